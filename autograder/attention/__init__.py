@@ -1,1 +1,1 @@
-"""The subject of this course: what knows of softmax, heads and dropout. Only content imports it."""
+"""The subject of this course: softmax, heads, dropout. Only content imports it."""

@@ -50,7 +50,7 @@ class Context:
 
 
 def advice(error: BaseException, context: Context | None = None) -> str:
-    """Return what to do about an exception; empty if there is no advice."""
+    """Return what to do about an exception; empty if nothing is known."""
     context = context or Context()
     text = said_by(error)
     for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):

@@ -18,7 +18,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
 
     Args:
         guess: a number, a text, a shape or a list of numbers; "error" for code that should fail.
-            None: there is no guess yet.
+            None: not guessed yet.
         run: called without arguments; its return value is compared.
         within: the allowed error of a number.
     """

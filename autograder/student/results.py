@@ -80,7 +80,7 @@ class CheckedExercise:
 
     @property
     def finished(self) -> bool:
-        """Whether all questions pass."""
+        """True if all questions pass."""
         return bool(self.questions) and self.passed == len(self.questions)
 
 

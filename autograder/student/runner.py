@@ -197,7 +197,7 @@ class _Run:
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C was pressed while a test was running."""
+        """True if Ctrl-C was pressed while a test was running."""
         return self._running is not None
 
     @property

@@ -1,7 +1,7 @@
 """Detects that the running code differs from a notebook's cells, so a green check would mislead.
 
 Everything is read from what the kernel keeps anyway (the cells that were run, in order) and from
-the saved notebook; there are no hooks in the kernel.
+the saved notebook; nothing is hooked into the kernel.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Gradients:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """How gradients are computed.
+    """The way in which gradients are computed.
 
     Arguments at the places `frozen` and the `still` weights want no gradient, like data that is not
     trained. With `results` the arguments are results of other operations; with `backward`

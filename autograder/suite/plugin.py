@@ -97,7 +97,7 @@ def implementation(request: pytest.FixtureRequest) -> Implementation:
 
 @pytest.fixture
 def solution(request: pytest.FixtureRequest) -> Implementation | None:
-    """The solution module; None if there are no solutions (on a student's machine)."""
+    """The solution module; None without solutions (on a student's machine)."""
     solutions = request.config.stash.get(SOLUTIONS, None)
     return solutions(request.path) if solutions else None
 

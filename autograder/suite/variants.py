@@ -90,7 +90,7 @@ def _marked(implementation: T, variant: Variant) -> T:
 
 
 def variants_in(path: Path) -> tuple[Variant, ...]:
-    """Return the variants of a file, in its order; none if there is no such file."""
+    """Return the variants of a file, in its order; none if the file doesn't exist."""
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"

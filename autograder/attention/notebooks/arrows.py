@@ -1,4 +1,4 @@
-"""Diagrams: where a query looks, in arrows; two vectors with the angle between them."""
+"""Diagrams: arrows that show where a query looks; two vectors with the angle between them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _ASIDE = 0.16  # between two heads, in words
 
 
 def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str = "") -> None:
-    """Draws which words a query looks at: an arrow to each, as wide as its weight.
+    """Draw which words a query looks at: an arrow to each, as wide as its weight.
 
     Args:
         weights: (S,), one per word, not negative; or (H, S) for H heads, each in its own colour. Or
             an answer, called without arguments.
         words: the S words.
-        query: the index of the word that asks.
-        title: stands above the picture.
+        query: the index of the query's word.
+        title: the text above the picture.
     """
     heads, title = _called(weights), title or f'where "{words[query]}" looks'
     if heads is None:
@@ -47,7 +47,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
 
 
 def no_arrows(words: Sequence[str], why: str, title: str = "") -> None:
-    """Draws the words, and why there is no arrow to any of them."""
+    """Draw the words, and the reason for the missing arrows."""
     with styled():
         axes = _stage(words, title)
         middle = len(words) / 2 - 0.5
@@ -65,7 +65,7 @@ def _stage(words: Sequence[str], title: str) -> Axes:
 
 
 def _looks(axes: Axes, weights: Sequence[float], query: int, colour: str, aside: float) -> None:
-    """The looks of one head, a little aside of those of the others."""
+    """Draw the arrows of one head, slightly beside those of the others."""
     across = _ASIDE * aside
     for place, weight in enumerate(weights):
         ends = [query + across, place + across]
@@ -73,7 +73,7 @@ def _looks(axes: Axes, weights: Sequence[float], query: int, colour: str, aside:
 
 
 def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
-    """The colour of each head, at the side where the query does not stand."""
+    """Write the colour of each head, on the side without the query."""
     on_the_left = query > words / 2
     across, align = (-0.5, "left") if on_the_left else (words - 0.5, "right")
     for number in range(heads):
@@ -82,12 +82,12 @@ def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
 
 
 def dot_product(first: Any, second: Any, title: str = "") -> None:
-    """Draws two vectors of the plane, their angle and their dot product.
+    """Draw two vectors of the plane, their angle and their dot product.
 
     Args:
         first: two numbers.
         second: two numbers.
-        title: stands above the picture.
+        title: the text above the picture.
     """
     one, two = ([float(x) for x in torch.as_tensor(v).flatten()[:2]] for v in (first, second))
     dot = one[0] * two[0] + one[1] * two[1]
@@ -110,11 +110,11 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
 
 
 def _called(weights: Any) -> list[list[float]] | None:
-    """The numbers of each head, or None where an answer gives none."""
+    """Return the numbers of each head, or None if an answer gives none."""
     try:
         value = torch.as_tensor(weights() if callable(weights) else weights).detach()
         heads: list[list[float]] = value.reshape(-1, value.shape[-1]).tolist()
-    except Exception:  # an answer that is not there yet: its check says why
+    except Exception:  # an answer is missing or fails: its check says why
         return None
     return heads
 

@@ -1,4 +1,4 @@
-"""A student's own layer at work: it learns from small sentences, and shows where it looks."""
+"""Trains a student's own layer on small sentences, and shows where it looks."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .attention_view import attention_view
 from .pronouns import GAP
 from .sentence_reader import SentenceReader, looks, trained
 
-#: training takes a second or two, on a busy machine some twenty
+#: training takes a second or two, on a busy machine about twenty
 _SECONDS = 60.0
 
 
 def at_work(
     build: Callable[[], nn.Module], sentence: str, *, heads: int = 1, inside: str = ""
 ) -> None:
-    """Trains a layer on some hundred small sentences, and shows which words it looks at.
+    """Train a layer on hundreds of small sentences, and show which words it looks at.
 
-    Arrows go out from the first gap of the sentence, `___`, whose word it finds; or, where there is
-    no gap, from the last word, after which it finds the next one. Below, a view shows where every
-    other word looks. Takes a second or two. It never fails: where the layer can't do it, the
+    Arrows start at the first gap of the sentence, `___`, whose word it finds; or, if there is no
+    gap, at the last word, after which it finds the next one. Below, a view shows where every
+    other word looks. Takes a second or two. It never fails: if the layer can't do it, the
     picture says why.
 
     Args:
         build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.
         sentence: like "Anna met Ben and gave ___ ___ book", or its beginning.
-        heads: how many heads the attention has.
-        inside: the name of the attention in the layer, where the layer is more than that.
+        heads: the number of heads of the attention.
+        inside: the name of the attention in the layer, if the layer is more than that.
     """
     words = sentence.split()
     query = words.index(GAP) if GAP in words else len(words) - 1
@@ -42,7 +42,7 @@ def at_work(
         title = _title(reader, words, query)
     except NotImplementedError:
         no_arrows(words, "not implemented yet")
-    except Exception as error:  # a student's layer raises what it likes; its check explains it
+    except Exception as error:  # a student's layer may raise anything; its check explains it
         no_arrows(words, f"not yet: {type(error).__name__}: {error}".splitlines()[0])
     else:
         attention_arrows(weights[:, query], words, query, title)

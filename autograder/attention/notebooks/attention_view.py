@@ -15,7 +15,7 @@ from ...escaping import for_html
 from ...student.display import Shown, notice
 from .arrows import HEADS
 
-#: signs that cannot be seen, as the view shows and names them
+#: invisible characters, as the view shows and names them
 _UNSEEN = {"\n": "↵", " ": "\u00a0"}
 _UNSEEN_NAMES = {"\n": "end of line", " ": "space"}
 
@@ -78,21 +78,21 @@ _VIEW = Template(
 def attention_view(
     weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
 ) -> None:
-    """Shows tokens; the one that is pointed at asks, and each token has the color of its weight.
+    """Show tokens; the one under the pointer is the query, and weights colour the tokens.
 
     Args:
-        weights: (T, T), or (H, T, T) for H heads: row t holds what query t gives to each token. Or
-            an answer that is called without arguments; where it raises, nothing is shown.
+        weights: (T, T), or (H, T, T) for H heads: row t has the weights of query t for each token.
+            Or an answer that is called without arguments; if it raises, nothing is shown.
         tokens: the T tokens: words, or single letters.
-        title: stands above the view.
-        query: the token that asks at first; the last one by default.
+        title: the text above the view.
+        query: the query at first; the last token by default.
 
     Raises:
         ValueError: the weights are not a square table for each head, with T rows.
     """
     try:
         given = weights() if callable(weights) else weights
-    except Exception:  # an answer that is not there yet: its check says why
+    except Exception:  # an answer is missing or fails: its check says why
         display(notice("○", f"{title}: not implemented yet"))  # type: ignore[no-untyped-call]
         return
     table = torch.as_tensor(given).detach().double().cpu()
@@ -125,5 +125,5 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
 
 
 def _json(value: object) -> str:
-    """JSON that ends no script."""
+    """Return JSON that can't end a script element."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Diagrams for the notebooks: one query at work, heads that share keys, the roads of a block."""
+"""Diagrams for the notebooks: one query, heads that share keys, the residual paths of a block."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .drawing import BOX_INK, INK, QUIET, styled, wrapped
 
 _GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
 _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
-_STEP = 0.62  # inches between the boxes of a block
+_STEP = 0.62  # the distance of a block's boxes, in inches
 _DASHES = ("-", "-", "--", ":")
-_MOST_AT_ENDS = 2  # names of lines that do not cover each other
-_NARROW = 3.5  # inches; letters of a picture that a phone need not shrink much
+_MOST_AT_ENDS = 2  # more names at the ends of lines would overlap
+_NARROW = 3.5  # inches; at this width a phone hardly shrinks the letters
 
 
 def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
-    """Draws query heads above the heads of keys and values that they read.
+    """Draw query heads above the heads of keys and values that they read.
 
     Args:
-        num_heads: H, number of query heads; at most 16 can be read.
-        num_kv_heads: G, number of heads of keys and values.
-        title: stands above the picture.
+        num_heads: H, the number of query heads; at most 16 are readable.
+        num_kv_heads: G, the number of heads of keys and values.
+        title: the text above the picture.
 
     Raises:
         ValueError: H is not a multiple of G.
@@ -53,19 +53,19 @@ def _head(axes: Axes, across: float, height: float, text: str, colour: str) -> N
 
 
 def _pale(colour: str) -> tuple[float, float, float]:
-    """The same colour, light enough for dark letters, on a light page and on a dark one."""
+    """Return the same colour, light enough for dark letters on a light or dark page."""
     red, green, blue = to_rgb(colour)
     return (0.35 * red + 0.65, 0.35 * green + 0.65, 0.35 * blue + 0.65)
 
 
 def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title: str = "") -> None:
-    """Draws the steps of a block from bottom to top, and the roads that go past some of them.
+    """Draw the steps of a block from bottom to top, and the paths that skip some of them.
 
     Args:
-        steps: from the first to the last; "+" is an addition, what begins with "norm" has the
-            colour of norms, the first and last are what goes in and comes out.
+        steps: from the first to the last; "+" is an addition, names that begin with "norm" have the
+            colour of norms, the first and last are input and output.
         roads: (from, to) positions in `steps`: the value after the first is added at the second.
-        title: stands above the picture.
+        title: the text above the picture.
     """
     with styled():
         figure, axes = plt.subplots(figsize=(3.6, _STEP * len(steps)), layout="constrained")
@@ -96,13 +96,13 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
 
 
 def one_query(words: Sequence[str], query: int, weights: Sequence[float], title: str = "") -> None:
-    """Draws what one query does: it meets all keys, and mixes all values by their weights.
+    """Draw what one query does: it meets all keys, and mixes all values by their weights.
 
     Args:
         words: the T words.
-        query: the index of the word that asks.
-        weights: (T,), what it gives to each word.
-        title: stands above the picture.
+        query: the index of the query's word.
+        weights: (T,), its weight for each word.
+        title: the text above the picture.
     """
     last = len(words) - 1
     middle = last / 2
@@ -137,15 +137,15 @@ def curves(
     step: float = 1.0,
     start: float | None = None,
 ) -> None:
-    """Draws lines over counted points, each with its name: at its end, or in a list if many.
+    """Draw lines over counted points, with their names at their ends, or in a legend if many.
 
     Args:
         lines: the values of each line, by its name.
-        across: what is counted, below the picture.
-        up: what the values are, with their unit, to the left of it.
-        title: stands above the picture.
-        step: how many are counted from one value to the next.
-        start: what the first value belongs to; one step by default.
+        across: the label of the horizontal axis: what is counted.
+        up: the label of the vertical axis, with the unit.
+        title: the text above the picture.
+        step: the distance from one value to the next.
+        start: the position of the first value; one step by default.
     """
     first = step if start is None else start
     with styled():
@@ -159,7 +159,7 @@ def curves(
                 axes.annotate(name, (places[-1], values[-1]), color=INK, ha="right", va="bottom")
         if named:
             axes.legend(frameon=False, labelcolor=INK)
-        axes.margins(y=0.15)  # room for the name of the highest line
+        axes.margins(y=0.15)  # leave room for the name of the highest line
         axes.set(xlabel=across, ylabel=up)
         if title:
             figure.suptitle(title, color=INK)

@@ -1,7 +1,7 @@
-"""How a matrix is drawn: colours, cells, numbers, labels; and which sizes read on any screen.
+"""Draws matrices: colours, cells, numbers, labels, in sizes that are readable on any screen.
 
-Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture. What
-is wider is shrunk until nobody can read it.
+Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture.
+Anything wider is shrunk until nobody can read it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-#: of what stands on the page itself: reads on a white and on a black one
+#: the colour of anything drawn on the page itself: readable on white and on black
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
-#: of the numbers at the edges. Jupyter puts a white box behind a picture whose tick labels are all
-#: dark, a black one where all are light, and none where they differ: one is just below the middle
+#: the colours of the numbers at the edges. Jupyter puts a white box behind a picture whose tick
+#: labels are all dark, a black one if all are light, none if they
+#: differ: so one of these is just below the middle
 _TICKS = ("#828282", "#7d7d7d")
 _DARK, _LIGHT = "#222222", "#ffffff"
-#: of what stands in a box of a light colour
+#: the colour of text in a box of a light colour
 BOX_INK = _DARK
-#: cells that hold minus or plus infinity, and those that hold no number at all
+#: the colours of cells with minus or plus infinity, and of cells without a number
 _EMPTY, _NAN = "#b8b8b4", "#f2c14e"
-#: around cells that are not as expected
+#: the colour of frames around cells that are not as expected
 _FRAME = "#d9480f"
 
-#: every colour is said here, whatever style the notebook has chosen
+#: all colours are set here, whatever style the notebook has chosen
 _STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
@@ -55,9 +56,9 @@ _STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
     "figure.dpi": 100.0,
 }
 
-#: inches; pictures up to this width read on a phone
+#: inches; pictures up to this width are readable on a phone
 WIDEST = 4.5
-_LETTER = 0.078  # of DejaVu Sans at 9 points
+_LETTER = 0.078  # the width of a letter of DejaVu Sans at 9 points, in inches
 _CELL = (0.48, 0.38)
 _LARGEST_PANEL = 3.8
 _SMALLEST_PANEL = (1.5, 0.42)
@@ -67,19 +68,19 @@ _LARGEST_WITH_TICKS = 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """One label per row, from the top, and one per column, from the left; None: numbers."""
+    """One label per row, from the top, and one per column, from the left; None for numbers."""
 
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
 
     def fitting(self, values: np.ndarray) -> Labels:
-        """Those of a result that has as many rows or columns as there are labels."""
+        """Return the labels for a result, if it has as many rows or columns as there are labels."""
         return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The size of one matrix in inches: cells alone, and with the labels around them."""
+    """The size of one matrix in inches: the cells, and including the labels around them."""
 
     width: float
     height: float
@@ -90,10 +91,10 @@ class Panel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Our colours, and afterwards the caller's.
+    """Use our colours, and afterwards the caller's again.
 
     A notebook shows figures in interactive mode only. Its first figure turns that on, and a
-    `plt.rc_context` around the first figure turns it off again: then no later figure would show.
+    `plt.rc_context` around the first figure turns it off again: later figures would not be shown.
     """
     with plt.rc_context(_STYLE):
         if "inline" in matplotlib.get_backend():
@@ -104,7 +105,7 @@ def styled() -> Iterator[None]:
 
 
 def panel_of(values: np.ndarray, labels: Labels) -> Panel:
-    """Cells as large as their numbers need, and room for the labels."""
+    """Return cells as large as their numbers need, and room for the labels."""
     rows, columns = values.shape
     width = min(max(_CELL[0] * columns, _SMALLEST_PANEL[0]), _LARGEST_PANEL)
     height = min(max(_CELL[1] * rows, _SMALLEST_PANEL[1]), _LARGEST_PANEL)
@@ -115,17 +116,17 @@ def panel_of(values: np.ndarray, labels: Labels) -> Panel:
 
 
 def has_numbers(values: np.ndarray) -> bool:
-    """Whether the matrix is small enough to write its numbers into its cells."""
+    """Return whether the matrix is small enough to write its numbers into its cells."""
     return bool(max(values.shape) <= _LARGEST_WITH_NUMBERS)
 
 
 def wrapped(text: str, inches: float) -> str:
-    """A text in lines that fit."""
+    """Wrap a text into lines that fit."""
     return textwrap.fill(text, width=max(int(inches / _LETTER), 14))
 
 
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """One scale for all: white to blue if nothing is negative, else blue and red around zero."""
+    """Return one scale for all: white to blue if nothing is negative, otherwise blue and red."""
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:
@@ -144,7 +145,7 @@ def draw_matrix(
     scale: tuple[Colormap, Normalize],
     texts: np.ndarray | None = None,
 ) -> AxesImage:
-    """Draws a matrix, with its numbers (or other `texts`) where there is room."""
+    """Draw a matrix, with its numbers (or other `texts`) if there is room."""
     shown = np.ma.masked_where(~np.isfinite(values), values)
     colours, norm = scale
     image = axes.imshow(shown, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
@@ -161,7 +162,7 @@ def draw_matrix(
 
 
 def frame(axes: Axes, cells: np.ndarray) -> None:
-    """Draws a frame around each cell that is True."""
+    """Draw a frame around each cell that is True."""
     for row, column in np.argwhere(cells):
         corner = (column - 0.46, row - 0.44)
         axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=_FRAME, linewidth=1.8))
@@ -173,7 +174,7 @@ def _fill(axes: Axes, cells: np.ndarray, colour: str) -> None:
 
 
 def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
-    """The texts of a matrix's numbers: whole where all are, else with as many digits each."""
+    """Return a matrix's numbers as text: as integers if all are whole, otherwise with decimals."""
     finite = values[np.isfinite(values)]
     whole = bool(finite.size) and bool((finite == finite.round()).all()) and digits == 2
     texts = [_number(value, 0 if whole else digits) for value in values.flat]
@@ -181,7 +182,7 @@ def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:
-    """A quiet panel that says why there is nothing to draw."""
+    """Draw a quiet panel that says why there is nothing to draw."""
     for side in axes.spines.values():
         side.set_linestyle((0, (3, 3)))
     axes.set_xticks([])
@@ -234,6 +235,6 @@ def _number(value: float, digits: int) -> str:
 
 
 def _ink_on(colour: np.ndarray) -> str:
-    """Dark ink on a light cell, white on a dark one."""
+    """Return dark ink for a light cell, white for a dark one."""
     red, green, blue = colour[:3]
     return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _LIGHT

@@ -1,4 +1,4 @@
-"""Where the heads of a student's decoder blocks look, computed from what the blocks hold."""
+"""Computes where the heads of a student's decoder blocks look, from the blocks' layers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...parts import apply_rotary, rotary_angles
 
 @torch.no_grad()
 def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """The attention weights of every head while a text is read, (number of blocks, H, T, T).
+    """Return the attention weights of every head for a text, (number of blocks, H, T, T).
 
     Args:
         blocks: decoder blocks, from the first to the last.
         x: (T, D), the embedded text.
-        num_heads: of each block.
+        num_heads: the number of heads of each block.
     """
     found = []
     for block in blocks:
@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """(H, T, T); the layers of an answer have the names that its docstring gives."""
+    """Return (H, T, T); the layers of an answer have the names that its docstring gives."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (
@@ -42,13 +42,13 @@ def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 
 def copying(looks: torch.Tensor, tokens: Sequence[str], chosen: Sequence[str]) -> torch.Tensor:
-    """How much each head looks at what came after the same token before, (blocks, H).
+    """Return how much each head looks at the token after an earlier copy of a token, (blocks, H).
 
     Args:
         looks: (blocks, H, T, T), as `block_looks` returns them.
         tokens: the T tokens.
-        chosen: the tokens that count, such as the syllables of names; a mean over all places
-            where one of them comes again.
+        chosen: the tokens that count, such as the syllables of names; the result is the mean over
+            all places where one of them occurs again.
     """
     first: dict[str, int] = {}
     found = []

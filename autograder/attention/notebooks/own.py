@@ -1,4 +1,4 @@
-"""A student's own answer, ready to be used: in a notebook that puts to work what was built."""
+"""Loads a student's own answers for a notebook that uses them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ...student.results import Standing
 
 
 def own_or_part(question: str) -> Any:
-    """The answer to a question from the file that counts, if it passes its checks; else the part.
+    """Return the answer to a question from the file that counts, if it passes; otherwise the part.
 
-    Shows which of the two it is. The notebook stands in the assignment's folder or one below it.
-    Raises `UserError` where there is neither.
+    Shows which of the two it is. The notebook is in the assignment's folder or one below it.
+    Raises `UserError` if there is neither.
     """
     folder = assignment_folder(Path.cwd(), question)
     try:
@@ -36,7 +36,7 @@ def own_or_part(question: str) -> Any:
 
 
 def _own(question: str, folder: Path) -> Any:
-    """The answer; raises `UserError` that says why there is none that can be used."""
+    """Return the answer; raises `UserError` with the reason if there is none to use."""
     manifest = read_manifest(folder)
     (checked,) = check_folder(folder, [question])
     (result,) = [item for item in checked.questions if item.question == question]

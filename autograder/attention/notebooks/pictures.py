@@ -1,7 +1,7 @@
-"""Pictures for the notebooks: a matrix as a heat map, and an answer next to what was expected.
+"""Pictures for the notebooks: a matrix as a heat map, and an answer next to what is expected.
 
-A picture has no background of its own and inks that read on a light and a dark notebook, and it
-never fails: an answer that raises is drawn as a quiet panel that says so.
+A picture has no background of its own and inks that are readable in light and dark notebooks, and
+it never fails: for an answer that raises it draws a quiet panel that says so.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def heatmap(
     columns: Sequence[str] | None = None,
     title: str = "",
 ) -> None:
-    """Draws a matrix as a heat map, with its numbers where there is room.
+    """Draw a matrix as a heat map, with its numbers if there is room.
 
     Args:
         matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans.
-            Infinite cells are grey, nan ones are yellow. Or an answer: called without arguments,
-            and where it raises, the picture is a quiet panel that says so.
+            Infinite cells are grey, nan ones are yellow. Or an answer, called without arguments:
+            if it raises, the picture is a quiet panel that says so.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
-        title: stands above the picture.
+        title: the text above the picture.
 
     Raises:
         ValueError: the matrix has more than two dimensions, or no entries.
@@ -87,20 +87,20 @@ def side_by_side(
     columns: Sequence[str] | None = None,
     within: float | None = _PRINTED,
 ) -> None:
-    """Draws what an answer gives next to what it should give, in one scale of colours.
+    """Draw the result of an answer next to the expected one, with one scale of colours.
 
-    Cells that differ have a frame; numbers that are equal look equal. Small matrices stand side by
+    Cells that differ have a frame; equal numbers look equal. Small matrices are drawn side by
     side, wider ones one above the other.
 
     Args:
-        answer: called without arguments. Where it raises, or gives another shape, its side
+        answer: called without arguments. If it raises, or returns a different shape, its side
             becomes a quiet panel that says so: "not implemented yet" for `NotImplementedError`.
         expected: (T, S) or (S,), as in `heatmap`.
-        title: stands above both.
+        title: the text above both.
         rows: one label per row.
         columns: one label per column.
-        within: a cell differs if it is farther than this from what is expected. For means of random
-            numbers it is larger; None: `expected` is an example, and nothing is compared.
+        within: a cell differs if its error is larger. For means of random numbers it should be
+            larger; None: `expected` is an example, and nothing is compared.
 
     Raises:
         ValueError: `expected` has more than two dimensions, or no entries.
@@ -133,11 +133,11 @@ beside = side_by_side
 
 
 def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
-    """Draws steps from top to bottom, each a box with its shape and what the shape means.
+    """Draw steps from top to bottom, each a box with its shape and the meaning of the shape.
 
     Args:
         steps: (name, shape, meaning) of each; the last two may be empty.
-        title: stands above the picture.
+        title: the text above the picture.
     """
     with styled():
         height = _FLOW_STEP * len(steps) + (_TITLE if title else 0.0)
@@ -158,7 +158,7 @@ def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
 
 
 def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
-    """Side by side where that is no wider than a phone shows, else one above the other."""
+    """Make panels side by side if they fit on a phone, otherwise one above the other."""
     bar = 0.0 if numbers else 0.7
     width, height = panel.outer_width, panel.outer_height + _TITLE
     side_by_side = 2 * width + bar <= WIDEST
@@ -174,7 +174,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Puts frames around the cells that differ; returns how many they are, as text."""
+    """Draw frames around the cells that differ; returns their number, as text."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)
@@ -183,7 +183,7 @@ def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: fl
 
 
 def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> np.ndarray:
-    """Which cells are not as expected."""
+    """Return which cells are not as expected."""
     if within is None:
         return np.zeros_like(wanted, dtype=bool)
     right: np.ndarray = np.isclose(given, wanted, atol=within, rtol=1e-3, equal_nan=True)
@@ -191,7 +191,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The texts of an answer: as expected where it is right, with more digits where needed."""
+    """Return an answer's texts: as expected if it is right, with more digits if needed."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))
@@ -199,7 +199,7 @@ def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
-    """The answer's matrix, or None and the reason why there is none to draw."""
+    """Return the answer's matrix, or None and the reason why there is none to draw."""
     try:
         with limited(SECONDS):
             value = answer()
@@ -222,7 +222,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _matrix(value: Any) -> np.ndarray:
-    """A float64 array of two dimensions; raises ValueError that says what the value is instead."""
+    """Return a float64 array of two dimensions; raises `ValueError` if it is not a matrix."""
     if value is None:
         raise ValueError("the result is None: is a `return` missing?")
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Weights that are stored under other names, ready to be loaded."""
+"""Renames stored weights, so that a student's model can load them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 def renamed(
     weights: Mapping[str, Any], names: Mapping[str, str | None] | None = None
 ) -> dict[str, Any]:
-    """The weights as tensors, each layer under the name that a student gave it.
+    """Return the weights as tensors, each layer with the name that a student gave it.
 
     Args:
         weights: lists of numbers by their names, such as `W_query.weight`.
-        names: for each layer what it is called now; a layer that is not named keeps its name.
+        names: the new name of each layer; a layer that is not in it keeps its name.
 
     Raises:
-        NotImplementedError: a name is None: nobody has filled it in yet.
+        NotImplementedError: a name is None, because it has not been filled in yet.
     """
     given = names or {}
     if None in given.values():

@@ -1,4 +1,4 @@
-"""Small English sentences whose pronouns say who was meant: something for a layer to learn."""
+"""Small English sentences whose pronouns show who was meant, as data for a layer to learn."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PEOPLE = {
 _MEETS = ("met", "saw", "asked")
 _GIVES = ("gave", "sent", "sold")
 _THINGS = ("book", "coat", "boat")
-#: stands where a word is to be found
+#: the placeholder for a word to find
 GAP = "___"
 
 
 def sentences() -> list[list[str]]:
-    """All sentences such as "Anna met Ben and gave him her book"."""
+    """Return all sentences such as "Anna met Ben and gave him her book"."""
     return [
         [giver, meets, taker, "and", gives, PEOPLE[taker][0], PEOPLE[giver][1], thing]
         for giver, taker in itertools.permutations(PEOPLE, 2)
@@ -34,12 +34,12 @@ def sentences() -> list[list[str]]:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Every word of the sentences once, and the gap."""
+    """Return every word of the sentences once, and the gap."""
     return (*sorted({word for sentence in sentences() for word in sentence}), GAP)
 
 
 def ids_of(sentence: list[str]) -> torch.Tensor:
-    """(T,) int64; raises `ValueError` that names a word which no sentence has."""
+    """Return (T,) int64 ids; raises `ValueError` for a word that occurs in no sentence."""
     known = vocabulary()
     for word in sentence:
         if word not in known:

@@ -1,4 +1,4 @@
-"""A layer of attention learns, in about a second, which word a pronoun stands for."""
+"""Trains an attention layer, in about a second, to find the word that a pronoun refers to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .pronouns import GAP, ids_of, sentences, vocabulary
 
 _SIZE = 32
 _STEPS, _BATCH, _RATE = 250, 48, 1e-2
-#: of the weights at the start, so that at first each word looks everywhere
+#: the spread of the weights at the start, so that each word first looks everywhere
 _SPREAD = 0.2
-#: where the two pronouns of a sentence stand
+#: the positions of the two pronouns of a sentence
 _PRONOUNS = slice(5, 7)
-#: names of the layer that makes values, and of the one that comes after the heads, if there is one
+#: names of the layer that makes values, and of the one after the heads, if there is one
 _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 
 
 class SentenceReader(nn.Module):
-    """Embeddings of words and places, the layer, added to them, and a score for each word.
+    """Embeddings of words and places, plus the layer's output, and a score for each word.
 
     `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back` it
-    guesses the word after the last one, else those that stand in gaps.
+    guesses the word after the last one, otherwise the words in gaps.
     """
 
     def __init__(self, build: Callable[[], nn.Module], *, looks_back: bool) -> None:
@@ -39,13 +39,13 @@ class SentenceReader(nn.Module):
         self.scores = nn.Linear(_SIZE, words)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """(B, T) ids of words -> (B, T, V) scores."""
+        """Map (B, T) ids of words to (B, T, V) scores."""
         x = self.embedding(ids) + self.places.weight[: ids.shape[1]]
         found: torch.Tensor = self.scores(x + self.layer(x))
         return found
 
     def guesses(self, sentence: list[str]) -> list[tuple[str, float]]:
-        """For each word of a sentence the most likely one in its place, or after it, and its share.
+        """Return the most likely word at, or after, each word of a sentence, with its probability.
 
         Raises `ValueError` for a word that it has never read.
         """
@@ -55,7 +55,7 @@ class SentenceReader(nn.Module):
 
 
 def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceReader:
-    """A reader that has learnt from all sentences; the same one each time.
+    """Return a reader trained on all sentences; the same one each time.
 
     Raises what the layer raises.
     """
@@ -74,7 +74,7 @@ def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceRead
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """So small a layer is ten times slower with more."""
+    """Use one thread: with several, such a small layer is ten times slower."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -84,7 +84,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _surprise(reader: SentenceReader, whole: torch.Tensor) -> torch.Tensor:
-    """The loss of the two pronouns of (B, 8) sentences."""
+    """Return the loss of the two pronouns of (B, 8) sentences."""
     right = whole[:, _PRONOUNS]
     if reader.looks_back:
         before = slice(_PRONOUNS.start - 1, _PRONOUNS.stop - 1)
@@ -99,10 +99,10 @@ def _surprise(reader: SentenceReader, whole: torch.Tensor) -> torch.Tensor:
 def looks(
     reader: SentenceReader, attention: nn.Module, sentence: list[str], heads: int
 ) -> torch.Tensor:
-    """The attention weights of each head while a sentence is read, (H, T, T).
+    """Return the attention weights of each head for a sentence, (H, T, T).
 
-    In place of each value its word gives a name tag (1 in a place of its own): what is mixed then
-    are the weights. Raises `ValueError` for a layer that can't be read like this.
+    Each word has a name tag (1 in a place of its own) instead of its value, so that the mixed
+    values are the weights. Raises `ValueError` for a layer that can't be read in this way.
     """
     mixed: list[torch.Tensor] = []
     with _tagged(attention, heads, mixed):
@@ -120,7 +120,7 @@ def looks(
 
 @contextmanager
 def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
-    """Values are name tags; what the heads have mixed is put into `mixed`."""
+    """Replace values by name tags, and append what the heads have mixed to `mixed`."""
 
     def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
         return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]

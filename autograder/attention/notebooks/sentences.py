@@ -1,6 +1,6 @@
-"""The sentences of the lessons, and what they become: words, vectors, scores, weights, contexts.
+"""The sentences of the lessons as words, vectors, scores, weights and contexts.
 
-Each notebook imports what it shows. Numbers are printed with four digits, so they are a little off.
+Each notebook imports what it shows. Numbers are printed with four digits, so they are slightly off.
 """
 
 import torch
@@ -89,7 +89,7 @@ projected_scores = torch.tensor(
         [0.3408, 0.1270, 0.1290, 0.0198, 0.1290, 0.0078],
     ]
 )
-#: the same scores, with minus infinity where the future is
+#: the same scores, with minus infinity for the future
 masked_scores = torch.where(
     torch.arange(6)[:, None] < torch.arange(6), -torch.inf, projected_scores
 )
@@ -323,13 +323,13 @@ two_views = torch.tensor(
         ],
     ]
 )
-#: of the same layer without a mask
+#: context vectors of the same layer without a mask
 cat_contexts_unmasked = [
     [0.9307, 1.7115, -1.1629, 0.8837, -1.8073, 1.2246],
     [1.0928, 1.9046, -1.2133, 0.9910, -1.6352, 1.4584],
     [0.8291, 1.6919, -1.2977, 1.2107, -2.2525, 1.7438],
 ]
-#: and without the scale
+#: context vectors of the same layer without a mask and without the scale
 cat_contexts_unscaled = [
     [1.0415, 1.8398, -1.1913, 0.7480, -1.3941, 1.0548],
     [1.1482, 1.9736, -1.2355, 0.7570, -1.2340, 1.1036],

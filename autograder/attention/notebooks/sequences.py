@@ -15,17 +15,17 @@ from .drawing import INK, QUIET, styled
 
 _NEW, _KEPT, _BLANK = "#e8a33d", "#9fb8d6", "#f1f1ee"
 _HAND = "#4c78a8"
-_CELL = 0.34  # inches
-_MOST_COLUMNS = 10  # that a phone shows
+_CELL = 0.34  # the size of a cell in inches
+_MOST_COLUMNS = 10  # the most columns that fit on a phone
 _SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
 
 
 def dials(angles: Any, title: str = "", names: Sequence[str] | None = None) -> None:
-    """Draws each angle as the hand of a dial: a row for each pair, a column for each position.
+    """Draw each angle as the hand of a dial: a row for each pair, a column for each position.
 
     Args:
         angles: (T, d/2), in radians; a hand at 0 points to the right, and turns to the left.
-        title: stands above the picture.
+        title: the text above the picture.
         names: one label per pair.
 
     Raises:
@@ -51,13 +51,13 @@ def dials(angles: Any, title: str = "", names: Sequence[str] | None = None) -> N
 
 
 def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None:
-    """Draws whose keys and values are computed in each step of writing a text, and whose are kept.
+    """Draw which keys and values are computed in each step of writing a text, and which are kept.
 
     Args:
-        prompt: tokens that are given, all worked on in the first call.
-        steps: tokens that are written after it, one in each call.
+        prompt: the number of given tokens, all processed in the first call.
+        steps: the number of tokens written after it, one in each call.
         cached: whether earlier keys and values are kept, or computed again.
-        title: stands above the picture.
+        title: the text above the picture.
 
     Raises:
         ValueError: there are more than 10 tokens in all, or none.
@@ -81,13 +81,13 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
 
 
 def blocks_in_turn(num_queries: int, num_keys: int, block_size: int, title: str = "") -> None:
-    """Draws the table of scores, cut into blocks of keys that are worked on one after the other.
+    """Draw the table of scores, cut into blocks of keys that are processed one after the other.
 
     Args:
         num_queries: T, rows.
         num_keys: S, columns, at most 10.
         block_size: keys in a block; the last may have fewer.
-        title: stands above the picture.
+        title: the text above the picture.
 
     Raises:
         ValueError: there are more than 10 keys, or no block.

@@ -1,4 +1,4 @@
-"""The weights of a small model as text: half precision, each under its name."""
+"""Stores the weights of a small model as text: half precision, by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 
 
 def save_weights(model: nn.Module, path: Path | str) -> None:
-    """Writes the parameters of a model; a buffer is nothing that was trained."""
+    """Write the parameters of a model; buffers are left out because they are not trained."""
     document = {
         name: {
             "shape": list(weight.shape),
@@ -26,7 +26,7 @@ def save_weights(model: nn.Module, path: Path | str) -> None:
 
 
 def load_weights(model: nn.Module, path: Path | str) -> None:
-    """Puts stored weights into the parameters of the same names.
+    """Load stored weights into the parameters of the same names.
 
     Raises:
         KeyError: the model and the file do not have the same names.

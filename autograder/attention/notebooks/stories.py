@@ -1,8 +1,8 @@
-"""Small stories made by a grammar, from a seed: text enough to train a model, and as much again.
+"""Small stories made by a grammar from a seed: enough text to train a model, and to test it.
 
-Every creature has a name that is made up for its story alone, so a reader can know it in one way
-only: by looking back. The grammar also knows how surprising its stories are to somebody who knows
-every rule of it; no model can be surprised less.
+Every creature's name is made up for its story, so a reader can know it only by looking back. The
+grammar also knows how surprising its stories are to somebody who knows all of its rules; no model
+can be less surprised.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _WORD = re.compile(r" ?[A-Za-z]+|[^A-Za-z]")
 _SYLLABLE = rf"[{_CONSONANTS}][{_VOWELS}]"
 _NAME = re.compile(rf" ?[{_CONSONANTS.upper()}][{_VOWELS}](?:{_SYLLABLE})+")
 
-#: the loss on held-out stories after every 50 steps of the capstone, with the ready-made block:
-#: `make weights` prints it
+#: the loss on held-out stories after every 50 steps of the capstone with the ready-made block, as
+#: printed by `make weights`
 KNOWN_CURVE = (
     *(4.243, 2.477, 1.673, 1.546, 1.467, 1.174, 1.099, 1.0, 0.845, 0.736),
     *(0.719, 0.721, 0.683, 0.681, 0.689, 0.687, 0.689, 0.691, 0.692, 0.692),
@@ -56,7 +56,7 @@ class _Teller:
 
 
 def story(seed: int) -> tuple[str, float]:
-    """A story in one line, and the surprise in it: the sum of -ln p over all choices."""
+    """Return a story in one line, and its surprise: the sum of -ln p over all choices."""
     tell = _Teller(seed)
     hero, friend = tell.name(), tell.name()
     animal, other = tell.pick(_ANIMALS), tell.pick(_ANIMALS)
@@ -83,11 +83,11 @@ def story(seed: int) -> tuple[str, float]:
 
 
 def stories(count: int, seed: int) -> tuple[str, float]:
-    """Stories, each on a line of its own, and how surprising a token of them is on average.
+    """Return stories, each on a line of its own, and the average surprise of a token.
 
     Args:
-        count: how many.
-        seed: a different number gives different stories; the same number the same, everywhere.
+        count: the number of stories.
+        seed: different numbers give different stories; the same number the same, on any machine.
     """
     told = [story(seed * 1_000_003 + number) for number in range(count)]
     text = "".join(f"{line}\n" for line, _ in told)
@@ -95,7 +95,7 @@ def stories(count: int, seed: int) -> tuple[str, float]:
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of a text: words with the space before them, signs, the syllables of names."""
+    """Return the tokens of a text: words with the space before them, signs, syllables of names."""
     found: list[str] = []
     for word in _WORD.findall(text):
         if _NAME.fullmatch(word):
@@ -107,9 +107,9 @@ def tokens(text: str) -> list[str]:
 
 
 def is_syllable(token: str) -> bool:
-    """Whether a token can be a part of a name: "Ra", " Ra" or "ka"."""
+    """Return whether a token can be a part of a name: "Ra", " Ra" or "ka"."""
     return bool(re.fullmatch(f" ?{_SYLLABLE}", token.lower())) and token.strip() not in _SHORT
 
 
-#: words of two letters that are no part of a name
+#: words of two letters that are not parts of names
 _SHORT = frozenset({"he", "So", "No", "to"})

@@ -1,7 +1,7 @@
 """Judges random zeros: are they independent draws of one probability, fresh in every call?
 
-Each function returns None where they look like it, else what was seen, in words. The bounds are
-those of `tails`, at any rate: a right answer is refused less than once in a million runs.
+Each function returns None if they look like it, otherwise a description of what was seen. The
+bounds are those of `tails`, at any rate: a right answer fails less than once in a million runs.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .echoes import echo_problem
 
 T = TypeVar("T")
 
-#: correlation of two calls of which one repeats the other; two that don't, of 400 entries, have
-#: one of 0.05, and a pattern of 36 entries that all items of a batch share, one of 0.17. By
-#: Bernstein, n entries reach r with P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where M = q / p or p / q,
-#: which is 4 at most here: below 1e-20 for 400
+#: the least correlation of a call with another that it repeats; two independent calls of 400
+#: entries have one of 0.05, and with a pattern of 36 entries that all items of a batch share, one
+#: of 0.17. By Bernstein, n entries reach r with P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where
+#: M = q / p or p / q, which is at most 4 here: below 1e-20 for 400
 _REPEATED = 0.7
-#: standard deviations of squared deviations below which their bound need not be computed
+#: below so many standard deviations of the squared deviations, their bound need not be computed
 _USUAL = 5.0
-#: calls that are compared at every place: each pair of them costs two transforms
+#: the number of calls that are compared at every place: each pair costs two transforms
 _ECHOED = 3
-#: entries of a call below which parts that repeat can't be told from chance
+#: in calls with fewer entries, repeated parts can't be distinguished from chance
 _ENOUGH = 600
 _ORDINALS = ("first", "second", "third", "fourth")
-#: what is often written in place of 1 / (1 - p), and how it is told
+#: factors that are often written instead of 1 / (1 - p), and their descriptions
 _FACTORS: Mapping[Callable[[float], float], str] = {
     lambda p: 1.0: "as they were",
     lambda p: 1 / p: "divided by p",
@@ -42,7 +42,7 @@ _FACTORS: Mapping[Callable[[float], float], str] = {
 
 
 def drawn_rate(draw: Draw, low: float, high: float) -> float:
-    """A rate of three decimals in a range, and of no whole per cent: who rounds it is seen."""
+    """Draw a rate of three decimals in a range, not a whole percentage: rounding it then shows."""
     for _ in range(100):
         per_mille = draw.integer(round(1000 * low), round(1000 * high))
         if per_mille % 10:
@@ -53,10 +53,10 @@ def drawn_rate(draw: Draw, low: float, high: float) -> float:
 def rate_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """None if the share of dropped entries fits p.
+    """Return None if the share of dropped entries fits p.
 
-    `dropped` is bool; where `present`, of the same shape, is False an entry does not count. Wants
-    a thousand entries or more.
+    `dropped` is bool; entries at which `present`, of the same shape, is False do not count. Needs
+    at least a thousand entries.
     """
     counted = dropped if present is None else dropped[present]
     total, zeros = counted.numel(), int(counted.sum())
@@ -76,9 +76,9 @@ def rate_problem(
 def factor_problem(
     after: torch.Tensor, before: torch.Tensor, p: float, tolerance: float = 1e-4
 ) -> str | None:
-    """None if entries that were kept are multiplied by 1 / (1 - p), else by what, in words.
+    """Return None if kept entries are multiplied by 1 / (1 - p), otherwise the factor in words.
 
-    `before` holds no zeros; `tolerance` is relative.
+    `before` contains no zeros; `tolerance` is relative.
     """
     factors = (after / before).double()
     if not bool(factors.isfinite().all()):
@@ -101,16 +101,16 @@ def factor_problem(
 def dependence_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """None if entries are dropped on their own along every dimension, whatever their share is.
+    """Return None if entries are dropped independently along every dimension, at any share.
 
-    Counts the dropped entries of each line along a dimension: if a line falls together, its counts
-    spread too widely; if a fixed number falls in each, they don't spread. Where another share than
-    p was dropped, which is another problem, it takes that share. Wants more than 30 lines in each
-    dimension of more than one entry, and 200 where a fixed number shall be noticed.
+    Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
+    counts spread too widely; if a fixed number is dropped in each, they don't spread. If the share
+    differs from p, which is a problem of its own, it uses the actual share. Needs more than 30
+    lines in each dimension of more than one entry, and 200 to notice a fixed number.
     """
     present = torch.ones_like(dropped) if present is None else present
     share = p if rate_problem(dropped, p, present) is None else _share(dropped, present)
-    if _share(dropped, present) in (0.0, 1.0):  # no pattern
+    if _share(dropped, present) in (0.0, 1.0):  # there is no pattern
         return None
     lines = {
         dim: _lines(dropped, present, share, dim)
@@ -131,8 +131,8 @@ def _share(dropped: torch.Tensor, present: torch.Tensor) -> float:
 
 
 def _together(lines: Mapping[T, _Lines]) -> list[T]:
-    """The dimensions along which lines fall together."""
-    # fewer independent draws make the other dimensions look a little dependent, too
+    """Return the dimensions along which lines are dropped as a whole."""
+    # fewer independent draws make the other dimensions look slightly dependent, too
     far = max((found.spread for found in lines.values()), default=0.0) / 3
     return [
         dim for dim, found in lines.items() if found.too_uneven > tails.SURE and found.spread > far
@@ -147,7 +147,7 @@ def _dimensions(dims: Sequence[int], tensor: torch.Tensor) -> str:
 def together_problem(
     dropped: torch.Tensor, p: float, names: Sequence[str], present: torch.Tensor | None = None
 ) -> str | None:
-    """None if entries fall on their own along every dimension, else the names of the others."""
+    """Return None if entries are dropped independently, otherwise the names of dimensions."""
     present = torch.ones_like(dropped) if present is None else present
     lines = {
         name: _lines(dropped, present, p, dim)
@@ -162,8 +162,8 @@ def together_problem(
 class _Lines:
     """The counts of all lines along a dimension.
 
-    `spread` says how far their squared deviations are from their mean, in standard deviations;
-    `too_uneven` and `too_even` how improbable that is, in nats: 0 where it is usual.
+    `spread` is the distance of their squared deviations from the mean, in standard deviations;
+    `too_uneven` and `too_even` say how improbable that is, in nats: 0 if it is usual.
     """
 
     spread: float
@@ -187,10 +187,10 @@ def _lines(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> 
 def neighbours_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """None if entries that lie side by side in memory fall on their own, two and three at a time.
+    """Return None if neighbours in memory are dropped independently, in groups of two and three.
 
-    Groups have no entry in common, so that each outcome of a group, such as "all dropped", is an
-    independent draw. What two of them say may decide on the third: no pair shows that.
+    Groups have no entry in common, so each outcome of a group, such as "all dropped", is an
+    independent draw. Two entries may together decide on a third, which no pair shows.
     """
     flat = dropped.flatten()
     known = torch.ones_like(flat) if present is None else present.flatten()
@@ -204,7 +204,7 @@ def neighbours_problem(
 
 
 def groups_problem(groups: torch.Tensor, p: float) -> str | None:
-    """None if in each row of `groups`, a bool for each member, the members fall on their own."""
+    """Return None if the members, bools in each row of `groups`, are dropped independently."""
     total, size = groups.shape
     kinds = (groups.long() << torch.arange(size)).sum(1)
     for kind, count in enumerate(torch.bincount(kinds, minlength=2**size).tolist()):
@@ -217,10 +217,10 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
 
 
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """None if calls dropped entries afresh, and not the same number in each.
+    """Return None if every call drops new entries, and their number varies.
 
-    `calls` holds one bool tensor of the same shape for each call. Wants six calls of 400 entries,
-    of which a fifth to four fifths are dropped.
+    `calls` contains one bool tensor of the same shape for each call. Needs six calls of 400 entries
+    with a share of dropped ones between a fifth and four fifths.
     """
     if any(call.all() or not call.any() for call in calls):
         return "a call dropped all of its entries, or none"
@@ -245,7 +245,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """None if no call has just the pattern of another one, however far apart they are.
+    """Return None if no call has exactly the pattern of another one, at any distance.
 
     Two calls of n entries agree with P = (p^2 + (1 - p)^2)^n: below 1e-40 for 400 entries and rates
     from 0.1 to 0.9.
@@ -259,11 +259,11 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
-    """None if equal causal attention weights were dropped out as they should be.
+    """Return None if equal causal attention weights were dropped out correctly.
 
-    `weights` are (calls, B, H, T, T) after dropout, each off by `error` at most. Row t had the
-    weight 1 / (t + 1) for token t and each before it. Each of them is now 0 or divided by 1 - p, on
-    its own along every dimension.
+    `weights` are (calls, B, H, T, T) after dropout, each within `error`. Row t had the weight
+    1 / (t + 1) for token t and each before it. Each of these is now 0 or divided by 1 - p,
+    independently along every dimension.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()
@@ -285,10 +285,10 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
 def _changed_problem(
     weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float, error: float
 ) -> str | None:
-    """None if every weight is 0 or divided by 1 - p, else how the weights were changed instead."""
+    """Return None if every weight is 0 or divided by 1 - p, otherwise how the weights changed."""
 
     def near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        # False where one of them is no number; the second part is the contract's
+        # False if one of them is nan; the second term is the contract's tolerance
         return (one - other).abs() <= error + 1e-4 * other.abs()
 
     wrong = ~near(weights, torch.where(dropped, 0.0, before / (1 - p)))

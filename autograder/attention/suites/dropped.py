@@ -1,4 +1,4 @@
-"""What dropout does to attention weights and to outputs, seen in a layer's own results."""
+"""Checks dropout of attention weights and of outputs through a layer's own results."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .chance import (
     together_problem,
 )
 
-#: how often attention weights are asked for
+#: the number of calls in which attention weights are observed
 _CALLS = 5
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
-    """A weight of values that shows attention weights: (num_heads * (num_tokens + 1), num_tokens).
+    """Return a weight of values that shows attention weights.
 
-    For inputs that are unit vectors: in every head column s is the weight of token s, and the last
-    column their sum.
+    Its shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
+    column s of every head is the weight of token s, and the last column is their sum.
     """
     rows = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
     return rows.repeat(num_heads, 1)
@@ -42,10 +42,10 @@ def check_dropped_weights(
     likely: str,
     above: float = 0.0,
 ) -> None:
-    """Train mode drops every attention weight on its own, with probability p, and nothing else.
+    """Check that train mode drops attention weights only, each independently with probability p.
 
-    `x` is (B, T, D). All scores are equal, and values show the weights, as `shown_weights` makes
-    them; with `above`, every output is higher by it, so that none is 0 by itself.
+    `x` is (B, T, D). All scores are equal, and values show the weights, as with `shown_weights`;
+    with `above`, every output is larger by it, so that none is 0 without dropout.
     """
     num_tokens = x.shape[1]
     shape = (len(x), num_tokens, num_heads * (num_tokens + 1))
@@ -56,7 +56,7 @@ def check_dropped_weights(
         expected="no dropout behind the last layer",
         likely=likely,
     )
-    bound = tolerance_of(outputs.dtype)  # of an output, which is higher than the weight by `above`
+    bound = tolerance_of(outputs.dtype)  # for an output, which is larger than the weight by `above`
     heads = (outputs - above).view(_CALLS, *shape[:2], num_heads, -1).transpose(2, 3)
     weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
     problem = causal_dropout_problem(weights, p, bound.atol + bound.rtol * above)
@@ -77,7 +77,7 @@ def check_dropped_weights(
 def _outputs(
     layer: ExpectLayer, x: torch.Tensor, shape: tuple[int, ...], likely: str
 ) -> torch.Tensor:
-    """What several calls in train mode give, each of that shape."""
+    """Return the results of several calls in train mode, each of that shape."""
     calls = [layer.train().result(x, likely=likely) for _ in range(_CALLS)]
     layer.that(
         all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
@@ -91,9 +91,9 @@ def _outputs(
 def check_dropped_outputs(
     layer: ExpectLayer, x: torch.Tensor, p: float, undropped: torch.Tensor, *, likely: str
 ) -> None:
-    """Train mode drops every number of the output on its own, with probability p.
+    """Check that train mode drops every number of the output independently with probability p.
 
-    `x` is (B, T, D); `undropped`, of the output's shape, is what comes in eval mode, without zeros.
+    `x` is (B, T, D); `undropped`, of the output's shape, is the output in eval mode, without zeros.
     """
     calls = torch.stack([layer.train().result(x, likely=likely) for _ in range(4)]).detach()
     bound = tolerance_of(calls.dtype)
@@ -130,7 +130,7 @@ def check_dropped_outputs(
 def check_layers_apart(
     expect: Expect, question: str, build: Sequence[Any], x: torch.Tensor, *, likely: str
 ) -> None:
-    """Two layers of the same weights drop other entries, as blocks of one model do.
+    """Check that two layers with the same weights drop different entries, as blocks of a model do.
 
     `x` is (B, T, D), large enough that no two patterns are equal by chance.
     """

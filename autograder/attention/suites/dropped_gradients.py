@@ -1,7 +1,7 @@
-"""What a layer learns in a call with dropout: gradients belong to the entries that were kept.
+"""Checks that gradients in a call with dropout belong to the entries that were kept.
 
-Which these are is chance, and the value shows it: the solution is then asked for the gradients of
-the same pattern.
+The kept entries are random, and the value shows them: the solution then computes the gradients
+for the same pattern.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ _LEARNS = (
     "factor 1 / (1 - p): dropout is a step of the computation like any other, which `.data`, "
     "`.detach()` or an operation in place hides from the backward pass"
 )
-#: from the value of a call to the entries that it kept, for each call of dropout
+#: returns the entries that a call kept, for each dropout in it, given the value of the call
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]
-#: attention weights that were not dropped are larger
+#: attention weights that were not dropped are larger than this
 _NOTHING = 1e-3
 
 
 def check_gradients_of_weights(
     layer: ExpectLayer, draw: Draw, x: torch.Tensor, num_heads: int = 1, above: float = 0.0
 ) -> None:
-    """Gradients in train mode, where attention weights are dropped and nothing else is.
+    """Check gradients in train mode if only attention weights are dropped.
 
-    `x` is (B, T, D); the first T columns of each head show its weights, as those that
-    `check_dropped_weights` asks for, and none of them is near zero by itself.
+    `x` is (B, T, D); the first T columns of each head show its weights, as in
+    `check_dropped_weights`, and without dropout none of them is near zero.
     """
     batch, num_tokens, _ = x.shape
 
     def kept(value: torch.Tensor) -> list[torch.Tensor]:
         heads = (value - above).view(batch, num_tokens, num_heads, -1).transpose(1, 2)
-        return list((heads[..., :num_tokens].abs() > _NOTHING).unbind(1))  # H times (B, T, T)
+        return list((heads[..., :num_tokens].abs() > _NOTHING).unbind(1))  # H tensors (B, T, T)
 
     _check(layer, draw, x, kept)
 
 
 def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) -> None:
-    """Gradients in train mode, where outputs are dropped and nothing else is: none is 0 by itself.
+    """Check gradients in train mode if only outputs are dropped, and none is 0 without dropout.
 
     `x` is (B, T, D).
     """
@@ -55,7 +55,7 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 
 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
-    """In float64: a pattern of one's own keeps dtype, too."""
+    """Compare in float64, because a pattern of an answer's own must keep the dtype, too."""
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
     form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)
@@ -82,7 +82,7 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
 
 @contextmanager
 def _dropping(kept: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Dropout in the solution keeps these entries: those of one call for all heads, or of each."""
+    """Let dropout in the solution keep these entries, of one call for all heads or one for each."""
     heads = iter(kept)
 
     def dropout(x: torch.Tensor, p: float, training: bool, inplace: bool = False) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Whether random patterns repeat each other: in part, moved along, turned round or the opposite."""
+"""Detects random patterns that repeat each other: in part, shifted, reversed or negated."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from . import tails
 
 
 def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """None if no pattern has anything of another one, or of itself at another place.
+    """Return None if no pattern repeats a part of another one, or of itself at another place.
 
-    `calls` holds bool tensors of one size. Wants 600 entries, of which a fifth to four fifths are
-    True; a part that repeats is noticed from 45% of 600, and an eighth of 6,000, upwards. Of
-    patterns that hardly have any True entry, or any other, nothing is noticed.
+    `calls` contains bool tensors of one size. Needs 600 entries with a share of True between a
+    fifth and four fifths; it notices repeated parts of at least 45% of 600 entries,
+    and of an eighth of 6,000. With hardly any True entry, or hardly any False one, it notices
+    nothing.
 
-    A correlation is a sum of products of two entries, of mean 0 and variance 1. Between two calls
-    all products are of different entries; of a pattern with itself, and of patterns that are turned
-    round, a product may stand there twice. `tails.farthest_sum` bounds them for all places at once.
+    A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls
+    all products are of different entries; between a pattern and itself, or its reverse, a product
+    may occur twice. `tails.farthest_sum` bounds them for all places at once.
     """
     signs = torch.stack([call.double().flatten() for call in calls])
     share = float(signs.mean())

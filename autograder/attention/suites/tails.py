@@ -1,8 +1,8 @@
-"""How improbable a count is: bounds that hold exactly, for any rate and any number of draws.
+"""Bounds for improbable counts that hold exactly, for any rate and any number of draws.
 
 Each is a Chernoff bound: P(S >= s) <= E[exp(t S)] exp(-t s) for every t > 0, at its best t. A right
 answer exceeds `SURE` in one statistic with a probability below 2e-9; a question has fewer than 500
-of them, so that it is refused less than once in a million.
+of them, so a right answer fails less than once in a million.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ SURE = -math.log(1e-9)
 
 
 def of_count(count: float, total: int, p: float) -> float:
-    """Nats of `count` successes in `total` independent draws of probability p.
+    """Return the nats of `count` successes in `total` independent draws of probability p.
 
-    For a binomial count the best t gives P <= exp(-total * KL(count / total || p)), for the side
-    on which the count lies.
+    For a binomial count the best t gives P <= exp(-total * KL(count / total || p)), on the side of
+    p on which the count is.
     """
     if total == 0:
         return 0.0
@@ -34,15 +34,15 @@ def _part(share: float, p: float) -> float:
 
 
 def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[float, float]:
-    """Nats of the squared deviations of independent binomial counts: too large, and too small.
+    """Return the nats of the squared deviations of binomial counts: too large, and too small.
 
     Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is a
-    sum over the n_i + 1 values of c_i, so that the bound of the sum of all Z_i is exact but for t.
+    sum over the n_i + 1 values of c_i, so the bound of the sum of all Z_i is exact except for t.
     """
     deviations = (counts - lengths * p) ** 2 / (lengths * p * (1 - p))
     total = float(deviations.sum())
     kinds, how_many = torch.unique(lengths, return_counts=True)
-    scales = torch.logspace(-4, 0.5, 48, dtype=torch.float64)  # t that may be the best
+    scales = torch.logspace(-4, 0.5, 48, dtype=torch.float64)  # candidates for the best t
     return tuple(
         max(0.0, float((t * total - _log_moments(t, kinds, how_many, p)).max()))
         for t in (scales, -scales)
@@ -52,7 +52,7 @@ def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[f
 def _log_moments(
     t: torch.Tensor, lengths: torch.Tensor, how_many: torch.Tensor, p: float
 ) -> torch.Tensor:
-    """ln E[exp(t sum Z_i)] for each t."""
+    """Return ln E[exp(t sum Z_i)] for each t."""
     result = torch.zeros_like(t)
     for length, times in zip(lengths.tolist(), how_many.tolist(), strict=True):
         n = int(length)
@@ -70,9 +70,9 @@ def _log_moments(
 
 
 def farthest_sum(largest: float, sums: int, variance: float) -> float:
-    """What none of `sums` sums of independent terms exceeds, but for one time in 1e9.
+    """Return a bound that `sums` sums of independent terms exceed once in 1e9 only.
 
-    The terms are `largest` in magnitude at most, of mean 0, and `variance` is that of a sum:
+    The terms are at most `largest` in magnitude, with mean 0, and `variance` is that of a sum:
     Bernstein's P(|S| >= s) <= 2 exp(-s^2 / (2 (variance + largest s / 3))), solved for s.
     """
     nats = SURE + math.log(2 * sums)

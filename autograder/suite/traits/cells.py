@@ -126,7 +126,7 @@ class Cells:
         return self._bounded(sizes, self._letters, self.one_large)
 
     def rooted(self) -> Sizes | None:
-        """Draw the size whose root is taken near its largest; None if there is no such size."""
+        """Draw the size whose root is taken near its largest; None if it doesn't exist."""
         letter, end = self._traits.root
         if not letter:
             return None
@@ -172,7 +172,7 @@ class Cells:
     def middling(self, most: int = USUAL) -> Sizes:
         """Draw sizes that nobody can know in advance: neither small nor large, five samples.
 
-        If there are no samples, they are twice as large.
+        Without samples, they are twice as large.
         """
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
@@ -306,7 +306,7 @@ class Leads:
 
     @property
     def are_lengths(self) -> bool:
-        """Whether one dimension follows, so that the last leading dimension counts tokens."""
+        """True if one dimension follows, so that the last leading dimension counts tokens."""
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
@@ -319,7 +319,7 @@ class Leads:
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """As many, with the 1 in a different place: this shows what mixes the other dimensions."""
+        """Return as many, with the 1 in a different place, to show mistakes in the others."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 

@@ -56,7 +56,7 @@ class Traits:
     multiply the numbers of the tensor arguments, in their order, in one call: some become large,
     and results stay moderate. `loops` counts the steps of the plainest right answer, in letters
     (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. By default it is
-    every letter of a call and the heads, once, and `T` twice if there is no `S`, because each
+    every letter of a call and the heads, once, and `T` twice without an `S`, because each
     token may look at each. With `judged`, only gradients to the arguments at these places are
     compared; the `case` of a function is called with gradients, too. `likely` replaces the likely
     cause in the message of a trait's failure.
@@ -86,12 +86,12 @@ class Traits:
 
     @property
     def has_leading(self) -> bool:
-        """Whether a call takes any number of leading dimensions."""
+        """True if a call takes any number of leading dimensions."""
         return any(isinstance(i, Tensor) and LEADING in i.shape.split() for i in self.inputs)
 
     @property
     def has_rate(self) -> bool:
-        """Whether the class takes a rate of dropout."""
+        """True if the class takes a rate of dropout."""
         return any(
             isinstance(item, Rate) or (isinstance(item, Made) and item.rate)
             for item in self.build or ()
@@ -126,7 +126,7 @@ class Traits:
         return [x for x in letters if x not in self.fixed]
 
     def steps(self, sizes: Sizes) -> int:
-        """How many steps a call takes in loops over every number."""
+        """Return the number of steps of a call in loops over every number."""
         samples = math.prod(sizes.leading) if self.has_leading else 1
         return samples * sizes.of(self._steps())
 

@@ -95,7 +95,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """What tests each general rule, or why nothing does; empty if neither is known."""
+        """The test of each general rule, or why there is none; empty if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -105,7 +105,7 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """What shows each trait; empty if nothing does and no reason is given."""
+        """The test of each trait, or the reason why there is none; empty without either."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
