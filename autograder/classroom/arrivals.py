@@ -40,7 +40,7 @@ class Lateness:
 
     @property
     def text(self) -> str:
-        """How late it is, in words; empty if it is not late or if that is unknown."""
+        """The lateness in words; empty if the submission is not late or nothing is known."""
         if self.late:
             return duration_text(self.late)
         return "by an unknown amount" if self.is_late else ""

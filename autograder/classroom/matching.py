@@ -25,7 +25,7 @@ class Identity:
     names: tuple[str, ...] = ()
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """Keys, the surest first: identifiers, numbers, names, names without signs."""
+        """Returns keys, the surest first: identifiers, numbers, names, and names without signs."""
         forms = tuple(form for name in self.names for form in _forms(name))
         numbered = [f"{form}_{self.number}" for form in (*forms, *map(squashed, forms))]
         mails = [id.partition("@")[0] for id in self.ids if "@" in id]

@@ -16,7 +16,7 @@ from .tables import Row
 
 
 class Role(enum.StrEnum):
-    """What a column says about a person."""
+    """The meaning of a column for a person."""
 
     STUDENT = "student"
     NAME = "name"
@@ -70,7 +70,7 @@ _SEPARATORS = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+|\s+und\s+")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a row says about a person, by role; missing values are empty."""
+    """The values of a row about a person, by role; missing values are empty."""
 
     roles: Mapping[Role, str] = field(default_factory=dict)
 
@@ -151,7 +151,7 @@ def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
 
 
 def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Several sections in one cell, such as `Tutorial A and Tutorial B`, where each is known."""
+    """Splits several sections in one cell, such as `Tutorial A and Tutorial B`, if known."""
     whole = text.strip()
     parts = tuple(filter(None, _SEPARATORS.split(whole)))
     if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):

@@ -15,7 +15,7 @@ from .people import Person, Roster
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for; None means all. `section` and `grader` are columns of the roster."""
+    """The choice of results; None means all. `section` and `grader` are columns of the roster."""
 
     assignment: str | None = None
     student: str | None = None

@@ -1,4 +1,4 @@
-"""Brings what learning platforms and code classrooms give into nbgrader's layout."""
+"""Brings downloads from learning platforms and code classrooms into nbgrader's layout."""
 
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused

@@ -1,4 +1,4 @@
-"""The files of a zip archive by name, as untrusted as whoever packed it."""
+"""Lists the files of a zip archive by name; an archive is never trusted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 from .downloaded import MAX_FILE_BYTES, Entry, Refused, Unsafe, name_problem
 
-#: of one archive, whose names alone are read
+#: the most files in one archive, of which only the names are read
 MAX_ENTRIES = 1_000_000
-#: what zipfile raises for a member that can't be read
+#: the errors that zipfile raises for a member that can't be read
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, struct.error, MemoryError, lzma.LZMAError),
@@ -22,7 +22,7 @@ BROKEN = (
 
 
 def files_in(archive: zipfile.ZipFile, path: tuple[str, ...]) -> Iterator[Entry | Refused]:
-    """The files of an open archive, below the path where it stands."""
+    """Yields the files of an open archive, with paths below that of the archive."""
     seen: set[tuple[str, ...]] = set()
     for number, info in enumerate(archive.infolist()):
         if info.filename.endswith("/"):
@@ -56,7 +56,7 @@ def _unzipper(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], b
 
 def _name_of(info: zipfile.ZipInfo) -> str:
     name = info.orig_filename
-    if not info.flag_bits & 0x800:  # not marked as UTF-8, which many write all the same
+    if not info.flag_bits & 0x800:  # many archives contain UTF-8 without this mark
         with contextlib.suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/")

@@ -1,4 +1,4 @@
-"""A folder of cloned repositories, as code classrooms give it: whose each one is, and its answers.
+"""Reads a folder of cloned repositories from a code classroom: their owners and their answers.
 
 GitHub Classroom calls them `<assignment>-<login>` in a folder `<assignment>-submissions`.
 """
@@ -21,24 +21,25 @@ from .owners import words
 from .platforms import platform_name
 
 _SUBMISSIONS = "-submissions"
-#: what a release or a tool puts next to answers; a runner's and an editor's begin with a dot
+#: names that a release or a tool puts next to answers; those of runners and editors begin with a
+#: dot
 _NOT_WORK = ("checks", "extras", "venv", "node_modules", "requirements.txt")
-#: how files end in which somebody's answers may be
+#: endings of files that may contain answers
 _WORK = (
     *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
     *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
 )
-#: from that many clones on, what most of them have is the template's
+#: the least number of clones for which files in most of them are taken for the template's
 _A_CLASS = 3
 _NO_NEARER = "another file of this name, no nearer to the top, was taken: which one counts?"
 _NOBODYS = "next to clones, so nobody knows whose it is: collect it by itself"
-#: nobody writes that much by hand
+#: nobody writes a longer answer by hand
 MAX_ANSWER_BYTES = 10 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A repository: its folder, its place below the folder that was given, whose it seems to be."""
+    """A repository: its folder, its path below the given folder, and the login that it has."""
 
     folder: Path
     path: tuple[str, ...]
@@ -48,10 +49,11 @@ class Clone:
 def clones_in(
     folder: Path, assignments: Sequence[str], logins: Collection[str]
 ) -> tuple[list[Clone], list[Refused]]:
-    """The clones in a folder of clones, and what is left out next to them; none in other folders.
+    """Returns the clones in a folder of clones, and what is left out next to them.
 
-    Most of what is in the folder decides, so that nobody's own `.git` does: a folder next to clones
-    is read as one of them. `logins` are those of a roster, in lower case.
+    Returns none for other folders. The majority in the folder decides, so that a single student's
+    `.git` does not: a folder next to clones is read as one of them. `logins` are those of a roster,
+    in lower case.
     """
     others: list[Refused] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -67,7 +69,7 @@ def clones_in(
 def _clones(
     folder: Path, path: tuple[str, ...], assignments: Sequence[str], others: list[Refused]
 ) -> Iterator[tuple[str, ...]]:
-    """Where the clones are: the folder itself, `<login>/`, or `<assignment>/<login>/`."""
+    """Yields the paths of clones: the folder itself, `<login>/`, or `<assignment>/<login>/`."""
     place = folder.joinpath(*path)
     if is_repository(place):
         yield path
@@ -90,7 +92,7 @@ def _clones(
 
 
 def _members(folder: Path) -> list[Path]:
-    """Folders that hold something, and files that may be answers; no links."""
+    """Returns folders that are not empty, and files that may be answers; no links."""
     found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
     return [
         e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()
@@ -102,13 +104,13 @@ def _holds_something(folder: Path) -> bool:
     try:
         return any(True for _ in folder.iterdir())
     except OSError:
-        return True  # whoever reads it says that it can't
+        return True  # reading it later reports the error
 
 
 def _is_group(folder: Path, assignments: Collection[str]) -> bool:
-    """Whether a folder is called like an assignment, and most of what it holds are clones.
+    """Returns whether a folder is named after an assignment and contains mostly clones.
 
-    A student's own folders are no group, whatever they hold.
+    A student's own repository is never a group, whatever it contains.
     """
     is_named = words(folder.name.removesuffix(_SUBMISSIONS)) in assignments
     if not is_named or not folder.is_dir() or is_repository(folder):
@@ -122,7 +124,7 @@ def _are_most(some: Sequence[Path], every: Sequence[Path]) -> bool:
 
 
 def _slug(names: Sequence[str], logins: Collection[str]) -> str:
-    """What most names have in front of a login; the shortest where several do."""
+    """Returns the prefix that most names have before a login; the shortest if there are several."""
     found = Counter(
         name[: -len(login)]
         for name in names
@@ -133,7 +135,7 @@ def _slug(names: Sequence[str], logins: Collection[str]) -> str:
 
 
 def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
-    """Whose repository it is: by the folder around it, the assignment in its name, the roster."""
+    """Returns a repository's login, from the folder around it, the assignment, or the roster."""
     name, around = place.name, f"{place.parent.name.removesuffix(_SUBMISSIONS)}-"
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
         return name[len(around) :]
@@ -145,7 +147,7 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
 
 
 def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
-    """What most repositories have under one path: the template's, not a student's work."""
+    """Returns the paths that most repositories contain: the template's, not students' work."""
     if len(clones) < _A_CLASS:
         return frozenset()
     found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))
@@ -155,10 +157,10 @@ def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
 def answers_of(
     clone: Clone, exercises: frozenset[str], template: Collection[tuple[str, ...]] = ()
 ) -> Iterator[Entry | Refused]:
-    """The files of exercises in a clone, nearest to its top first, and whatever else is its own.
+    """Yields the files of exercises in a clone, nearest to its top first, and its other own files.
 
-    Of what has another name a person will be told, as of any upload of which nothing is used. Names
-    are looked at first, and nothing is read.
+    Files with other names are reported to a person, as for any upload that contains unused files.
+    Only names are examined; nothing is read yet.
     """
     seen: dict[str, int] = {}
     others: list[tuple[str, ...]] = []
@@ -182,7 +184,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[Entry | Refused]:
-    """Files of other names, each name once; an archive stays one where answers are next to it."""
+    """Yields files with other names, each name once; archives stay packed if there are answers."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:
@@ -196,7 +198,7 @@ def _entry(clone: Clone, own: tuple[str, ...]) -> Entry:
 
 
 def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Paths of files that may be somebody's work, without those of tools and of a release.
+    """Yields the paths of files that may be a student's work, without those of tools and releases.
 
     Links are not followed.
     """

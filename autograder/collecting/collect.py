@@ -1,7 +1,7 @@
-"""One collection: every file finds its owner, and each submission takes its place in one step.
+"""Runs one collection: finds the owner of every file, and places each submission in one step.
 
-Files are put together in a folder of their own first, so that a collection that is stopped, or
-finds the disk full, changes nothing that was there.
+Files are first put together in a separate folder, so that a collection that is stopped, or finds
+the disk full, changes nothing that was there.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from .transaction import collecting_alone
 
 @dataclass(frozen=True, slots=True)
 class CollectReport:
-    """What a collection did, which files it left out and why, and what else to know.
+    """The outcome of a collection: what it placed, which files it left out and why, and notes.
 
     `waiting` are new submissions of this and earlier collections that a person has to look at,
-    because what they would replace was edited by hand. `looks` are files that came now and answer
-    no exercise.
+    because what they would replace was edited by hand. `looks` are new files that answer no
+    exercise.
     """
 
     collected: tuple[Collected, ...]
@@ -55,17 +55,17 @@ class CollectReport:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Students with a file that was left out and may have been an answer."""
+        """Students with a file that was left out although it may have been an answer."""
         return tuple(sorted({item.student for item in self.skipped if item.student}))
 
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions:
-    """What people say about a download that its names do not.
+    """Facts about a download that its names do not contain.
 
-    `assignment` is that of all files, `logins` the student of each login of a code classroom, in
-    lower case, `times` a platform's own table of times, `ends` until when a submission is in time,
-    where the last one in time counts.
+    `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
+    case, to students, `times` is a platform's own table of times, and `ends` gives the deadline of
+    a submission if the last one in time counts.
     """
 
     assignment: str | None = None
@@ -82,10 +82,10 @@ def collect(
 ) -> CollectReport:
     """Brings the files of archives and folders into `submitted/<student>/<assignment>/`.
 
-    `exercises` are the course's assignments with their exercises. A submission that is there
-    already is kept in `earlier/` next to `submitted`. Where it came from is kept in the class's
-    `collected.csv`. Raises `UserError` where a source can't be read, the target not be written, or
-    whole students would fall together; then nothing was collected.
+    `exercises` are the course's assignments with their exercises. An existing submission is kept in
+    `earlier/` next to `submitted`. The origins of submissions are stored in the class's
+    `collected.csv`. Raises `UserError`, and collects nothing, if a source can't be read, if the
+    target can't be written, or if the files of several students would get mixed up.
     """
     said = options or CollectOptions()
     if said.assignment is not None and said.assignment not in exercises:
@@ -107,14 +107,14 @@ def collect(
 
 
 def _check_source(source: Path) -> None:
-    """Whoever opens a pipe waits for its other end, and a device never ends."""
+    """Refuses special files: opening a pipe waits for its other end, and a device never ends."""
     if not (source.is_file() or source.is_dir()):
         got = "neither a regular file nor a folder" if source.exists() else "not there"
         raise UserError(f"{source} is {got}; expected an archive (.zip) or a folder")
 
 
 class _Collection:
-    """Sorts downloads one after the other, then puts what came of it in its place."""
+    """Sorts downloads one after the other, then puts the results in their places."""
 
     def __init__(
         self, names: Names, submitted: Path, staging: Path, times: Times, ends: Ends
@@ -129,7 +129,7 @@ class _Collection:
         self._sorting = Sorting(names, staging, self._students)
 
     def sort(self, source: Path, logins: Mapping[str, str]) -> Iterator[str]:
-        """Sorts an archive, a folder of clones or any other folder in; gives notes."""
+        """Sorts an archive, a folder of clones or any other folder; yields notes."""
         is_folder = source.is_dir()
         clones, others = (
             clones_in(source, self._names.assignments, logins) if is_folder else ([], [])
@@ -170,7 +170,7 @@ class _Collection:
             for refused in listed:
                 if isinstance(refused, Refused):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
-            # by their answers is known which assignment a student's other files are of
+            # answers first: they show which assignment a student's other files belong to
             for entry, place in sorted(places, key=lambda found: not self._may_answer(*found)):
                 if isinstance(place, Place):
                     self._sorting.take(entry, place, name)
@@ -189,7 +189,7 @@ class _Collection:
         return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
 
     def taken_apart(self) -> tuple[str, ...]:
-        """Notes on files of another assignment than was said; raises `UserError` where most are."""
+        """Returns notes on files of other assignments; raises `UserError` if most files are."""
         return self._sorting.taken_apart()
 
     def place(self, notes: Sequence[str]) -> CollectReport:
@@ -217,7 +217,7 @@ class _Collection:
         students = [made.student for made in collected]
         of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
         about = (*self._students.notes, *lookalikes(before, students))
-        now = read_roster(self._class_folder)  # with the names that the platform has by now
+        now = read_roster(self._class_folder)  # with the current names of the platform
         every = (*notes, *of_table, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
         refused = self._sorting.refused()
@@ -232,13 +232,13 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
 
 
 def _somebody(entry: Entry, reason: str) -> Owner | None:
-    """Whose a file may be of which nobody knows whose it is; its outermost name is all there is."""
+    """Returns an owner with the outermost name of a file, which is all that is known of it."""
     name = entry.path[0]
     return None if reason == READ else Owner(name, name)
 
 
 def _misses(layout: Layout, refused: Refused) -> Owner | None:
-    """Whose a file is that can't be taken, where its path is one."""
+    """Returns the owner of a file that can't be taken, if its path shows one."""
     parts = refused.path.split("/")
     is_path = ".." not in parts and "" not in parts
     place = layout.place(parts, is_archive=False) if is_path else None
@@ -246,7 +246,7 @@ def _misses(layout: Layout, refused: Refused) -> Owner | None:
 
 
 def _metadata(entries: Sequence[Entry]) -> Submitters:
-    """The submitters that Gradescope names, if it is an export of Gradescope."""
+    """Returns the submitters according to Gradescope; empty if this is not its export."""
     path = metadata_path(entry.path for entry in entries)
     if path is None:
         return {}
@@ -260,7 +260,7 @@ def _metadata(entries: Sequence[Entry]) -> Submitters:
 def _origin(pile: Pile, made: Collected, source: str) -> Origin:
     owner = pile.owner
     return Origin(
-        student=for_file_name(pile.student),  # as all that comes after calls this student
+        student=for_file_name(pile.student),  # the name that all later steps use
         assignment=pile.assignment,
         platform=owner.platform,
         name=owner.student,

@@ -1,9 +1,10 @@
 """Reads when a repository's last commit was made, from the repository's files alone.
 
 No program is started. git obeys the settings of the repository that it looks at, and a student
-chooses those: with `fetch.bundleURI` and `extensions.partialClone` even `git rev-list` runs a hook.
-Every read is of a regular file in a real folder below `.git`, and bounded. What git would look for
-elsewhere (alternates, a remote, a `.git` file that names another folder) is unknown.
+chooses those: with `fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a
+hook. Every read is bounded, and is from a regular file in a real folder below `.git`. If git would
+have to look elsewhere (alternates, a remote, a `.git` file that names a different folder), the time
+is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 
 _HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
 _REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
-#: names that lead to other names, and deltas upon deltas: git itself makes 5 and 50 at most
+#: limits for chains of references and of deltas; git itself makes at most 5 and 50
 _MOST_LINKS, _MOST_DELTAS = 5, 100
 _MOST_PACKS = 1000
 _MOST_OF_REF, _MOST_OF_PACKED_REFS, _MOST_OF_COMMIT = 1 << 10, 8 << 20, 1 << 20
@@ -32,17 +33,17 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _Unknown(Exception):
-    """The repository does not say it, or not in a form that git writes."""
+    """Raised if the repository does not contain the time, or not in a form that git writes."""
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether a folder has a repository of its own: `.git` is a folder, no file and no link."""
+    """Returns whether a folder has its own repository: `.git` is a folder, not a file or a link."""
     own = folder / ".git"
     return own.is_dir() and not own.is_symlink()
 
 
 def committed(folder: Path) -> datetime | None:
-    """When the last commit was made, as its author's computer says; None where that is unknown."""
+    """Returns the time of the last commit by its author's clock; None if it is unknown."""
     try:
         top = os.open(folder / ".git", _FOLDER)
     except OSError:
@@ -70,7 +71,7 @@ class _Git:
         self._top = top
 
     def head(self) -> bytes:
-        """The commit that is checked out, in hexadecimal digits."""
+        """Returns the commit that is checked out, in hexadecimal digits."""
         name = "HEAD"
         for _ in range(_MOST_LINKS):
             try:
@@ -95,7 +96,7 @@ class _Git:
         raise _Unknown
 
     def commit(self, name: bytes) -> bytes:
-        """The text of a commit."""
+        """Returns the text of a commit."""
         text = name.decode()
         try:
             with self._opened("objects", text[:2], text[2:]) as file:
@@ -121,7 +122,7 @@ class _Git:
 
     @contextlib.contextmanager
     def _opened(self, *path: str, flags: int = _FILE) -> Iterator[int]:
-        """A file below `.git`, or a folder; no part of its path is a link."""
+        """Opens a file, or a folder, below `.git`; no part of its path may be a link."""
         with contextlib.ExitStack() as stack:
             place = self._top
             for number, part in enumerate(path, 1):
@@ -135,13 +136,13 @@ class _Git:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Where each object of a pack begins (version 2 of `.idx`); `size` is that of a hash."""
+    """The offsets of a pack's objects (version 2 of `.idx`); `size` is that of a hash."""
 
     file: int
     size: int
 
     def find(self, name: bytes) -> int | None:
-        """The object's offset; None where it is in another pack."""
+        """Returns the object's offset; None if it is not in this pack."""
         if os.pread(self.file, len(_INDEX), 0) != _INDEX:
             return None
         low, high = (self._count(name[0] - 1) if name[0] else 0), self._count(name[0])
@@ -175,7 +176,7 @@ class _Pack:
     index: _Index
 
     def commit(self, at: int) -> bytes:
-        """The text of the commit that begins there."""
+        """Returns the text of the commit that begins at an offset."""
         deltas: list[bytes] = []
         while len(deltas) <= _MOST_DELTAS and sum(map(len, deltas)) <= _MOST_OF_COMMIT:
             kind, base, start = self._header(at)
@@ -194,7 +195,7 @@ class _Pack:
         """The kind of an object, where the one begins that it is a delta of, and its own data."""
         head = os.pread(self.file, 32 + self.index.size, at)
         kind, end = head[0] >> 4 & 7, 0
-        while head[end] & 0x80:  # its size, which zlib tells as well
+        while head[end] & 0x80:  # skip the size, which zlib knows, too
             end += 1
         end += 1
         if kind == _BY_OFFSET:
@@ -210,7 +211,7 @@ class _Pack:
 
 
 def _inflated(file: int, at: int) -> bytes:
-    """The compressed data that begins there, if a commit's text may be so long."""
+    """Inflates the data that begin at an offset; refuses more than a commit's text may have."""
     inflating, data = zlib.decompressobj(), b""
     while len(data) <= _MOST_OF_COMMIT and not inflating.eof:
         if not (read := os.pread(file, 1 << 16, at)):
@@ -223,12 +224,12 @@ def _inflated(file: int, at: int) -> bytes:
 
 
 def _applied(delta: bytes, base: bytes) -> bytes:
-    """What a delta makes of its base: pieces of the base, and bytes of its own."""
+    """Applies a delta to its base: copies pieces of the base, and inserts new bytes."""
     made, size, at = [], 0, _past_number(delta, _past_number(delta, 0))
     while at < len(delta):
         code, at = delta[at], at + 1
         if code & 0x80:
-            numbers = [0] * 7  # four bytes of where the piece begins, three of its length
+            numbers = [0] * 7  # four bytes for the start of the piece, three for its length
             for place in range(7):
                 if code >> place & 1:
                     numbers[place], at = delta[at], at + 1
@@ -244,7 +245,7 @@ def _applied(delta: bytes, base: bytes) -> bytes:
 
 
 def _past_number(data: bytes, at: int) -> int:
-    """Where a number of seven bits a byte ends."""
+    """Returns the offset after a number that has seven bits in each byte."""
     while data[at] & 0x80:
         at += 1
     return at + 1

@@ -1,4 +1,4 @@
-"""A file of a download, before and after it is read, and what one submission may use up."""
+"""A file of a download, before and after it is read, and the limits of one submission."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..submission.bounds import MAX_FILES
 from ..submission.bounds import MAX_SUBMISSION_BYTES as MAX_BYTES
 
 MAX_FILE_BYTES = 100 << 20
-#: deeper than anybody files their work, and shallow enough for a walk that calls itself
+#: deeper than anybody stores their work, and shallow enough for a recursive walk
 MAX_FOLDERS = 100
-#: what a system puts there is nobody's work
+#: the reason to refuse files that a system creates
 OF_A_SYSTEM = "made by a system, not by a student"
 
 
 class Unsafe(Exception):
-    """A file that is not taken; its text is the reason."""
+    """Raised for a file that is not accepted; its text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of a download: its path, and how to read it, which raises `Unsafe`.
+    """A file of a download: its path, and a function that reads it, which raises `Unsafe`.
 
-    `in_archive` where it is in a zip, whose file system nobody vouches for; one that
-    `stays_packed` is kept as it is.
+    `in_archive` is true if it is in a zip, whose contents can't be trusted. With `stays_packed`, an
+    archive is kept as it is.
     """
 
     path: tuple[str, ...]
@@ -36,13 +36,13 @@ class Entry:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a zip with files of its own."""
+        """True for a zip with files of its own."""
         return self.path[-1].lower().endswith(".zip") and not self.stays_packed
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file that may be taken: its path (an archive counts as a folder) and bytes."""
+    """A file that may be accepted: its path (an archive counts as a folder) and its bytes."""
 
     path: tuple[str, ...]
     data: bytes
@@ -50,9 +50,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A file that was not taken, and why.
+    """A file that was not accepted, and why.
 
-    `student` is who misses it, empty where nobody does: it is nobody's, or another one counts.
+    `student` is the one who misses it; empty if nobody does, because it is nobody's work or a
+    different file counts.
     """
 
     path: str
@@ -62,13 +63,13 @@ class Refused:
 
 @dataclass(slots=True)
 class Account:
-    """What may still be read of one submission, against bombs."""
+    """The amounts that may still be read of one submission, as a protection against zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES
 
     def read(self, entry: Entry) -> bytes:
-        """Reads a file on this account; raises `Unsafe` where nothing is left."""
+        """Reads a file on this account; raises `Unsafe` if a limit is exceeded."""
         self.files -= 1
         if self.files < 0:
             raise Unsafe(f"more than {MAX_FILES} files in one submission")
@@ -80,7 +81,7 @@ class Account:
 
 
 def name_problem(parts: tuple[str, ...]) -> str | None:
-    """Why no file of this path is taken; None where nothing is wrong with it."""
+    """Returns why files with this path are refused; None if nothing is wrong with it."""
     if not parts:
         return "no name"
     if len(parts) > MAX_FOLDERS:

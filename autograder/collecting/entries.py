@@ -1,7 +1,7 @@
-"""The outermost files of a download, by name first; what is in them is read only when asked for.
+"""Lists the outermost files of a download by name; their contents are read only on request.
 
-Nothing is unpacked. A file that is not safe to take is refused with its reason, and the others go
-on. All that one submission holds is read on an account of its own: nobody uses up another's.
+Nothing is unpacked to disk. A file that is not safe is refused with a reason, and the others
+continue. Each submission has an account of its own, so that none can use up the limits of another.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 from .archives import BROKEN, files_in
 from .downloaded import MAX_FILE_BYTES, Account, Entry, Member, Refused, Unsafe, name_problem
 
-#: how deep archives of one submission may be nested
+#: the deepest nesting of archives in one submission
 MAX_DEPTH = 3
 
 
 @contextlib.contextmanager
 def entries_of(source: Path) -> Iterator[Iterator[Entry | Refused]]:
-    """The files of a folder or zip archive in the order of their names, while it is open."""
+    """Opens a folder or a zip archive; yields an iterator over its files, in the order of names."""
     if source.is_dir():
         yield _in_folder(source, ())
         return
@@ -39,7 +39,7 @@ def entries_of(source: Path) -> Iterator[Iterator[Entry | Refused]]:
 
 
 def contents_of(entry: Entry, account: Account, depth: int = 0) -> Iterator[Member | Refused]:
-    """The file itself, or all files of an archive and of archives in it."""
+    """Yields the file itself, or all files of an archive and of archives in it."""
     name = "/".join(entry.path)
     if entry.is_archive and depth == MAX_DEPTH:
         yield Refused(name, f"an archive nested more than {MAX_DEPTH} deep")
@@ -94,7 +94,7 @@ def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[Entry | Refused]
 
 
 def file_reader(path: Path, most: int = MAX_FILE_BYTES) -> Callable[[], bytes]:
-    """Reads a regular file of at most that many bytes when it is called; else raises `Unsafe`."""
+    """Returns a function that reads a regular file of at most `most` bytes, or raises `Unsafe`."""
 
     def read() -> bytes:
         try:

@@ -1,4 +1,4 @@
-"""Gradescope's export: who submitted what, and when, stands in its `submission_metadata.yml`."""
+"""Reads who submitted what and when from Gradescope's export: `submission_metadata.yml`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EXPORT = re.compile(r"assignment_\d+_export")
 SUBMISSION = re.compile(r"submission_\d+")
 _MAX_BYTES = 200 << 20
 
-#: owners of each submission's folder
+#: the owners of each submission's folder
 Submitters = Mapping[str, tuple[Owner, ...]]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # built or not
-    """Reads YAML that Ruby wrote: its marks of Ruby's own types are left out."""
+    """Reads YAML that Ruby wrote, and ignores its tags for Ruby's own types."""
 
 
 def _plain(loader: yaml.SafeLoader, _suffix: str, node: yaml.Node) -> Any:
@@ -37,11 +37,11 @@ _Loader.add_multi_constructor("!", _plain)
 
 
 def read_submitters(data: bytes) -> Submitters:
-    """The submitters of each folder of an export; raises `UserError` for another kind of file."""
+    """Returns the owners of each folder of an export; raises `UserError` for a different file."""
     try:
         if len(data) > _MAX_BYTES:
             raise ValueError("it is larger than any export")
-        document = yaml.load(data, _Loader)  # a safe loader: it makes plain values only
+        document = yaml.load(data, _Loader)  # a safe loader, which makes only plain values
         return {str(name): tuple(_owners(str(name), entry)) for name, entry in document.items()}
     except (yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise UserError(

@@ -1,4 +1,4 @@
-"""The roster of a code classroom: which student has which login."""
+"""Reads the roster of a code classroom: which student has which login."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from ..classroom import read_csv
 from ..errors import UserError
 
-#: GitHub Classroom's own names of the columns
+#: GitHub Classroom's names of the columns
 LOGIN, STUDENT = "github_username", "identifier"
 
 
 def read_logins(path: Path) -> dict[str, str]:
-    """The student's identifier of each login, which is in lower case: GitHub knows no other.
+    """Returns the student's identifier for each login, in lower case: GitHub ignores case.
 
-    Raises `UserError` for another kind of table.
+    Raises `UserError` for a different kind of table.
     """
     columns, rows = read_csv(path)
     if not {LOGIN, STUDENT} <= set(columns):

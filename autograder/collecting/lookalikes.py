@@ -1,4 +1,4 @@
-"""Names that look alike to people and are different to a computer."""
+"""Finds names that look alike to people and differ for a computer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LATIN = _CYRILLIC | _GREEK
 
 
 def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Notes on new students whose names look like those of others."""
+    """Returns notes on new students whose names look like those of others."""
     groups: defaultdict[str, set[str]] = defaultdict(set)
     chosen = list(new)
     for student in (*students, *chosen):

@@ -1,4 +1,4 @@
-"""Whose a file is, decided by the outermost names of a download, and of which assignment."""
+"""Finds the owner and the assignment of a file from the outermost names of a download."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..submission import is_answer, standard_name
 from .gradescope import EXPORT, METADATA, SUBMISSION, Submitters
 from .platforms import MOODLE_WORD, Owner, platform_name
 
-#: folders that stand around a class, and are nobody's name
+#: names of folders around a class, which are not students' names
 _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloads"})
 _DEEPEST = 3
 
@@ -23,7 +23,7 @@ UNCLEAR = "of which assignment is it? say --assignment"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Whose a file is, the assignment if an outer folder says it, and the path that is theirs."""
+    """A file's owners, its assignment if an outer folder names it, and its path in their folder."""
 
     owners: tuple[Owner, ...]
     assignment: str | None
@@ -43,7 +43,7 @@ class Names:
 
     @property
     def exercises(self) -> frozenset[str]:
-        """The names of all exercises, of the chosen assignment where there is one."""
+        """The names of all exercises, or only of those of the chosen assignment."""
         return frozenset(
             name
             for name, belongs in self._of_exercise.items()
@@ -51,32 +51,32 @@ class Names:
         )
 
     def is_exercise(self, file: str) -> bool:
-        """Whether a file is called like an exercise of the course."""
+        """Returns whether a file is named after an exercise of the course."""
         return is_answer(file, self._of_exercise)
 
     def standard(self, file: str) -> tuple[str, int]:
-        """The name of a file as the course writes it, and its number where it is a copy."""
+        """Returns the name of a file as the course writes it, and its number if it is a copy."""
         return standard_name(file, self._of_exercise)
 
     def exercises_of(self, assignment: str) -> tuple[str, ...]:
-        """The names of an assignment's exercises."""
+        """Returns the names of an assignment's exercises."""
         return tuple(name for name, own in self._of_exercise.items() if assignment in own)
 
     def fits(self, file: str) -> Sequence[str]:
-        """The assignments that have an exercise of a file's name."""
+        """Returns the assignments that have an exercise with a file's name."""
         stem = file.rpartition(".")[0]
         return self._of_exercise.get(stem, ()) if self.is_exercise(file) else ()
 
     def folder(self, name: str) -> str | None:
-        """The assignment that a folder is called like, however its words are joined."""
+        """Returns the assignment after which a folder is named, however its words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)
 
     def assignment_of_download(self, place: Place, source: str) -> str | None:
-        """The assignment that is said of a whole download: chosen, or in its own name `source`."""
+        """Returns the assignment of a whole download: the chosen one, or that in its name."""
         return self._chosen or (None if place.assignment else self._said(source))
 
     def assignment(self, place: Place, source: str, own: Sequence[str]) -> str | None:
-        """The assignment of a file: said outside of what its student named, or inside.
+        """Returns the assignment of a file, from names outside of the student's path or inside it.
 
         `source` is the download's own name, `own` the path that the student chose.
         """
@@ -95,7 +95,7 @@ class Names:
 
 
 class Layout:
-    """How one download is laid out. Raises `UserError` where whole students would fall together."""
+    """The layout of a download. Raises `UserError` if the files of students would get mixed up."""
 
     def __init__(
         self, paths: Iterable[Sequence[str]], source: str, names: Names, metadata: Submitters
@@ -108,7 +108,7 @@ class Layout:
         _must_name_people(tops, source, is_told=bool(metadata))
 
     def place(self, path: Sequence[str], is_archive: bool) -> Place | str:
-        """Whose the file at `path` is, or why nobody can say it."""
+        """Returns the place of the file at `path`, or why its owner is unknown."""
         raw = list(path[self._around :])
         while len(raw) > 1 and raw[0].lower() in _AROUND:
             del raw[0]
@@ -144,14 +144,14 @@ class Layout:
 
 
 def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Where Gradescope's own table of an export stands, if at all: at the top, or one below."""
+    """Returns the path of Gradescope's own table, at the top or one below, or None."""
     found = [path for path in paths if path[-1] == METADATA]
     top = [p for p in found if len(p) == 1 or (len(p) == 2 and EXPORT.fullmatch(p[0]))]
     return min(top, key=len, default=None)
 
 
 def _folders_around(paths: Sequence[Sequence[str]], source: str) -> int:
-    """How many folders stand around all students: known ones, and a download's own name."""
+    """Counts the folders around all students: known ones, and one with the download's name."""
     for depth in range(_DEEPEST):
         level = {path[depth] for path in paths if len(path) > depth}
         inner = {path[depth + 1] for path in paths if len(path) > depth + 1}
@@ -175,7 +175,7 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
 
 
 def _must_name_people(tops: set[str], source: str, is_told: bool) -> None:
-    """Refuses a download as a whole where no name of a platform says whose it is."""
+    """Refuses a download as a whole if no name of a platform shows the owners."""
     if any(map(SUBMISSION.fullmatch, tops)) and not is_told:
         raise UserError(
             f"{source} is an export of Gradescope without {METADATA}, so nobody knows whose a "
@@ -191,5 +191,5 @@ def _must_name_people(tops: set[str], source: str, is_told: bool) -> None:
 
 
 def words(name: str) -> str:
-    """A name in one form, however its words are joined."""
+    """Normalizes a name, however its words are joined."""
     return re.sub(r"[\W_]+", "_", name.lower()).strip("_")

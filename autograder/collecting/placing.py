@@ -1,7 +1,7 @@
-"""Piles take their places in `submitted/`, each in one step; an earlier submission is kept.
+"""Places piles in `submitted/`, each in one step; an earlier submission is kept.
 
-What somebody edited in `submitted/` since it was collected stays there: the same upload changes
-nothing, and a new one waits next to it until a person has decided.
+Files that somebody edited in `submitted/` since they were collected stay there: the same upload
+changes nothing, and a new one waits next to it until a person has decided.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .platforms import CLASSROOM
 from .sorting import Pile
 from .transaction import Record
 
-#: until when a submission is in time, in UTC without a zone, in a class where that decides
+#: returns the deadline of a submission, in UTC without a zone; None if it does not matter
 Ends = Callable[[Key], datetime | None]
 
 EARLIER = "earlier"
@@ -43,27 +43,27 @@ WAITING = "waiting"
 
 
 class Outcome(enum.StrEnum):
-    """What became of a submission that was collected."""
+    """The outcome for a submission that was collected."""
 
     NEW = "new"
     SAME = "same"
-    #: the same upload as before; what is in `submitted/` was edited by hand, and stays
+    #: the same upload as before; the files in `submitted/` were edited by hand, and stay
     EDITED = "edited"
-    #: another upload, kept aside, since what is in `submitted/` was edited by hand
+    #: a new upload, kept aside because the files in `submitted/` were edited by hand
     WAITING = "waiting"
-    #: one with a later time is there and stays
+    #: an existing submission has a later time, and stays
     OLDER = "older"
-    #: one that is late where one in time is there, in a class in which the last in time counts
+    #: it is late, and the existing one is in time, in a class in which the last one in time counts
     LATE = "late"
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What one student submitted for one assignment, now in its place.
+    """A student's submission for one assignment, after it was placed.
 
     `folder` is where it is. `earlier` is where the submission before this one was moved, or where
-    an older one is kept. `time` is when it was submitted, as the platform states it. `lacks` are
-    the files of the one before that this one does not have.
+    an older one is kept. `time` is when it was submitted, as the platform reports it. `lacks` are
+    the files of the submission before that this one does not have.
     """
 
     student: str
@@ -78,17 +78,17 @@ class Collected:
 
     @property
     def is_new(self) -> bool:
-        """Whether it took its place in `submitted/` now."""
+        """True if it was placed in `submitted/` now."""
         return self.outcome is Outcome.NEW
 
     @property
     def is_older(self) -> bool:
-        """Whether one with a later time is there, and stays."""
+        """True if an existing submission has a later time, and stays."""
         return self.outcome is Outcome.OLDER
 
 
 class Places:
-    """The folder of submissions, who is in it, and what `collect` wrote there."""
+    """The folder of submissions: the students in it, and what `collect` wrote there."""
 
     def __init__(self, submitted: Path, ends: Ends) -> None:
         self._ends = ends
@@ -107,11 +107,11 @@ class Places:
 
     @property
     def uploads(self) -> Mapping[Key, Upload]:
-        """What is to be kept of the submissions that were put."""
+        """The digests to store for the submissions that were placed."""
         return self._new
 
     def problem(self, pile: Pile) -> str | None:
-        """Why a submission can't take its place; None where it can."""
+        """Returns why a submission can't be placed; None if it can."""
         name = for_file_name(pile.student)
         target = self._submitted / name / pile.assignment
         other = self._there.setdefault(name.casefold(), name)
@@ -155,7 +155,7 @@ class Places:
         return self._replace(made, key, upload)
 
     def _comes_late(self, key: Key, target: Path, time: datetime | None) -> bool:
-        """Whether a submission is late and takes the place of none that is in time."""
+        """Returns whether a submission is late and would replace one that is in time."""
         end, there = self._ends(key), _stamped(target)
         if end is None or time is None or there is None or time < there:
             return False
@@ -163,7 +163,7 @@ class Places:
         return bool(late_by(naive[0], end)) and not late_by(naive[1], end)
 
     def _moved_by_hand(self, known: Upload) -> Path | None:
-        """The folder of another student to which somebody moved what was collected, if any."""
+        """Returns the folder of a different student to which somebody moved the submission."""
         for folder in sorted(self._submitted.glob(f"*/{known.assignment}")):
             is_collected = (folder.parent.name, known.assignment) in self._origins
             if not is_collected and digest_of(folder) == known.placed:
@@ -171,7 +171,7 @@ class Places:
         return None
 
     def _replace(self, made: _Making, key: Key, digest: str) -> Collected:
-        """Puts a pile into `submitted/`; what was there moves to the earlier submissions."""
+        """Puts a pile into `submitted/`; the existing one moves to the earlier submissions."""
         target, earlier = made.target, None
         lacks: tuple[str, ...] = ()
         if target.exists():
@@ -186,7 +186,7 @@ class Places:
         return made.collected(Outcome.NEW, target, earlier=earlier, lacks=lacks)
 
     def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
-        """Keeps a pile next to `submitted/`, once."""
+        """Keeps a pile next to `submitted/`, the same one only once."""
         folder = self._class_folder / where / key[0] / key[1]
         for kept in sorted(folder.glob("*")):
             if digest_of(kept) == digest:
@@ -198,7 +198,7 @@ class Places:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Writes a time that may have become known since; one that was written by hand stays."""
+        """Writes a time that may have become known since; a time that was edited by hand stays."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)
@@ -206,7 +206,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """A pile on its way, and where it belongs."""
+    """A pile that is being placed, and its target."""
 
     pile: Pile
     time: datetime | None
@@ -220,7 +220,7 @@ class _Making:
         earlier: Path | None = None,
         lacks: tuple[str, ...] = (),
     ) -> Collected:
-        """What became of it."""
+        """Returns the record of the outcome."""
         return Collected(
             self.pile.student, self.pile.assignment, folder, tuple(self.pile.files), outcome,
             self.pile.is_late, earlier, self.time, lacks,
@@ -228,12 +228,12 @@ class _Making:
 
 
 def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
-    """New submissions that wait for a person, since what they would replace was edited by hand."""
+    """Returns new submissions that wait because what they would replace was edited by hand."""
     return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
-    """Whether a submission is there that came later; a repository is always as it is now."""
+    """Returns whether the existing submission is newer; a repository always counts as it is now."""
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
     there = _stamped(target)
@@ -255,7 +255,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """When a submission arrived, or the date of its folder, in a form that a name may have."""
+    """Returns when a submission arrived, or the date of its folder, in a form for file names."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return f"{moment:%Y-%m-%dT%H%M%S}"
 

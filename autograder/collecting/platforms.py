@@ -1,6 +1,7 @@
-"""The names that learning platforms give to files, and the facts that stand in them.
+"""Reads the names that learning platforms give to files, and the facts in these names.
 
-Only the outermost name of a file is read: it is the platform's, and what is in it is the student's.
+Only the outermost name of a file is read: it is the platform's, and everything inside is the
+student's.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 #: Moodle's downloader: the name without `_`, the number, the plugin; 4.0 and older end with `_`.
-#: With "download submissions in folders" off, the file's name stands behind it.
+#: With "download submissions in folders" off, the file's name follows.
 _MOODLE = re.compile(
     r"(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?",
     re.DOTALL,
 )
 MOODLE_WORD = "_assignsubmission_"
-#: Canvas's ContentZipper: the name (none where grading is anonymous), LATE, the user's number, the
-#: attachment's; of text entries and addresses there is no attachment.
+#: Canvas's ContentZipper: the name (left out if grading is anonymous), LATE, the user's number, the
+#: attachment's number; text entries and web addresses have no attachment.
 _CANVAS = re.compile(
     r"(?:(?P<name>.+?)_)??(?P<late>LATE_)?(?P<number>\d+|anon_[^\W_]+)_"
     r"(?:(?P<attachment>\d+)_(?P<file>.+)|(?P<text>text|link)\.html)",
@@ -31,11 +32,11 @@ TEXT_ENTRY = "a text entry, not a file: ask for the file, or grade it by hand"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose an outermost name is. `key` tells namesakes apart, `rank` orders uploads of one file.
+    """The owner of an outermost name. `key` distinguishes namesakes, `rank` orders uploads.
 
-    `number` is the platform's for the person, `time` what it states, `problem` why nothing of this
-    name is taken although its owner is known. `name` is the person's where `student` is something
-    surer.
+    `number` is the platform's number for the person, `time` the time that it reports, `problem` the
+    reason why no file of this name is accepted although its owner is known. `name` is the person's
+    name if `student` is something surer.
     """
 
     student: str
@@ -53,23 +54,23 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An outermost name that a platform gave: its owner, and the student's own name of the file."""
+    """An outermost name by a platform: its owner, and the student's own name of the file."""
 
     owner: Owner
     file: str
 
 
 def platform_name(name: str) -> Named | None:
-    """What Moodle or Canvas says by an outermost name; None where none of them wrote it."""
+    """Returns what Moodle or Canvas says in an outermost name; None if neither wrote it."""
     return _moodle(name) or _canvas(name)
 
 
 def _moodle(name: str) -> Named | None:
     match = _MOODLE.fullmatch(name)
     if match is None or MOODLE_WORD in (match["file"] or ""):
-        return None  # two people's numbers in one name: neither is believed
+        return None  # the numbers of two people in one name: believe neither
     student, number = match["name"].strip(), match["number"]
-    if student == _PARTICIPANT:  # marking is blind: all have this name
+    if student == _PARTICIPANT:  # with blind marking, everybody has this name
         student = f"{_PARTICIPANT} {number}"
     problem = TEXT_ENTRY if match["kind"] == "onlinetext" else ""
     key = f"{MOODLE} {student} {number}"
@@ -78,7 +79,7 @@ def _moodle(name: str) -> Named | None:
 
 
 def _canvas(name: str) -> Named | None:
-    # of anonymous late work the mark stands inside: `anon_LATE_9xQ2b_67001_scores.py`
+    # for late anonymous work, the mark is inside: `anon_LATE_9xQ2b_67001_scores.py`
     said = re.sub(r"^anon_LATE_([^\W_]+)_", r"LATE_anon_\1_", name)
     match = _CANVAS.fullmatch(said)
     if match is None:

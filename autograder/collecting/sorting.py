@@ -1,7 +1,8 @@
-"""Each file on the pile of its owner, while a collection is put together in a folder of its own.
+"""Sorts files onto the piles of their owners, in a folder of the collection's own.
 
-Of two uploads of one file by one person the newer counts. Where two different files claim the same
-place and nothing says which is newer, both are refused: nobody's work is displaced by another's.
+If one person uploaded a file twice, the newer one counts. If two different files claim the same
+place and it is not certain which is newer, both are refused: nobody's work replaces somebody
+else's.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from .students import Students
 
 _NOT_TO_SAY = "the time of a submission is not its student's to say"
 _NO_TIME = "no time with a zone that is known: when it was submitted is unknown"
-#: a file of these endings, or an archive that is read as a folder, may be an answer
+#: files with these endings, including archives, which are read as folders, may be answers
 _ANSWERS = (".py", ".ipynb", ".zip")
-#: that many lines about one person's files; the others are counted
+#: the most lines about one person's files; the others are counted
 _LINES = 20
-#: that many equal names side by side are students, not versions of one student's work
+#: from this number on, equal names side by side are students, not versions of one student's work
 _MANY = 3
 
 Rank = tuple[int, int, int]
@@ -34,7 +35,7 @@ Rank = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A file that lies on a pile, and by what right."""
+    """A file on a pile, and the reasons for which it may be there."""
 
     file: str
     path: str
@@ -45,7 +46,7 @@ class _Claim:
 
 @dataclass(slots=True)
 class Pile:
-    """The files of one submission while they are put together; `time` is what nbgrader wrote."""
+    """The files of one submission that is put together; `time` is the one that nbgrader wrote."""
 
     student: str
     assignment: str
@@ -62,7 +63,7 @@ class Pile:
 
 
 class Sorting:
-    """Puts files on piles; what is not taken is kept with its reason and its student."""
+    """Puts files on piles; keeps a reason and a student for each file that it refuses."""
 
     def __init__(self, names: Names, staging: Path, students: Students) -> None:
         self._names = names
@@ -83,16 +84,16 @@ class Sorting:
         return [pile for pile in found if pile.files]
 
     def look(self, pile: Pile) -> tuple[str, ...]:
-        """What of a pile answers nothing, where a person has to look at it."""
+        """Returns notes on the files of a pile that answer nothing, for a person to look at."""
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; its owner misses it where it may have been an answer."""
+        """Leaves a file out; its owner misses it if it may have been an answer."""
         misses = owner is not None and reason != OF_A_SYSTEM and _may_be_an_answer(path)
         self._refused.append(Refused(path, reason, owner.student if owner and misses else ""))
 
     def take(self, entry: Entry, place: Place, source: str) -> None:
-        """Puts what is in an entry on the piles of its owners."""
+        """Puts the contents of an entry on the piles of its owners."""
         path = "/".join(entry.path)
         for owner in place.owners:
             if owner.problem:
@@ -133,15 +134,15 @@ class Sorting:
             self._put(pile, claim, member.data, owner)
 
     def _only_pile(self, owner: Owner) -> str | None:
-        """The assignment of an owner's other files, where these have all the same one."""
+        """Returns the assignment of an owner's other files, if it is the same for all of them."""
         found = {pile.assignment for pile in self._piles.values() if pile.owner.key == owner.key}
         return found.pop() if len(found) == 1 else None
 
     def _apart(self, said: str, file: str, owner: Owner) -> str:
-        """The assignment of a file in a download that is said to be of one, and may hold several.
+        """Returns the assignment of a file in a download that is said to be of one assignment.
 
-        A file that can only be another assignment's goes there, unless its owner has a submission
-        there from elsewhere, which it would replace.
+        A file that can only belong to a different assignment is placed there, unless its owner has
+        a submission there from elsewhere, which it would replace.
         """
         fits = self._names.fits(file)
         self._fit[said] |= {owner.key} if said in fits else set()
@@ -153,9 +154,9 @@ class Sorting:
         return fits[0]
 
     def taken_apart(self) -> tuple[str, ...]:
-        """Notes on files that were another assignment's than the one that was said.
+        """Returns notes on files that belong to an assignment other than the named one.
 
-        Raises `UserError` where most are: then it is the download of another assignment.
+        Raises `UserError` if most files do, because then the download is of the other assignment.
         """
         notes = []
         for (said, other), keys in sorted(self._strays.items()):
@@ -210,7 +211,7 @@ class Sorting:
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def fallen_together(self) -> tuple[str, ...]:
-        """Paths that look like different students' and fell on one pile; empty where none did."""
+        """Returns paths of apparently different students on one pile; empty if there are none."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
             if len(keys) == 1 and len(rivals) >= _MANY:
@@ -218,7 +219,7 @@ class Sorting:
         return ()
 
     def refused(self) -> tuple[Refused, ...]:
-        """What was left out; of one owner with many lines the rest is counted."""
+        """Returns the files that were left out; after the first ones of an owner, only a count."""
         self._tell_unplaced()
         lines = Counter[str]()
         kept: list[Refused] = []
@@ -237,7 +238,7 @@ class Sorting:
         return (*kept, *(Refused(s, "files were left out", s) for s in sorted(missing)))
 
     def _tell_unplaced(self) -> None:
-        """What is next to files that count is left; alone it is all that its student submitted."""
+        """Refuses the unplaced files; they are missed by students who have no other files."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student
@@ -251,6 +252,9 @@ def _may_be_an_answer(path: str) -> bool:
 
 
 def _is_nbgraders(entry: Entry, place: Place, owner: Owner) -> bool:
-    """Whether nbgrader wrote the time: `<student>/<assignment>/timestamp.txt` of a folder."""
+    """Returns whether nbgrader wrote the time.
+
+    It does so in `<student>/<assignment>/timestamp.txt` of a folder.
+    """
     is_there = place.assignment is not None and len(place.own) == 1
     return is_there and not entry.in_archive and not owner.platform

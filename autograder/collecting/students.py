@@ -1,7 +1,7 @@
-"""The name below `submitted/` of whoever a download speaks of.
+"""Finds the names below `submitted/` of the people in a download.
 
-Each platform calls people by other names. Where the class has a roster that knows somebody for
-certain, the name is the roster's, so that one person has one folder whatever the platform.
+Each platform calls people by different names. If the class has a roster that identifies somebody
+for certain, the roster's name is used, so that one person has one folder on every platform.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .times import Times
 
 
 class Students:
-    """Names for the owners of one collection. Who had a folder before keeps it.
+    """Names the owners of one collection. Students who have a folder keep it.
 
-    A person keeps the folder under another name, too, where the platform's number says for certain
-    that it is the same one: people marry, and names are corrected.
+    They keep it even under a new name if the platform's number says for certain that it is the same
+    person: people marry, and names are corrected.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Students:
         self._renamed: dict[str, str] = {}
 
     def know(self, owners: Iterable[Owner]) -> None:
-        """Tells who is in the download, so that namesakes are kept apart from the beginning."""
+        """Registers who is in the download, so that namesakes are kept apart from the beginning."""
         for owner in owners:
             if owner.name:
                 self._named[owner.name].add(owner.student)
@@ -51,14 +51,14 @@ class Students:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Who has another name on the platform than the folder, which stays."""
+        """Notes on students whose name on the platform differs from that of their folder."""
         return tuple(
             f"{theirs!r} has the number of {ours!r}, so the work is in the folder {ours!r}"
             for theirs, ours in sorted(self._renamed.items())
         )
 
     def name(self, owner: Owner, assignment: str) -> str:
-        """The student's name: the earlier one, the roster's, or the platform's."""
+        """Returns the student's name: the earlier one, the roster's, or the platform's."""
         own = self._platforms(owner, assignment)
         if for_file_name(own) in self._before:
             return own
@@ -67,28 +67,28 @@ class Students:
         person = self._person(owner)
         if person is None:
             return own
-        number = "" if owner.email else owner.number  # Gradescope's owners are told by address
+        number = "" if owner.email else owner.number  # Gradescope: the address identifies them
         key = owner.student, number
         is_free = self._owner_of.setdefault(person.student, key) == key
         return person.student if is_free else own
 
     def has_other_work(self, owner: Owner, assignment: str) -> bool:
-        """Whether an owner has a submission that another upload than this one has brought."""
+        """Returns whether an owner has a submission that came from a different upload."""
         folder = for_file_name(self.name(owner, assignment))
         origin = self._origins.get((folder, assignment))
         is_there = (self._submitted / folder / assignment).exists()
         return is_there and (origin is None or origin.entry != owner.entry)
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
-        """The platform's name; with its number where the name alone stands for others, too.
+        """Returns the platform's name, with its number if the name alone means several people.
 
-        Who had the name alone in an earlier collection keeps it.
+        Students who had the name alone in an earlier collection keep it.
         """
         if not owner.number or owner.email:
             return owner.student
         folder = for_file_name(owner.student)
         known = self._origins.get((folder, assignment))
-        if owner.platform != MOODLE and known is None:  # Moodle's number is another one each time
+        if owner.platform != MOODLE and known is None:  # Moodle's numbers change
             same = (o for o in self._origins.values() if o.student == folder)
             known = next(same, None)
         if known is not None and known.number and known.platform == owner.platform:
@@ -98,9 +98,9 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """The folder that the platform's number had in earlier collections; empty if not certain.
+        """Returns the folder of a platform's number in earlier collections; empty if not certain.
 
-        Canvas's number is a person's for ever, Moodle's is one person's in one assignment.
+        Canvas's number always belongs to one person, Moodle's to one person in one assignment.
         """
         if owner.platform not in (CANVAS, MOODLE) or not owner.number.isdigit():
             return ""
@@ -114,7 +114,7 @@ class Students:
         if len(folders) != 1 or len(self._names[owner.number]) > 1:
             return ""
         folder = folders.pop()
-        name = unquote(folder)  # names are encoded that no folder can have
+        name = unquote(folder)  # names that no folder can have are encoded
         if for_file_name(name) != folder:
             return ""
         if owner.student not in {origin.name for origin in own}:
@@ -125,7 +125,7 @@ class Students:
         return len(self._keys[owner.student]) < 2
 
     def _person(self, owner: Owner) -> Person | None:
-        """Whom of the roster a platform speaks of; None where that is not certain."""
+        """Returns the person on the roster whom a platform means; None if that is not certain."""
         if owner.platform == GRADESCOPE:
             by_address = self._roster.person(owner.email) if owner.email else None
             return by_address or self._by_identifier(owner.number) or self._by_full_name(owner)
@@ -138,12 +138,12 @@ class Students:
         return None
 
     def _by_number(self, owner: Owner) -> Person | None:
-        """By Canvas's number, which is a person's for ever and counts before any name."""
+        """Finds a person by Canvas's number, which never changes and is surer than any name."""
         same = [person for person in self._roster.people if person.number == owner.number]
         return same[0] if owner.number and len(same) == 1 else None
 
     def _without_group(self, owner: Owner) -> Person | None:
-        """By the name without Moodle's group, as in `Blue Team-Orla Vell`, where it is certain."""
+        """Finds a person by name without Moodle's group, as in `Blue Team-Orla Vell`."""
         names = owner.student.split("-")
         tails = ("-".join(names[start:]).strip() for start in range(1, len(names)))
         found = [p for tail in tails if (p := self._by_name(replace(owner, student=tail)))]
@@ -154,7 +154,7 @@ class Students:
         return person if person and normal(person.student) == normal(text) else None
 
     def _by_full_name(self, owner: Owner) -> Person | None:
-        """By the name beside an address, where it is the only thing that both lists have."""
+        """Finds a person by full name, if it is unique and one of the two lists has no address."""
         if len(self._named[owner.name]) != 1:
             return None
         person = self._roster.person(owner.name)
@@ -162,7 +162,7 @@ class Students:
         return None if has_own_address else person
 
     def _by_name(self, owner: Owner) -> Person | None:
-        """By the name alone, where neither the download nor the roster has two of it."""
+        """Finds a person by name alone, if it is unique in both the download and the roster."""
         if not self._is_alone(owner) or not any(map(str.isalpha, owner.student)):
             return None
         person = self._roster.person(owner.student)

@@ -1,4 +1,4 @@
-"""Times of submission that a platform states in a table: a worksheet's or an export's column."""
+"""Reads the submission times in a platform's table: a column of a worksheet or an export."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _COLUMNS = (
     *("submitted_at", "submitted", "time", "timestamp"),
 )
 _NOTHING = ("", "-", "Never")
-#: Moodle's column of `Participant 17`: the number that stands in the names of its download, too
+#: Moodle's column of `Participant 17`: this number is in the names of its download, too
 _MOODLES_NUMBER = "Identifier"
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When each person of a table submitted; empty where there is no table."""
+    """The submission time of each person in a table; empty without a table."""
 
     index: Index = field(default_factory=lambda: Index(()))
     times: tuple[datetime | None, ...] = ()
     emails: tuple[str, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
-    #: of Moodle's own worksheet, each row's number; else empty
+    #: the number in each row of Moodle's own worksheet; otherwise empty
     numbers: tuple[str, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
-        """The time of an owner's submission; None where the table does not tell it for certain.
+        """Returns the time of an owner's submission; None if the table is not certain about it.
 
         `person` is who the owner is on the class's roster.
         """
@@ -58,7 +58,7 @@ class Times:
         return None if row is None or self._is_anothers(row, owner) else self.times[row]
 
     def about(self, owners: Iterable[Owner]) -> Iterator[str]:
-        """A note where the table is another assignment's, so that its times are nobody's here."""
+        """Yields a note if the table is for a different assignment, so its times can't be used."""
         known = [(owner, self._row(_keys(owner))) for owner in owners]
         others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
         if others:
@@ -69,17 +69,17 @@ class Times:
             )
 
     def _is_anothers(self, row: int, owner: Owner) -> bool:
-        """Whether a row is about other work of its person: Moodle numbers each assignment anew."""
+        """Returns whether a row is about other work: Moodle's numbers differ by assignment."""
         number = self.numbers[row] if self.numbers and owner.platform == MOODLE else ""
         return bool(number and owner.number and number != owner.number)
 
     def email_of(self, owner: Owner) -> str:
-        """The address that the table has of an owner; empty where that is not certain."""
+        """Returns the address of an owner in the table; empty if that is not certain."""
         row = self._row_of(owner)
         return "" if row is None else self.emails[row]
 
     def _row_of(self, owner: Owner) -> int | None:
-        """The row of an owner: by Moodle's number, which counts before any name, or by names."""
+        """Returns the row of an owner: by Moodle's number, which is surer, or by names."""
         if owner.platform == MOODLE and owner.number and self.numbers:
             rows = [row for row, number in enumerate(self.numbers) if number == owner.number]
             if (row := only(rows)) is not None:
@@ -92,16 +92,16 @@ class Times:
 
 
 def _keys(owner: Owner) -> list[str]:
-    """What a table may call an owner by, the surest first."""
+    """Returns what a table may call an owner, the surest first."""
     numbered = f"{owner.student}_{owner.number}" if owner.number else ""
     return [numbered, owner.student, owner.email, owner.number]
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """The times of a table; `zone` is that of times that name none.
+    """Returns the times of a table; `zone` is the zone of times that name none.
 
     A time that can't be read is unknown, and noted. Raises `UserError` for a table without people
-    or times, or with times that need a zone where none is given.
+    or times, or with times that need a zone if none is given.
     """
     columns, rows = in_english(*read_csv(path))
     headings = {squashed(name): name for name in reversed(columns)}

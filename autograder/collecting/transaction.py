@@ -1,6 +1,6 @@
-"""How a collection changes a class: alone, written down before each move, so that it can be undone.
+"""Makes a collection exclusive, and records each change before it is made, to be able to undo it.
 
-A collection that was killed can be taken back, too.
+Even a collection that was killed can be undone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was taken back: when it had been collected, of whom, and what was left and why."""
+    """The outcome of undoing a collection: its date, the submissions, and what was left and why."""
 
     began: str
     taken_back: tuple[Key, ...]
@@ -47,10 +47,10 @@ class Undone:
 
 @contextlib.contextmanager
 def collecting_alone(class_folder: Path) -> Iterator[Path]:
-    """A folder to put files together in, while no other collection changes the class.
+    """Yields a folder to put files together in, while no other collection changes the class.
 
-    What a collection left there that was killed is removed. Raises `UserError` where another one
-    is at work.
+    Folders that a killed collection left there are removed. Raises `UserError` if a different
+    collection is running.
     """
     class_folder.mkdir(parents=True, exist_ok=True)
     with (class_folder / _LOCK).open("a") as lock:
@@ -67,7 +67,7 @@ def collecting_alone(class_folder: Path) -> Iterator[Path]:
 
 
 class Record:
-    """Writes down what a collection is about to change, where it changes anything."""
+    """Records what a collection is about to change, once it changes anything."""
 
     def __init__(self, class_folder: Path) -> None:
         self._folder = class_folder
@@ -76,7 +76,7 @@ class Record:
         self._has_begun = False
 
     def before(self, key: Key, *, made: Path, digest: str, earlier: Path | None = None) -> None:
-        """Keeps that the folder `made` appears, and that what was there moved to `earlier`."""
+        """Records that the folder `made` appears, and that the existing one moves to `earlier`."""
         if not self._has_begun:
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
             replace_file(self._path, json.dumps({"began": now}) + "\n")
@@ -100,9 +100,9 @@ def _fields(row: Origin | Upload | None) -> dict[str, str] | None:
 
 
 def undo(class_folder: Path) -> Undone:
-    """Takes the last collection back, which changed something; raises `UserError` where none did.
+    """Undoes the last collection that changed something; raises `UserError` if there is none.
 
-    What was edited by hand since is left as it is.
+    Submissions that were edited by hand since then are left as they are.
     """
     with collecting_alone(class_folder):
         return _undo(class_folder)
@@ -130,12 +130,12 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             yield json.loads(line)
-        except ValueError:  # the last one, of a collection that was killed while it wrote
+        except ValueError:  # the last line, if the collection was killed while writing it
             return
 
 
 def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
-    """Moves the folders of one step back; says why where that would lose something."""
+    """Moves the folders of one step back; returns why not if something would be lost."""
     made = class_folder / step["made"]
     earlier = class_folder / step["earlier"] if step["earlier"] else None
     if made.is_dir() and digest_of(made) == step["digest"]:

@@ -93,7 +93,7 @@ class QuestionReport:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentReport:
-    """How the points of an assignment are distributed, over which attempts, and when it arrived.
+    """The distribution of an assignment's points, its attempts, and when submissions arrived.
 
     `quartiles` are shares of the points; `histogram` counts submissions by tenths of them; `spots`
     are times against points, for a plot. `never_ran` counts the submissions without a readable
@@ -143,7 +143,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What is known about a class besides its results.
+    """The facts about a class besides its results.
 
     `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
     wrong answers, `sentences` say what known mistakes confuse, and `names` are those of the roster.
