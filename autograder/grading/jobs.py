@@ -99,7 +99,7 @@ class _Waiting:
 
     @property
     def has_ended(self) -> bool:
-        """Whether there will be no more submissions."""
+        """Return whether there will be no more submissions."""
         return not self._again and self.source.has_ended
 
 

@@ -28,7 +28,7 @@ class Source(Protocol):
 
     @property
     def has_ended(self) -> bool:
-        """Whether there will be no more submissions."""
+        """Return whether there will be no more submissions."""
 
     def awaited(self) -> Sequence[int]:
         """Return descriptors that become readable when there may be another submission."""
@@ -52,7 +52,7 @@ class Listed:
 
     @property
     def has_ended(self) -> bool:
-        """Whether all submissions were taken."""
+        """Return whether all submissions were taken."""
         return not self._tasks
 
     def planned(self) -> Sequence[Assignment]:
@@ -108,7 +108,7 @@ class Streamed:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the other side has closed the descriptor, and every line was taken."""
+        """Return whether the other side has closed the descriptor, and every line was taken."""
         return not self._is_open and not self._buffer
 
     def awaited(self) -> Sequence[int]:

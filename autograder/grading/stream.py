@@ -59,7 +59,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """How many lines were graded, how many of these failed, and how many were refused."""
+    """The numbers of lines that were graded, of failures among these, and of refused lines."""
 
     graded: int = 0
     failed: int = 0

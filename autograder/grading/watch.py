@@ -103,7 +103,7 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """How often the job has entered or left a place, which increases as long as it works."""
+        """The number of times the job has entered or left a place: it increases as the job works."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property
@@ -118,7 +118,7 @@ class Watch:
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """Adds the rest of an ended job's CPU time, of which `seconds` is the total."""
+        """Adds the rest of an ended job's CPU time; `seconds` is its total."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)

@@ -100,7 +100,7 @@ def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
 
 
 def same_code(one: str, other: str) -> bool:
-    """Whether two texts are the same program, whatever their comments and blank lines."""
+    """Return whether two texts are the same program, whatever their comments and blank lines."""
     try:
         return ast.dump(parsed(one)) == ast.dump(parsed(other))
     except NOT_PYTHON:

@@ -39,7 +39,7 @@ class Found:
     skipped: tuple[Skipped, ...]
 
     def or_refuse(self, submitted: Path) -> Found:
-        """Return itself; raises `UserError` if there are no submissions."""
+        """Return itself; raises `UserError` if no submission was found."""
         if not self.submissions:
             raise UserError(
                 f"{submitted} holds no submission; expected <student>/<assignment>/ in it"

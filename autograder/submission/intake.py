@@ -57,7 +57,7 @@ def _copy_of(file: str) -> int:
 
 
 def is_answer(file: str, exercises: Collection[str], endings: Collection[str] = CODE) -> bool:
-    """Whether a file has exactly the name under which an exercise is graded."""
+    """Return whether a file has exactly the name under which an exercise is graded."""
     stem, _, ending = file.rpartition(".")
     return stem in exercises and f".{ending}" in endings
 

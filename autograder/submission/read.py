@@ -195,7 +195,7 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 @lru_cache(maxsize=64)
 def _given_cells(released: Path, version: object, questions: tuple[str, ...]) -> GivenCells:
-    """Return the cells of an exercise's released notebook; none if there is no such notebook."""
+    """Return the cells of an exercise's released notebook; empty if it does not exist."""
     try:
         return GivenCells(read_bytes(released, MAX_NOTEBOOK_BYTES), questions)
     except (SubmissionError, RecursionError):
@@ -203,7 +203,7 @@ def _given_cells(released: Path, version: object, questions: tuple[str, ...]) ->
 
 
 def _version(path: Path) -> object:
-    """Return a value that changes when a file does; None if there is no file."""
+    """Return a value that changes when a file does; None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:

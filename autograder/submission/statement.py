@@ -23,12 +23,12 @@ class Statement(experiments.Statement):
 
     @property
     def is_star_import(self) -> bool:
-        """Whether this is `from ... import *`, which may bind anything."""
+        """Return whether this is `from ... import *`, which may bind anything."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
 
     @property
     def is_future(self) -> bool:
-        """Whether this is `from __future__ import ...`, which must be first."""
+        """Return whether this is `from __future__ import ...`, which must be first."""
         return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
 
     @property

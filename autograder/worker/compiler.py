@@ -20,7 +20,7 @@ _NAME = "torch._dynamo"
 
 
 def defer() -> None:
-    """Puts a stand-in where the compiler would be imported; does nothing if it already has been."""
+    """Imports a placeholder instead of the compiler; does nothing if that is imported already."""
     sys.modules.setdefault(_NAME, _Deferred(_NAME))
 
 
@@ -71,7 +71,7 @@ class _Deferred(ModuleType):
 
     @staticmethod
     def graph_break(*args: Any, **kwargs: Any) -> None:
-        """Does nothing, because there is no graph."""
+        """Does nothing, because no graph is built."""
 
     config = _Settings()
     #: used by the Jacobians of `torch.func`

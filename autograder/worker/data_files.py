@@ -70,7 +70,7 @@ class Files:
         return io.TextIOWrapper(raw, encoding or "utf-8", errors, newline)
 
     def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
-        """As `os.stat`."""
+        """Like `os.stat`."""
         name = self._name(path)
         if name is not None and name in self.contents:
             return _status(stat.S_IFREG | 0o644, len(self.contents[name]))
@@ -79,7 +79,7 @@ class Files:
         return _real_stat(path, *args, **kwargs)
 
     def listdir(self, path: Any = ".") -> list[str]:
-        """As `os.listdir`."""
+        """Like `os.listdir`."""
         name = self._name(path)
         if name is None or name not in self.folders:
             return _real_listdir(path)
@@ -88,27 +88,27 @@ class Files:
         return sorted({n[len(inside) :].split("/")[0] for n in known if n.startswith(inside)})
 
     def scandir(self, path: Any = ".") -> Any:
-        """As `os.scandir`."""
+        """Like `os.scandir`."""
         if self._name(path) not in self.folders:
             return _real_scandir(path)
         return _Scanned([_Entry(os.fspath(path), name) for name in self.listdir(path)])
 
     def remove(self, path: Any, *args: Any, **kwargs: Any) -> None:
-        """As `os.remove`."""
+        """Like `os.remove`."""
         name = self._name(path)
         if name is None or name not in self.contents:
             return _real_remove(path, *args, **kwargs)
         del self.contents[name]
 
     def mkdir(self, path: Any, *args: Any, **kwargs: Any) -> None:
-        """As `os.mkdir`."""
+        """Like `os.mkdir`."""
         name = self._name(path)
         if name is None or not self._may_hold(name):
             return _real_mkdir(path, *args, **kwargs)
         self.folders.add(name)
 
     def access(self, path: Any, mode: int, **kwargs: Any) -> bool:
-        """As `os.access`."""
+        """Like `os.access`."""
         name = self._name(path)
         return name in self.contents or name in self.folders or _real_access(path, mode, **kwargs)
 
@@ -180,19 +180,19 @@ class _Entry:
         self.path = os.path.join(folder, name)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """As `os.DirEntry.is_dir`."""
+        """Like `os.DirEntry.is_dir`."""
         return os.path.isdir(self.path)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """As `os.DirEntry.is_file`."""
+        """Like `os.DirEntry.is_file`."""
         return os.path.isfile(self.path)
 
     def is_symlink(self) -> bool:
-        """As `os.DirEntry.is_symlink`."""
+        """Like `os.DirEntry.is_symlink`."""
         return False
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """As `os.DirEntry.stat`."""
+        """Like `os.DirEntry.stat`."""
         return os.stat(self.path)
 
 

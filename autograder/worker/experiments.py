@@ -51,12 +51,12 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Whether it makes a function or class, by a definition or by `lambda`."""
+        """Return whether it makes a function or class, by a definition or by `lambda`."""
         return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
 
     @property
     def is_silent(self) -> bool:
-        """Whether it is an expression that calls nothing and binds nothing, such as a docstring."""
+        """Whether it is an expression without calls or bindings, such as a docstring."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds

@@ -78,7 +78,7 @@ def _real(name: str) -> ModuleType:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Puts a stand-in where the kernels would be imported, once."""
+    """Imports a placeholder instead of the kernels, once."""
 
     def find_spec(
         self, name: str, path: object, target: ModuleType | None = None

@@ -168,7 +168,7 @@ class _Shell(InteractiveShell):
         self.profile_dir = None
 
     def enable_gui(self, gui: Any = None) -> None:
-        """Does nothing: there is no event loop to start."""
+        """Does nothing, because graded notebooks need no event loop."""
 
     def ask_exit(self) -> None:
         """Does nothing on `exit()`: the cells below it count too."""

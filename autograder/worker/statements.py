@@ -1,8 +1,8 @@
 """Executes a student's module statement by statement, with the same rule for notebooks.
 
 Definitions, imports and statements that read no answer are executed in order. A statement that
-fails or exceeds its own limit affects only code that reads its names: they get a stand-in, which
-fails when it is used. A statement that needs a name which is bound further down is executed again
+fails or exceeds its own limit affects only code that reads its names: they get a placeholder,
+which fails when it is used. A statement that needs a name which is bound further down is executed again
 after that, because the cells of a notebook may be in any order.
 """
 
@@ -61,7 +61,7 @@ class Absent:
         self.__dict__["_fail"] = (kind, text)
 
     def fail(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises the error that this object stands for."""
+        """Raises the error of the value that is not available."""
         kind, text = self.__dict__["_fail"]
         raise kind(text)
 
@@ -213,7 +213,7 @@ class _Execution:
 
     @cached_property
     def _left(self) -> Counter[str]:
-        """How many statements have yet to bind each name."""
+        """The number of statements that have yet to bind each name."""
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
@@ -243,7 +243,7 @@ class _Execution:
         return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
 
     def _leave(self, statement: Statement, error: BaseException) -> None:
-        """Adds stand-ins for the names of a failed statement; names that had a value keep it.
+        """Adds placeholders for the names of a failed statement; names that had a value keep it.
 
         An endless loop may have assigned any values to its names, so none of them count.
         """
@@ -259,7 +259,7 @@ class _Execution:
             self._own.setdefault(name, _absent(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """Replaces a name's value by its stand-in, under all names that refer to it by now."""
+        """Replaces a name's value by its substitute, under all names that refer to it by now."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, Absent)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)

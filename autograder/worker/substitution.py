@@ -22,7 +22,7 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 
 
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
-    """Return a differentiable stand-in for the student's `own` function of that name.
+    """Return a differentiable substitute for the student's `own` function of that name.
 
     If the student has none because its cell is broken, arguments are sent in the given order.
     """

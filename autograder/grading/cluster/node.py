@@ -43,7 +43,7 @@ class WarmGrader:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a new grader is needed."""
+        """Return whether a new grader is needed."""
         return self._process.poll() is not None
 
     def grade(self, batch: list[Document]) -> list[bytes]:

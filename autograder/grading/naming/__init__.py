@@ -1,1 +1,1 @@
-"""Which known mistake explains a wrong answer."""
+"""Finds the known mistake that explains a wrong answer."""

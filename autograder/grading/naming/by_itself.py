@@ -1,4 +1,4 @@
-"""What an answer shows by itself, where no known mistake explains it: there is no code of it."""
+"""Describes a wrong answer that matches no known mistake."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .where import told_of, where_right
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
 _OWN = "Print each name of `named_parameters()` with its `requires_grad`: is it there, and trained?"
 _RETURNED = "Print the type and the shape of what comes back, next to what the docstring says."
-#: of values that are all right, with gradients that are not
+#: the words for an answer with right values and wrong gradients
 GRADIENTS = "all values are right, and gradients are not"
 _GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` and `.item()` do?"
-#: of an id
+#: the number of characters of an id
 _LONGEST = 60
 _ERRORS = "The line that stops stands in the message, with what to do about it."
 
 
 def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """Its parameters, what kind of thing comes back, where it is right, what it raises."""
+    """Return rows about parameters, the type of results, where the answer is right, its errors."""
     return (
         of_parameters(known, question, answers)
         or _of_results(known, question, answers)
@@ -38,7 +38,7 @@ def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
 
 
 def of_parameters(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """What is wrong with the parameters of a layer."""
+    """Return a row about wrong parameters of a layer."""
     words, told = parameters_told(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
     return [_shown(words, lead, told)] if words else []
@@ -53,7 +53,7 @@ def _of_results(known: KnownMistakes, question: str, answers: Asked) -> list[Row
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """What tests found that look at random zeros, where that is all that they found."""
+    """Return a row about random zeros, if nothing else failed."""
     said = [answers.judged(test).words for test in known.tests(question)]
     failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
     words, lead = found_by_statistics(failures)
@@ -61,7 +61,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """Where it is right and where not; else what it raises, where it is wrong in no other way."""
+    """Return a row about where the answer is right; otherwise about its errors, if only those."""
     if _are_gradients_alone(known, question, answers):
         return [_shown(GRADIENTS, _GRADIENTS)]
     cases: list[Case] = []
@@ -84,13 +84,13 @@ def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
 
 
 def _shown(words: str, lead: str, told: str = "") -> Row:
-    """Its id are the first of the words; `told` is what a student reads, where that is more."""
+    """Return a row whose id is the first of the words; `told` is the longer text for a student."""
     name = f"{id_of(words)}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, told or words, lead)
 
 
 def _are_gradients_alone(known: KnownMistakes, question: str, answers: Asked) -> bool:
-    """Whether all that is wrong are numbers of gradients, or that there are none."""
+    """Return whether only gradients are wrong: their numbers, or because there are none."""
     wrong = [
         own
         for came, right in zip(*_came_and_right(known, question, answers), strict=True)

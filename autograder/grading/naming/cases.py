@@ -1,4 +1,4 @@
-"""The calls of a question: their sizes by letter, what else is known, and which are right."""
+"""The calls of a question: their sizes by letter, other facts, and whether they are right."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .record import OF_GRADIENTS, Call, Request
 
 _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"
-#: letters that say how two sizes relate: one is as good as any
+#: letters for the ratio of two sizes: any value is as informative as another
 _RATIOS = "R"
-#: letters that no docstring has
+#: names of letters that no docstring contains
 CALLED: Mapping[str, str] = {
     "R": "H / G",
     "F": "the hidden size",
@@ -31,14 +31,14 @@ CALLED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: its sizes by letter, what else is known of it, and whether the answer is right.
+    """One call: its sizes by letter, other facts about it, and whether the answer is right.
 
-    It `is_raised` where an error came in the place of a value - the `error`, if its text is known -
-    and `is_accepted` where it had to come.
+    `is_raised` if an error was raised instead of a value - the `error`, if its text is known - and
+    `is_accepted` if an error should have been raised and was not.
 
-    One that tells nothing may be right where others are wrong: of gradients, of numbers that no
-    memory holds, or where a size is 1, as with one key, which has all the weight, or a leading size
-    is that of another dimension.
+    A call that is not `is_telling` may be right by luck: calls for gradients, calls on a device
+    without numbers, and calls in which a size is 1, such as one key, which gets all the weight, or
+    in which a leading size equals another dimension.
     """
 
     sizes: Mapping[str, int]
@@ -51,7 +51,7 @@ class Case:
 
     @property
     def named_sizes(self) -> Mapping[str, int]:
-        """The sizes as a question calls them: a letter, or in words; all heads are H."""
+        """The sizes by their names in a question: a letter, or words; all heads are H."""
         named = {CALLED.get(x, x): size for x, size in self.sizes.items()}
         if {"G", "R"} <= self.sizes.keys():
             named["H"] = self.sizes["G"] * self.sizes["R"]
@@ -59,13 +59,13 @@ class Case:
 
     @property
     def key(self) -> object:
-        """Equal for calls that are alike."""
+        """A value that is equal for calls that are alike."""
         return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What a question says of its calls: shapes in letters, and what may be left out or set."""
+    """A question's declaration of its calls: shapes in letters, and optional arguments."""
 
     traits: Traits
     solution: Any
@@ -77,7 +77,7 @@ class Calls:
         right: Sequence[Call],
         errors: Sequence[str] = (),
     ) -> Iterator[Case]:
-        """The calls of one test, and what each one raised, if that is known."""
+        """Yields the calls of one test, with the error of each if that is known."""
         built: dict[Any, Sequence[Any]] = {}
         texts = chain(errors, repeat(""))
         for request, came, asked in zip(requests, answer, right, strict=True):
@@ -99,13 +99,13 @@ class Calls:
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]
     ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
-        """Sizes, facts and leading sizes of one call; `given` is what a layer was built with."""
+        """Return sizes, facts and leading sizes of one call; `given` are arguments of the layer."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         facts = {**_facts(pairs), **dict(self._switches(given, args))}
         return _sizes(pairs), facts, next(_leading(pairs), ())
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-        """What is left out of a call, and how a layer was built."""
+        """Yields which arguments of a call are left out, and the switches of a layer."""
         is_layer = isinstance(self.solution, type)
         called = self.solution.forward if is_layer else self.solution
         for function, values in ((called, args), (self.solution, given if is_layer else ())):
@@ -122,7 +122,7 @@ class Calls:
 
 
 def _is_refused(came: Call, asked: Call) -> bool:
-    """Whether an error came that is asked for."""
+    """Return whether the call raised the error that it should."""
     return bool(asked.raised) and came.equals(asked)
 
 
@@ -136,7 +136,7 @@ def _paired(inputs: Sequence[Input], args: Sequence[Any]) -> Iterator[tuple[Inpu
 
 
 def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
-    """What holds of the tensors of a call."""
+    """Return facts about the tensors of a call."""
     tensors = [arg for _, arg in pairs if isinstance(arg, torch.Tensor)]
     if not tensors:
         return {}
@@ -158,14 +158,14 @@ def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
 
 
 def _leading(pairs: Sequence[tuple[Input, Any]]) -> Iterator[tuple[int, ...]]:
-    """The leading sizes of each tensor that may have some."""
+    """Yields the leading sizes of each tensor that may have some."""
     for item, arg in pairs:
         if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor):
             yield tuple(arg.shape[: arg.dim() - len(item.shape.split()) + 1])
 
 
 def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
-    """What each letter is in one call, as far as its arguments tell."""
+    """Return the value of each letter in one call, as far as its arguments determine it."""
     equations = [found for item, arg in pairs for found in _equations(item, arg)]
     known: dict[str, int] = {}
     while True:
@@ -181,7 +181,7 @@ def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
 
 
 def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
-    """Texts in letters and what they are: of a tensor one for each dimension."""
+    """Yields expressions in letters with their values, one for each dimension of a tensor."""
     if isinstance(item, Size) and isinstance(arg, int):
         yield item.text, item.letters, arg
     if isinstance(item, Tensor | Ids) and isinstance(arg, torch.Tensor):

@@ -1,9 +1,10 @@
 """Names the one known mistake that explains a wrong answer.
 
-A wrong question is asked once more, with inputs that depend on the suite alone (the probe). What
-each known mistake answers to the same is known (the table); the one that answers alike on every
-call gives its name. Where none of the catalogue does, a family may: changes of the solution, one at
-a time. Where none does, two of these together may, or one that explains most of what is wrong.
+A wrong question is asked again, with inputs that depend only on the suite (the probe). The answers
+of each known mistake to the same requests are in a table; the mistake with equal answers on every
+call gives the name. If no entry of the catalogue matches, a member of a family may: changes of the
+solution, one at a time. If none does, two of these together may match, or one that explains most of
+what is wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .rows import Row, name_and_hint
 from .search import Answers, Found, Search
 from .table import OfRow
 
-#: asks a question's worker all of a batch; None where that ends it
+#: sends a batch to a question's worker; None if that ends the worker
 Ask = Callable[[str, Batch], Replies | None]
 
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
@@ -33,7 +34,7 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
 @dataclass(slots=True)
 class _Diagnosed:
-    """What explains an answer: entries of the catalogue, and what else, where that was asked."""
+    """The explanation of an answer: entries of the catalogue, and others if they were needed."""
 
     behaviour: str
     entries: Sequence[Row]
@@ -41,12 +42,12 @@ class _Diagnosed:
 
 
 class Diagnosis:
-    """Diagnoses the questions of one exercise; equal answers once."""
+    """Diagnoses the questions of one exercise; equal answers are diagnosed once."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
     ) -> None:
-        """`ask_text` executes what a table is made of: entries of the catalogue."""
+        """`ask_text` executes entries of the catalogue in order to make a table."""
         self._exercise = exercise
         self._known = KnownMistakes(runner, course, exercise, ask_text)
         self._diagnosed: dict[tuple[str, bytes], _Diagnosed] = {}
@@ -57,14 +58,14 @@ class Diagnosis:
         return self._known.variants
 
     def prepare(self, result: QuestionResult) -> None:
-        """Makes the table that a result's diagnosis needs, if it is not there: it may take long."""
+        """Makes the table for a result's diagnosis if there is none yet, which may take long."""
         if result.verdict in _DIAGNOSED:
             self._known.table(result.question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
-        """The result with the name of the mistake that fits, if there is one, and its behaviour.
+        """Return the result with the name of the mistake that fits, if any, and its behaviour.
 
-        `text` is the module that answers: what a name says of its code must be there.
+        `text` is the module of the answer, which must contain the code that a name refers to.
         """
         if result.verdict not in _DIAGNOSED:
             return result
@@ -77,13 +78,13 @@ class Diagnosis:
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """The name that this misconception gets, asked for the `time`-th time."""
+        """Return the name that this misconception gets for its random numbers of number `time`."""
         asked = self._entry(variant, time)
         name = self.told(variant.question, asked, "")[0] if asked else ""
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
-        """Names of the misconceptions that answer as this one does; whether all share a hint."""
+        """Return misconceptions with the same answers as this one; and whether all share a hint."""
         table, columns = self._known.table(question), self._columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
@@ -93,7 +94,7 @@ class Diagnosis:
         return tuple(row.name for row in found), len({row.hint for row in found}) == 1
 
     def is_stochastic(self, variant: Variant) -> bool:
-        """Whether a misconception draws random numbers when it answers."""
+        """Return whether a misconception draws random numbers when it answers."""
         table = self._known.table(variant.question)
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 
@@ -102,7 +103,7 @@ class Diagnosis:
         return Asked(self._known.probe(variant.question), replies) if replies else None
 
     def told(self, question: str, asked: Asked, text: str) -> tuple[str, str, str]:
-        """Name, hint and behaviour of an answer."""
+        """Return name, hint and behaviour of an answer."""
         key = question, asked.digest
         if key not in self._diagnosed:
             tests = {test: asked.answered(test) for test in self._known.tests(question)}
@@ -121,7 +122,7 @@ class Diagnosis:
         return Search(self._known.table(question), self._columns(question), answers, ask)
 
     def _columns(self, question: str) -> Mapping[str, slice]:
-        """The columns of each test in a table."""
+        """Return the columns of each test in a table."""
         columns, start = {}, 0
         for test, requests in self._known.probe(question).requests.items():
             columns[test] = slice(start, start + len(requests))
@@ -129,9 +130,10 @@ class Diagnosis:
         return columns
 
     def _others(self, question: str, asked: Asked, entries: Sequence[Row]) -> Found:
-        """What else explains answers: families, what is most of it, what they show by themselves.
+        """Return other explanations: families, most of the answer, or what it shows on its own.
 
-        It is looked for where no entry is told: code has to have the words that an entry speaks of.
+        These are needed if no entry is reported, because code must contain the words that an entry
+        refers to.
         """
         search = self._search(question, asked)
         if search.is_right:
@@ -153,7 +155,7 @@ class Diagnosis:
         return most if most.entries or most.members else Found((), shown())
 
     def _both(self, question: str, one: int, other: int, test: str) -> Answered | None:
-        """What two members at once answer in a test."""
+        """Return the answers of two combined members in a test."""
         members = self._known.members(question)
         both = members[one].change.with_(members[other].change)
         return self._known.answered(question, both.answer, test) if both else None

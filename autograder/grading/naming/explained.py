@@ -1,4 +1,4 @@
-"""How far a known mistake explains an answer that is wrong in more than one way."""
+"""Measures how far a known mistake explains an answer with more than one fault."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from .record import OF_GRADIENTS, Call
 
-#: wrong values that a mistake explains, for each that it contradicts
+#: how many wrong values a mistake must explain for each one that it contradicts
 _MORE = 2
-#: what it contradicts, where the answer is right: a mistake that is told does not come and go
+#: the weight of contradicting a right answer, because a mistake does not come and go
 _RIGHT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """How many calls a mistake explains, leaves open, and contradicts.
+    """The number of calls that a mistake explains, leaves open, and contradicts.
 
-    Of those that are left open, `slopes` are gradients that differ in their numbers alone.
+    Of the calls that are left open, `slopes` are gradients that differ only in their numbers.
     """
 
     wrong: int = 0
@@ -34,25 +34,25 @@ class Explained:
 
     @property
     def numbers(self) -> tuple[int, int, int]:
-        """All but the slopes."""
+        """All counts except the slopes."""
         return self.wrong, self.left, self.against
 
     @property
     def is_most(self) -> bool:
-        """Whether it explains more than it leaves open, and far more than it contradicts."""
+        """Return whether it explains more than it leaves open, and far more than it contradicts."""
         return self.wrong > self.left and self.wrong >= _MORE * self.against
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing else is wrong: rounding may take a gradient to the other side of a bend.
+        """Whether nothing else is wrong, apart from gradients that rounding moved across a kink.
 
-        As with a ReLU of nearly zero in sums of thousands.
+        This happens with a ReLU near zero in sums of thousands of numbers.
         """
         return not self.against and self.left == self.slopes
 
     @property
     def margin(self) -> int:
-        """How many calls more are explained than contradicted."""
+        """The number of explained calls minus that of contradicted ones."""
         return self.wrong - self.against
 
 
@@ -60,10 +60,11 @@ _NONE, _EXPLAINS = Explained(), Explained(wrong=1)
 
 
 def explained(own: Call, came: Call, right: Call) -> Explained:
-    """Whether a row's call explains one that came, leaves it open, or contradicts it.
+    """Return whether a row's call explains the answer's call, leaves it open, or contradicts it.
 
-    It need not explain where one of both fails by itself, as on a device that it does not know,
-    nor a dtype, nor gradients: where two are equal, they depend on how the larger one is found.
+    It need not explain a call that fails in one of both for another reason, such as an unknown
+    device or dtype. Nor need it explain gradients: if two numbers are equal, they depend on how the
+    larger one is found.
     """
     if came.equals(own):
         return _EXPLAINS if came.is_wrong(right) else _NONE

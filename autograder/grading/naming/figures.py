@@ -1,4 +1,4 @@
-"""A tensor in a few figures: what is compared of it, and how far rounding may move that."""
+"""Summarizes a tensor by a few figures to compare, each with a bound for rounding."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from numpy.typing import NDArray
 from ...suite.compare import FLOAT32, FLOAT64
 
 _PLACES, SUMS = 8, 2
-#: of one tensor; a larger one is known by its shape
+#: the numbers of one tensor; a larger tensor is compared by its shape only
 _MOST_NUMBERS = 1 << 18
-#: rounding goes further in gradients of float32, as in `suite.compare`
+#: the factor for gradients in float32, in which rounding is larger, as in `suite.compare`
 _OF_GRADIENTS = 100.0
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Whether there are numbers to look at, and not too many."""
+    """Return whether a tensor has numbers to read, and not too many."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
 
 def largest_of(tensors: Iterable[torch.Tensor]) -> float:
-    """The largest finite number."""
+    """Return the largest finite number."""
     plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
     return max((float(np.abs(values).max()) for values in plain), default=0.0)
 
 
 def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
-    """Figures of a tensor, each with how far rounding may move it.
+    """Yields figures of a tensor, each with the largest change by rounding.
 
-    Of a gradient that is further: in float32, and by the largest of all of them, which may be part
-    of sums that cancel.
+    Gradients have larger bounds: in float32, and in proportion to the largest of all gradients,
+    which may be part of sums that cancel.
     """
     if not _is_plain(tensor):
         return
@@ -61,12 +61,12 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """All numbers of a tensor in a row: numpy takes a third of torch's time for so few."""
+    """Return all numbers of a tensor as a row of numpy, which is three times as fast here."""
     return tensor.detach().flatten().double().numpy()
 
 
 def shares_of(tensor: torch.Tensor) -> Iterator[float]:
-    """What samples of one mistake have in common, roughly: first of all the sizes."""
+    """Yields figures that samples of one mistake roughly share; the sizes are first."""
     yield from map(float, tensor.shape)
     if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return

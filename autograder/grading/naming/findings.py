@@ -1,11 +1,11 @@
-"""What the statistics of dropout say of an answer: a finding of theirs is a name by itself."""
+"""Findings of dropout statistics about an answer; each finding serves as a name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-#: what is found, as the text of a failure has it without numbers; the name, and what leads on
+#: a pattern of a failure's text without numbers, the name, and a hint
 _FINDINGS: Sequence[tuple[str, str, str]] = (
     (
         r"dropped together: along the calls\n|calls # and # treat # of # entries alike",
@@ -48,7 +48,7 @@ _FINDINGS: Sequence[tuple[str, str, str]] = (
 
 
 def found_by_statistics(failures: Sequence[str]) -> tuple[str, str]:
-    """The finding that all failures of an answer have in common, and what leads on; else nothing.
+    """Return the finding that all failures of an answer share, and a hint; otherwise empty.
 
     `failures` are texts of failed tests without their numbers.
     """

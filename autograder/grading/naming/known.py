@@ -1,6 +1,6 @@
-"""What is known of an exercise's mistakes: entries, families of its solution, and their answers.
+"""The known mistakes of an exercise: catalogue entries, families, and their answers.
 
-The probe's inputs depend on the suite alone, so all of it is found out once: see `table`.
+The probe's inputs depend only on the suite, so all of this is computed once: see `table`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from .rows import Row
 from .table import SAMPLES, Maker, Samples, Store, Table
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-#: what a table's answers, and the words of tests in it, depend on besides the course
+#: the folders on which a table's answers and words of tests depend, besides the course
 _FOLDERS = ("suite", "worker", "parts", "grading/naming")
-#: of a digest, in a table's name
+#: the number of digits of a digest in a table's name
 _DIGITS = 32
 
-#: tests that an entry fails by chance, of which samples are drawn: those of the fewest requests
+#: how many tests that an entry fails by chance are sampled: those with the fewest requests
 _SAMPLED = 3
 
-#: asks a module's text a batch, in a worker of its own; None where that ends the worker
+#: sends a batch to a module's text in a separate worker; None if that ends the worker
 AskText = Callable[[str, Batch], Replies | None]
 
 
@@ -62,24 +62,24 @@ class KnownMistakes:
 
     @cached_property
     def seed(self) -> int:
-        """What the probe's inputs are drawn from: a matter of suite and solution."""
+        """The seed of the probe's inputs, which depends on suite and solution."""
         files = (self._exercise.hidden_suite, self._exercise.solution)
         texts = b"".join(path.read_bytes() for path in files)
         return int.from_bytes(hashlib.sha256(texts).digest()[:6], "big")
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Changes of the solution, one at a time; a table's row knows the number of its own."""
+        """Return the changes of the solution, one at a time, in the numbering of a table's rows."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
     def probe(self, question: str) -> Probe:
-        """What a question is asked once more."""
+        """Return the probe for a question."""
         return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
 
     @cache  # noqa: B019
     def calls(self, question: str) -> Calls | None:
-        """What a question's suite says of its calls, if it does."""
+        """Return the suite's declaration of a question's calls, if there is one."""
         for traits in declarations(self._exercise.hidden_suite):
             if traits.question == question:
                 return Calls(traits, self._namespace[question])
@@ -87,12 +87,12 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def table(self, question: str) -> Table:
-        """What the mistakes of a question answer; made where that was not done before."""
+        """Return the answers of a question's mistakes; makes the table if there is none yet."""
         return self._store.get(self.table_name(question), lambda: self._made(question))
 
     @cache  # noqa: B019
     def table_name(self, question: str) -> str:
-        """The name of a table's file: another one for each content that its answers depend on."""
+        """Return the name of a table's file, which contains a digest of all that it depends on."""
         digest = hashlib.sha256(self._code.encode())
         digest.update(self.probe(question).batch.frame)
         for path in (self._exercise.hidden_suite, self._exercise.solution, self._path):
@@ -100,23 +100,23 @@ class KnownMistakes:
         return f"{self._exercise.name}-{question}-{digest.hexdigest()[:_DIGITS]}.json.gz"
 
     def tests(self, question: str) -> Sequence[str]:
-        """The names of the tests of a question."""
+        """Return the names of the tests of a question."""
         return tuple(self.probe(question).requests)
 
     @cache  # noqa: B019
     def right(self, question: str, test: str) -> Answered:
-        """What the solution answers in a test."""
+        """Return the solution's answers in a test."""
         return self._asked(question, self._namespace, test)
 
     def answered(self, question: str, changed: Callable[[], Any], test: str) -> Answered | None:
-        """What a change of the solution answers in a test; None where it can't be executed."""
-        with silence():  # Python warns of what some changes make of a line
+        """Return the answers of a changed solution in a test; None if it can't be executed."""
+        with silence():  # some changes cause warnings of the compiler
             own = changed()
         return self._asked(question, {**self._namespace, question: own}, test) if own else None
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> Answered | None:
-        """The same of a member."""
+        """Return the answers of a member in a test; None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     def _asked(self, question: str, names: Mapping[str, Any], test: str) -> Answered:
@@ -126,9 +126,9 @@ class KnownMistakes:
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
     ) -> Replies | None:
-        """What an entry replies to the probe, or some tests of it, in a worker of its own.
+        """Return an entry's replies to the probe, or to some of its tests, in a separate worker.
 
-        It is asked once for each of `times`: each has other random numbers.
+        It is asked once for each of `times`, each with different random numbers.
         """
         batch = self.probe(variant.question).batch_of(times, tests)
         return self._ask_text(self._texts[variant.question, variant.name], batch)
@@ -178,7 +178,7 @@ class KnownMistakes:
     def _sampled(
         self, maker: Maker, probe: Probe, variant: Variant, tests: Sequence[str]
     ) -> Mapping[str, Samples]:
-        """What an entry answers to some tests, each time by other random numbers."""
+        """Return an entry's answers to some tests, each time with different random numbers."""
         if not tests:
             return {}
         drawn = self.entry_replies(variant, range(SAMPLES), tests)
@@ -202,7 +202,7 @@ class KnownMistakes:
 
 @cache
 def _code() -> str:
-    """A digest of the code that asks and answers, as it was when this was called first."""
+    """Return a digest of the code that asks and answers, as of the first call."""
     digest = hashlib.sha256(f"{platform.python_version()} {torch.__version__}".encode())
     for folder in _FOLDERS:
         for path in sorted((_PACKAGE / folder).rglob("*")):

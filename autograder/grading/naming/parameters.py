@@ -1,4 +1,4 @@
-"""What a layer's parameters say, where they keep it from being asked more."""
+"""Describes wrong parameters of a layer, if they prevent further tests."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MISSING = "trained parameters are missing that the question gives"
 TOO_MANY = "there are trained parameters that the question does not give"
 SHARED = "a weight is no trained parameter of its own"
 OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
-#: parameters that are told by their names
+#: the number of parameters that are named in a text
 _MOST = 4
 
 
 def parameters_told(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
-    """What is wrong with the parameters of a layer, in words; the second text says it with names.
+    """Return what is wrong with a layer's parameters, in words; and the same with names.
 
-    Where all layers took the weights, only what does not train by itself is told. Sizes may be
-    right where two of them are equal.
+    If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
+    right by chance if two of them are equal.
     """
     calls = [
         pair
@@ -57,7 +57,7 @@ def parameters_told(answer: Sequence[Answered], right: Sequence[Answered]) -> tu
 
 
 def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
-    """Weights that are taken under a name, and are none of the trained parameters."""
+    """Return the words for weights that can be set by name but are not trained parameters."""
     lost = [others.keys() - own.keys() for own, others in found]
     if not all(lost) or any(own.keys() - others.keys() for own, others in found):
         return "", ""
@@ -68,7 +68,7 @@ def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
 
 
 def _told(names: Sequence[str]) -> str:
-    """Some of the names."""
+    """Return some of the names."""
     some = [f"`{name}`" for name in names[:_MOST]]
     return f"{', '.join(some)}{', ...' if len(names) > _MOST else ''}"
 
@@ -78,5 +78,5 @@ def _unequal(own: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
 
 
 def _parameters(call: Call) -> dict[str, str]:
-    """The shape of each parameter by its name."""
+    """Return the shape of each parameter by its name."""
     return dict(_PARAMETER.findall(call.form))

@@ -1,7 +1,7 @@
-"""What a wrong question is asked once more: all requests of its tests, in one frame.
+"""The probe of a wrong question: all requests of its tests again, in one frame.
 
-The inputs depend on the suite alone. So what known mistakes answer to the same is found out once,
-and without running a test: only what came is compared.
+The inputs depend only on the suite. So the answers of known mistakes to the same requests are
+computed once, and no test needs to run: only replies are compared.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from ..judging.verdicts import test_result
 from .record import OFF_PLAN, PASSED, Answered, Request, answered, events_of, in_words
 
 Replies = Sequence[RawReply]
-#: how an answer computes is no mark of a mistake
+#: the operations that are left out, because how an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
-#: what a mistake may take in this process: a change of a size may ask for gigabytes
+#: the memory of a mistake in this process: a changed size may need gigabytes
 _MOST_BYTES = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
 
 
 class Probe:
-    """The second asking of one question; `seed` is what its inputs are drawn from."""
+    """The probe of one question; its inputs are drawn from `seed`."""
 
     def __init__(self, runner: SuiteRunner, suite: Path, question: str, seed: int) -> None:
         self._runner, self._suite, self._question, self._seed = runner, suite, question, seed
 
     @cached_property
     def requests(self) -> Mapping[str, tuple[Request, ...]]:
-        """What each test asks; a solution is asked for it once."""
+        """The requests of each test, recorded once with the solution."""
         rehearsal = rehearse(self._runner, self._suite, self._seed, self._question)
         return {
             test: tuple(request for request in noted if request[0] != _NOT_ASKED)
@@ -55,11 +55,12 @@ class Probe:
 
     @cached_property
     def batch(self) -> Batch:
-        """All of it in one frame; each test begins with random numbers of its own."""
+        """All requests in one frame; each test begins with its own random numbers."""
         return self.batch_of((0,))
 
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """The same, or some tests, once for each of `times`: each has other random numbers."""
+        """Return a batch of all or some tests, once for each time, with new random numbers.
+        """
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -68,25 +69,25 @@ class Probe:
         return Batch.of([request for of_test in asked for request in of_test])
 
     def split(self, replies: Replies, tests: Sequence[str] = ()) -> Mapping[str, Replies]:
-        """The replies to a batch, by test."""
+        """Return the replies to a batch, by test."""
         return self.split_times(replies, tests)[0]
 
     def split_times(
         self, replies: Replies, tests: Sequence[str] = ()
     ) -> Sequence[Mapping[str, Replies]]:
-        """The same of a batch that asks several times."""
+        """Return the replies to a batch with several repetitions, by test, for each repetition."""
         every, start = [], 0
         while start < len(replies):
             found: dict[str, Replies] = {}
             for test in tests or self.requests:
-                end = start + 1 + len(self.requests[test])  # the first one is its seed
+                end = start + 1 + len(self.requests[test])  # the first one is the seed
                 found[test] = replies[start + 1 : end]
                 start = end
             every.append(found)
         return every
 
     def ask(self, names: Mapping[str, Any], test: str) -> Replies:
-        """What a module in this process replies."""
+        """Return the replies of a module in this process."""
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_BYTES):
             answer(worker, 0, self._seeded(test))
@@ -96,11 +97,11 @@ class Probe:
             ]
 
     def answered(self, test: str, replies: Replies) -> Answered:
-        """The record of replies to a test."""
+        """Return the record of replies to a test."""
         return answered(events_of(self.requests[test], replies))
 
     def judged(self, test: str, replies: Replies) -> Answered:
-        """The same with what is compared of stochastic answers: what the test says, and shares."""
+        """Return the record with the test's words and shares, to compare stochastic answers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -118,7 +119,7 @@ class Probe:
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """What a module in this process replies to a batch; it is our own, and no student's."""
+    """Return the replies of a module in this process to a batch; never of a student's module."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [
@@ -127,7 +128,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
 
 
 class Asked:
-    """What one answer said in the probe; judged only where chance may be part of it."""
+    """The replies of one answer to the probe; judged only if chance may be involved."""
 
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
@@ -137,7 +138,7 @@ class Asked:
 
     @cached_property
     def digest(self) -> bytes:
-        """Equal for equal replies."""
+        """A value that is equal for equal replies."""
         digest = hashlib.blake2b(digest_size=16)
         for replies in self._replies.values():
             for header, data in replies:
@@ -146,24 +147,24 @@ class Asked:
         return digest.digest()
 
     def answered(self, test: str) -> Answered:
-        """The record of one test."""
+        """Return the record of one test."""
         if test not in self._answered:
             self._answered[test] = self._probe.answered(test, self._replies[test])
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """What each request of a test raised, with its class; empty where it did not."""
+        """Return each request's error in a test, with its class; empty if it raised none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> Answered:
-        """The same, to be compared with stochastic answers."""
+        """Return the record of one test, to be compared with stochastic answers."""
         if test not in self._judged:
             self._judged[test] = self._probe.judged(test, self._replies[test])
         return self._judged[test]
 
 
 class _Replayed(AskedImplementation):
-    """An answer whose replies are known, for a test that is run over them."""
+    """An answer with known replies, for running a test over them."""
 
     def __init__(self, requests: Sequence[Request], replies: Replies) -> None:
         super().__init__()
@@ -177,12 +178,12 @@ class _Replayed(AskedImplementation):
         return value_of(wire.decode(header, bytearray(data)))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
-        """Not asked: how an answer computes is no mark of a mistake. What it returns is."""
+        """Return only the value: how an answer computes does not identify a mistake."""
         value = self.call(name, args).value
         return Watched(value=value, unwatched=value)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Not looked at either."""
+        """Return nothing, because the names are not compared either."""
         return frozenset()
 
 
@@ -197,7 +198,7 @@ def _error(reply: RawReply) -> str:
 
 
 def _not_interrupted(reply: RawReply) -> RawReply:
-    """A reply; one that was cut short by the user's interrupt is not kept for an answer."""
+    """Return a reply, unless the user interrupted it: that one must not count as an answer."""
     if reply[0].startswith(_INTERRUPTED):
         raise KeyboardInterrupt
     return reply
@@ -205,7 +206,7 @@ def _not_interrupted(reply: RawReply) -> RawReply:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """What is warned of in a mistake is for nobody's eyes."""
+    """Ignores warnings, which mistakes may cause."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

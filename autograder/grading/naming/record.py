@@ -1,8 +1,8 @@
-"""What one test saw of an answer, small enough to keep and to compare with many others.
+"""Compact records of an answer's replies in one test, to store and compare with many others.
 
-A reply becomes an event (a value, or the name of what was raised), an event a record. A tensor is
-known by its shape and dtype, by some of its values and by two sums of all of them with random signs
-and sizes: answers that differ anywhere differ there.
+A reply becomes an event (a value, or the name of an error), an event a record. A tensor is
+represented by its shape and dtype, some of its values, and two sums of all of them with random
+signs and sizes: answers that differ anywhere differ in the sums.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from .figures import SUMS, figures_of, largest_of, shares_of
 Request = tuple[Any, ...]
 
 _MAKING = ("restore", "build", "load_weights")
-#: of the tensors of a reply, each counted as often as it is named: all of them are looked at
+#: the bytes of the tensors of a reply, each counted as often as it is referenced, because all are
+#: read
 _MOST_BYTES = Limits().reply_bytes
-#: gradients that come in are compared as they are up to that power of ten
+#: incoming gradients are compared unscaled up to this power of ten
 _ORDINARY = 2
 _THROUGH_NAN = "gradients of what is not finite"
-#: in the place of the arguments of a call, where none was changed
+#: recorded instead of the arguments of a call if none was changed
 UNCHANGED = "arguments as they were"
-#: a layer that could not be made, or did not take its weights, tells nothing but what it has
+#: a layer that could not be built, or did not accept its weights, is asked only for its parameters
 NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One request: what was asked, and what came - a value, or the name of what was raised."""
+    """One request: the operation, and its result - a value, or the name of an error."""
 
     operation: str
     value: Any = None
@@ -51,7 +52,7 @@ class Event:
 
 
 def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
-    """One event for each request; the replies are hostile."""
+    """Yields one event for each request; the replies are hostile."""
     broken: set[Any] = set()
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
@@ -82,7 +83,7 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 
 def _told(request: Request, value: Any) -> Any:
-    """What is compared of a value; raises `AnswerProtocol` where it is not of the right form."""
+    """Return the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
@@ -103,14 +104,14 @@ def _told(request: Request, value: Any) -> Any:
 
 
 def _size(cotangent: Any) -> float:
-    """The power of ten of a gradient that comes in, where it is far from 1."""
+    """Return the power of ten of an incoming gradient, if it is far from 1."""
     largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
     power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
     return 10.0**power if abs(power) > _ORDINARY else 1.0
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """The gradients as they are for incoming ones of size 1, next to which others are compared."""
+    """Return the gradients scaled to incoming ones of size 1, so that they can be compared."""
     if size == 1:
         return gradients
     if isinstance(gradients, tuple | list):
@@ -122,12 +123,12 @@ def _for_ones(gradients: Any, size: float) -> Any:
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Weights in one order: the one in which layers are made is nobody's mistake."""
+    """Return weights sorted by name: the order in which layers are built does not matter."""
     return sorted(weights.items(), key=lambda named: named[0])
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether all numbers of a result are: gradients of others depend on how it is written."""
+    """Return whether all numbers of a result are finite; otherwise gradients depend on details."""
     return all(
         tensor.device.type == "meta" or bool(tensor.isfinite().all())
         for tensor in tensors_in(value)
@@ -135,7 +136,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether arguments are what they were."""
+    """Return whether arguments are unchanged."""
     if isinstance(one, torch.Tensor):
         same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
             *(other.dtype, other.shape),
@@ -150,25 +151,26 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """The class of what was raised; for weights that don't fit, our own words, which name one."""
+    """Return the class of an error; for weights that don't fit, our own message with the name."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
 
 
-#: tensors of one call that are looked at: a reply may name one many times
+#: the number of tensors of one call that are read: a reply may reference one many times
 _MOST_TENSORS = 100
 _MOST_CHARACTERS = 4000
-#: of what is neither a tensor nor made of tensors
+#: the number of characters of a value that contains no tensors
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
-#: the words of a test that passed, and of one that would ask something else of this answer
+#: the words of a test that passed, and of one that would ask this answer something different
 PASSED, OFF_PLAN = "passed", "asks something else"
-#: errors that an answer raises by itself
+#: errors that an answer raises on purpose
 _ON_PURPOSE = ("ValueError", "KeyError")
-#: rounding of a share; samples that say something of others; so few values are no range
+#: the rounding of a share; the least number of samples that say something about others; and of
+#: different values that form a range
 _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 3
-#: the student's own words: a line of code, below what was raised, and what the error says
+#: the student's own words: a line of code below the error, and the error's message
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
 _DTYPE = re.compile(r"torch\.\w+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
@@ -176,10 +178,10 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
 
 @dataclass(frozen=True)
 class Call:
-    """One call: what was asked, the form of what came, and its figures with their bounds.
+    """One call: the operation, the form of its result, and its figures with their bounds.
 
-    `shares` are figures that answers by the same chance have in common: how many zeros, how large,
-    how much of it along each dimension.
+    `shares` are figures that answers with the same randomness share: how many zeros, how large, and
+    how much along each dimension.
     """
 
     operation: str
@@ -190,7 +192,7 @@ class Call:
     shares: tuple[float, ...] = ()
 
     def equals(self, other: Call) -> bool:
-        """Whether the same came, within what rounding may change."""
+        """Return whether both results are equal up to rounding."""
         return (
             (self.operation, self.raised, self.form) == (other.operation, other.raised, other.form)
             and len(self.figures) == len(other.figures)
@@ -203,11 +205,11 @@ class Call:
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
-        """Whether the same came in another dtype, within what rounding may change in either."""
+        """Return whether both results are equal in different dtypes, up to rounding in either."""
         if (self.operation, self.raised) != (other.operation, other.raised):
             return False
         return (
-            len(self.figures) == len(other.figures)  # what is not finite has more of them
+            len(self.figures) == len(other.figures)  # results that are not finite have more figures
             and _DTYPE.sub("", self.form) == _DTYPE.sub("", other.form)
             and all(
                 abs(own - its) <= max(bounds)
@@ -219,34 +221,34 @@ class Call:
 
     @property
     def is_asked(self) -> bool:
-        """Whether there was a layer to be asked."""
+        """Return whether there was a layer to call."""
         return self.raised != NOT_ASKED
 
     def is_failing(self, solution: Call) -> bool:
-        """Whether an error came where a value is asked for."""
+        """Return whether an error was raised although a value is expected."""
         return bool(self.raised and not solution.raised)
 
     def is_wrong(self, solution: Call) -> bool:
-        """Whether it says what was meant, and that is wrong: no error, and no gradient alone."""
+        """Return whether the value is wrong; errors and gradients don't count."""
         meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS
         return meant and not self.equals(solution)
 
 
 @dataclass(frozen=True)
 class Answered:
-    """One test of an answer: every call; and, where chance is part of it, what the test said."""
+    """One test of an answer: every call, and the test's words if chance is involved."""
 
     calls: tuple[Call, ...]
     words: str = ""
 
     def equals(self, other: Answered) -> bool:
-        """Whether both answered alike on every call."""
+        """Return whether both gave equal answers to every call."""
         return len(self.calls) == len(other.calls) and all(
             a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
         )
 
     def is_partly_right(self, solution: Answered) -> bool:
-        """Whether a call returned what is asked for."""
+        """Return whether some call returned the expected value."""
         return any(
             call.equals(right) and not call.raised and bool(call.figures)
             for call, right in zip(self.calls, solution.calls, strict=False)
@@ -254,15 +256,16 @@ class Answered:
 
     @cached_property
     def signature(self) -> tuple[object, ...]:
-        """What is left when the figures are taken away: equal for answers by the same chance."""
+        """Everything except the figures, which is equal for answers with the same randomness."""
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
         return self.words, forms
 
     def is_among(self, samples: Sequence[Answered]) -> bool:
-        """Whether it is of the kind that some sample is, and as near to them as they are.
+        """Return whether the answer is of the same kind as some samples, and as close as they are.
 
-        Its shares lie in or near the range of those that samples of its signature have. Where too
-        few have it, nothing is known of it; where few were drawn at all, the signature has to do.
+        Its shares must be in or near the range of the shares of samples with the same signature. If
+        too few samples have that signature, nothing is known about it; if few were drawn at all, an
+        equal signature is enough.
         """
         alike = [sample for sample in samples if sample.signature == self.signature]
         if len(samples) < _ENOUGH:
@@ -273,9 +276,9 @@ class Answered:
         )
 
     def has_another_value_than(self, solution: Answered) -> bool:
-        """Whether a call returned something else, or an error that was meant is another one.
+        """Return whether a call returned a different value, or an intended error is different.
 
-        Other errors alone say little of what was meant.
+        Other errors alone say little about the intention.
         """
         return any(
             (not call.raised or call.raised in _ON_PURPOSE or right.raised in _ON_PURPOSE)
@@ -285,27 +288,27 @@ class Answered:
 
 
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> Answered:
-    """The record of one test from what came.
+    """Return the record of one test from its events.
 
-    Only stochastic answers are compared by what the test says, and by their shares.
+    Only stochastic answers are compared by the test's words and by their shares.
     """
     return Answered(tuple(_call(event, with_shares) for event in events), words)
 
 
 def in_words(message: str) -> str:
-    """A message without numbers, and without the student's own words."""
+    """Return a message without numbers and without the student's own words."""
     return _NUMBER.sub("#", _OWN_WORDS.sub("", message))
 
 
 def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
-    """Whether each figure may be of the same chance as those of the samples."""
+    """Return whether each figure may have the same distribution as those of the samples."""
     return all(map(_is_near, shares, zip(*samples, strict=True)))
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Whether a figure is at most as far outside the range of others as that is wide.
+    """Return whether a figure is outside the range of others by at most the range's width.
 
-    Where they have few values, as with all or nothing, it must be one of these.
+    If the others have few different values, such as all or nothing, it must be one of these.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)
@@ -317,7 +320,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
 
 
 def behaviour_of(tests: Mapping[str, Answered]) -> str:
-    """A digest that is equal for answers that behave alike, but for the last digits."""
+    """Return a digest that is equal for answers with the same behaviour, up to the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
         digest.update(name.encode())
@@ -339,7 +342,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """A value without its numbers, which go to `tensors`; chance may be part of sizes, too."""
+    """Return a value without its numbers, which are added to `tensors`; sizes may be random too."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)
@@ -352,7 +355,7 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
         items = ", ".join(_form(item, tensors, with_sizes) for item in value)
         return f"{type(value).__name__}({items})"
     if isinstance(value, dict):
-        # the order of a dict is nobody's mistake; a tensor that is a key is not printed for it
+        # the order of a dict does not matter; a tensor as a key is not printed in order to sort it
         keys = sorted(value, key=lambda key: _form(key, [], with_sizes)[:_LONGEST_VALUE])
         return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in keys) + "}"
     if isinstance(value, SimpleNamespace):

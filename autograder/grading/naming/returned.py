@@ -1,4 +1,4 @@
-"""What kind of thing comes back, where every result is of another kind than the one asked for."""
+"""Describes the type of the results when every result has the wrong type."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ NOTHING = "nothing comes back"
 DIMENSIONS = "{} has {} dimensions than asked for"
 
 _CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
-#: as many results say it
+#: the number of results that are needed to say so
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(None)|(#\d+)|(?:tuple|list)\(((?:#\d+)(?:, #\d+)*)\)), ")
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 
-#: how many dimensions each of the results has; one tensor is no tuple of one
+#: the number of dimensions of each result; one tensor is not a tuple of one
 _Kind = int | tuple[int, ...] | None
 
 
 def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
-    """What is wrong with the kind of all results alike, in words; the second text has numbers.
+    """Return what is wrong with the kind of all results, in words; and the same with numbers.
 
-    Nothing where some results are of the right kind, or where they are wrong in different ways.
+    Empty if some results are of the right kind, or if they are wrong in different ways.
     """
     calls = [
         (own.form, asked.form)
@@ -43,10 +43,10 @@ def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tupl
 
 
 def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered]) -> bool:
-    """Whether all values are right, and what is wrong is that arguments are changed.
+    """Return whether all values are right, and the only fault is that arguments are changed.
 
-    Where the same tensors come again, are to have gradients, or can't be written into, more is
-    wrong because of that.
+    Calls that use the same tensors again, need gradients, or have arguments that can't be written
+    to are wrong as a consequence.
     """
     wrong = [
         (own, asked)
@@ -65,7 +65,7 @@ def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered])
 
 def _changes_only_arguments(own: Call, asked: Call) -> bool:
     value, _, after = asked.form.rpartition(f"'{UNCHANGED}'")
-    count = len(asked.figures)  # those of the value come first
+    count = len(asked.figures)  # those of the value are first
     figures, bounds = own.figures[:count], own.bounds[:count]
     return (
         own.operation in _CALLS
@@ -77,7 +77,7 @@ def _changes_only_arguments(own: Call, asked: Call) -> bool:
 
 
 def _kind(form: str) -> _Kind | str:
-    """What a form says of a value; the form itself where it is of no kind that is told."""
+    """Return the kind of a value from its form, or the form itself for other kinds."""
     short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
     match = _KINDS.match(short)
     if not match:

@@ -1,4 +1,4 @@
-"""The mistakes of a question as rows: what each is called, and what a student reads."""
+"""The mistakes of a question as rows: the name of each, and the text for a student."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One mistake that can be told.
+    """One mistake that can be reported.
 
-    `code` are the words of code that it speaks of: an answer without them is another mistake. Of
-    those that fit, the lowest rank is told. A family's row has `words`, a `detail` that its member
-    says of itself, a `lead` from there, and the `member`'s number; it is `in_check` where it
-    changes what is refused.
+    `code` are the words of code that it refers to: an answer without them has a different mistake.
+    Of the rows that fit, the lowest rank is reported. A family's row has `words`, a `detail` about
+    its member, a `lead` from there, and the `member`'s number; it is `in_check` if it changes what
+    is refused.
     """
 
     name: str
@@ -39,12 +39,12 @@ class Row:
 
     @classmethod
     def of_entry(cls, variant: Variant) -> Row:
-        """Of an entry of the catalogue."""
+        """Return the row of an entry of the catalogue."""
         return cls(variant.name, hint_of(variant), code=tuple(_CODE.findall(variant.confuses)))
 
     @classmethod
     def of_member(cls, member: Member, number: int) -> Row:
-        """Of a member of a family."""
+        """Return the row of a member of a family."""
         words, lead = words_of(member.key), lead_of(member.key)
         return cls(
             id_of(member.key),
@@ -59,7 +59,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Of two members at once: both sentences, and the name of the lower rank."""
+        """Return the row of two members: both sentences, and the name of the lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
@@ -67,45 +67,48 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, told: str, lead: str) -> Row:
-        """Of what an answer shows by itself, in words; no code does the same."""
+        """Return the row of what an answer shows on its own; no known code does the same."""
         return cls(name, f"{told[0].upper()}{told[1:]}. {lead}")
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Row:
-        """As `to_json` wrote it."""
+        """Return the row from the output of `to_json`."""
         return cls(**{**plain, "code": tuple(plain["code"])})
 
     def to_json(self) -> dict[str, Any]:
-        """As a table keeps it."""
+        """Return the row as a table stores it."""
         return asdict(self)
 
     @property
     def is_entry(self) -> bool:
-        """Whether the catalogue holds it."""
+        """Return whether the row is in the catalogue."""
         return self.member < 0
 
     @property
     def precise(self) -> str:
-        """What a student reads where all that fit say the same of themselves."""
+        """The text for a student if all rows that fit give the same detail."""
         return _as_if(self.detail or self.words, self.lead) if self.words else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Whether code has one of the words that the mistake speaks of, if it does of any."""
+        """Return whether code contains one of the words that the mistake refers to, if any."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
-    """What is told of rows that all fit: of entries, else of the lowest rank; empty for no one."""
+    """Return the name and hint of rows that all fit: entries first, then the lowest rank.
+
+    Either one is empty if the rows disagree.
+    """
     rank = min((row.rank for row in members), default=0)
     rows = entries or [row for row in members if row.rank == rank]
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
-    if len(hints) == 1:  # what one says of itself is true of all that answer alike
+    if len(hints) == 1:  # the detail of one row is true of all with equal answers
         hints = {next((row.precise for row in rows if row.detail), *hints)}
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
 
 
 def hint_of(variant: Variant) -> str:
-    """What a student reads: what seems to be confused, and a question that leads on."""
+    """Return a student's text: what seems to be confused, and a question."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     if happens:
         return f"The likely mistake: {happens}. {variant.hint}"
@@ -114,7 +117,7 @@ def hint_of(variant: Variant) -> str:
 
 @lru_cache(maxsize=8)
 def names_in(text: str) -> frozenset[str]:
-    """The words of code, and of no comment or text in it; all of them where it is no Python."""
+    """Return the words of code without comments and strings; all words if it is not Python."""
     try:
         tokens = [*generate_tokens(StringIO(text).readline)]
     except (TokenError, SyntaxError):
@@ -123,7 +126,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """It speaks of behaviour: code that does the same in another way has no such step or tensor."""
+    """Return a text about behaviour, because code may do the same without that step or tensor."""
     return f"This answer behaves as if {words}. {lead}"
 
 

@@ -1,7 +1,7 @@
-"""Which rows of a table explain an answer: all of it, two at once, or most of it.
+"""Finds rows of a table that explain an answer: all of it, two together, or most of it.
 
-The answer is held against each different answer that a table holds to a request, once. What a table
-leaves open is asked, within a budget of calls that is the same everywhere: what is not found out
+The answer is compared once with each different answer that a table has for a request. Unknown cells
+are computed within a budget of calls that is the same everywhere: a mistake that is not identified
 within it has no name.
 """
 
@@ -22,38 +22,38 @@ from .record import OF_GRADIENTS, Answered, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
-#: calls that members are asked for one answer, and pairs of them for another such number
+#: the calls to members for one answer; pairs have another budget of this size
 MOST_CALLS = 1500
-#: requests whose answers say which pairs are likely; pairs that are tried
+#: the number of requests that decide which pairs are likely; the number of pairs to try
 _REQUESTS, _PAIRS = 40, 100
-#: rows that explain the most, of which it is found out how much
+#: the number of rows with the best estimates for which the exact value is computed
 _LIKELY = 8
-#: of a mistake that does not explain every value
+#: the note on a mistake that does not explain every value
 NOTE = " Something else may be wrong as well."
 
 Cells = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
-#: says something of an answer to one request: a row's, the one that is to be named, the right one
+#: compares answers to one request: a row's, the one to be named, the right one
 Compare = Callable[[Call, Call, Call], bool]
-#: what a member answers in one test; None where it can't be executed
+#: returns a member's answers in one test; None if it can't be executed
 AskMember = Callable[[int, str], Answered | None]
-#: the same of two members at once
+#: returns the answers of two combined members
 AskPair = Callable[[int, int, str], Answered | None]
 
 
 class Answers(Protocol):
-    """What was answered in each test; `judged` with what is compared of stochastic answers."""
+    """The answers in each test; `judged` adds what is compared for stochastic answers."""
 
     def answered(self, test: str) -> Answered:
-        """The record of one test."""
+        """Return the record of one test."""
 
     def judged(self, test: str) -> Answered:
-        """The same with what the test says, and shares."""
+        """Return the record with the test's words and shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows that explain an answer, whatever its code says; `note` says what they leave."""
+    """The rows that explain an answer, whatever its code contains; `note` is on the rest."""
 
     entries: Sequence[Row] = ()
     members: Sequence[Row] = ()
@@ -62,12 +62,12 @@ class Found:
 
 @dataclass(slots=True)
 class Budget:
-    """Calls that may still be made."""
+    """The number of calls that may still be made."""
 
     left: int
 
     def spend(self, calls: int) -> bool:
-        """Whether there are so many left, which then are not."""
+        """Spends calls; returns whether there were enough left."""
         self.left -= calls
         return self.left >= 0
 
@@ -97,10 +97,10 @@ class Search:
         self._starts = [columns.start for columns in tests.values()]
         self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
 
-    # what is asked of cells, rows and tests
+    # comparisons of cells, rows and tests
 
     def _cells(self, compare: Compare) -> Cells:
-        """Which cells something holds of; of those that are unknown it may."""
+        """Return the cells for which a comparison holds, or may hold because they are unknown."""
         found = np.zeros(self.table.cells.shape, bool)
         for at, known in enumerate(self.table.answers):
             values = [compare(own, self._came[at], self._right[at]) for own in known]
@@ -108,7 +108,7 @@ class Search:
         return found
 
     def _learn(self, row: int, test: str) -> bool:
-        """Finds out what a member answers in a test; False where it can't be, or not any more."""
+        """Computes a member's answers in a test; returns False if that is not possible any more."""
         columns = self.tests[test]
         if self._known[row, columns].all():
             return True
@@ -124,7 +124,7 @@ class Search:
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
-        """What a row answers in a test that is known of it."""
+        """Return a row's answers in a test for which they are known."""
         if (row, test) in self._learnt:
             return self._learnt[row, test]
         columns = self.tests[test]
@@ -136,18 +136,18 @@ class Search:
         yield from zip(self._own(row, test), self._came[columns], self._right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
-        """Whether something holds of a row in all tests, the wrong ones first."""
+        """Return whether something holds for a row in all tests; tries the wrong ones first."""
         return all(self._learn(row, test) and holds(row, test) for test in self._wrong_first)
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing is wrong here: tests find it by what they look at besides."""
+        """Return whether nothing is wrong in the replies, so that tests fail for another reason."""
         return len(self._right_tests) == len(self.tests)
 
-    # all of an answer
+    # rows that explain all of an answer
 
     def entries(self) -> list[Row]:
-        """The entries that answer alike; where none does, by chance, or but for edges."""
+        """Return the entries with equal answers; otherwise up to randomness, then up to edges."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
         found = [row for row in rows if self._equal[row].all()] or [
@@ -159,13 +159,13 @@ class Search:
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Members that answer alike, or but for edges; at least one value, or a check, is wrong."""
+        """Return members with equal answers, perhaps up to edges, if a value or check is wrong."""
         rows = self._by_rank(~self._entries)
         found = self._first_of(rows, self._equal, lambda row, test: self._is(row, test, _equal))
         return [self.table.rows[row] for row in found or self._closest(rows)]
 
     def of_sizes(self) -> list[Row]:
-        """Sizes that explain errors alone, where nothing else does and some calls are right."""
+        """Return sizes that explain errors, if nothing else does and some calls are right."""
         pairs = zip(self._came, self._right, strict=True)
         if not any(c.equals(r) and not c.raised and c.figures for c, r in pairs):
             return []
@@ -181,7 +181,7 @@ class Search:
     def _first_of(
         self, rows: Iterable[int], may: Cells, holds: Callable[[int, str], bool]
     ) -> list[int]:
-        """Rows of the lowest rank of which something holds in all tests, and that carry it."""
+        """Return rows of the lowest rank that hold in all tests and share a wrong value."""
         found: list[int] = []
         for row in rows:
             rank = self.table.rows[row].rank
@@ -192,7 +192,7 @@ class Search:
         return found
 
     def _is_carried(self, row: int) -> bool:
-        """Whether a wrong value is the row's too; refusals alone tell of what is refused."""
+        """Return whether a wrong value is the row's too; errors alone only suffice for checks."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests
@@ -203,29 +203,29 @@ class Search:
         return all(compare(*calls) for calls in self._triples(row, test))
 
     def _fits(self, row: int, test: str, compare: Compare) -> bool:
-        """Whether a row answers so, or may, where it answers by chance."""
+        """Return whether a row's answers fit, or may fit if it answers by chance."""
         return self._is(row, test, compare) or self._may_be_a_sample(row, test)
 
     def _may_be_a_sample(self, row: int, test: str) -> bool:
-        """Whether an entry that answers by chance may have given this answer."""
+        """Return whether an entry that answers by chance may have given this answer."""
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
         columns = self.tests[test]
         calls = zip(self._came[columns], self._right[columns], samples.may_be_right, strict=True)
         if any(came.equals(right) and not may_be for came, right, may_be in calls):
-            return False  # what never is right differs
+            return False  # a call that the entry never answers right is right here
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Whether tests say the same of an entry and of an answer that is hardly wrong."""
+        """Return whether tests say the same about an entry and about an answer that seems right."""
         return all(
             self.table.said.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
         )
 
     def _closest(self, rows: Sequence[int]) -> list[int]:
-        """Of the rows that answer alike but for edges, those that do so in the most calls."""
+        """Return the rows with equal answers up to edges, with the most equal calls among them."""
         may = self._cells(_but_for_edges)
         chance = {row for row, _ in self.table.samples}
         likely = [row for row in rows if row in chance or may[row].all()]
@@ -238,9 +238,9 @@ class Search:
         return [row for row, calls in alike.items() if 0 < calls == most]
 
     def _alike_calls(self, row: int) -> int:
-        """In how many calls a row answers alike; 0 where that is not most of them.
+        """Return the number of calls in which a row is equal; 0 if that is not most of them.
 
-        And where no wrong value says that it does.
+        Also 0 if no wrong value is equal.
         """
         calls = [triple for test in self.tests for triple in self._triples(row, test)]
         has_samples = any((row, test) in self.table.samples for test in self.tests)
@@ -251,10 +251,10 @@ class Search:
         alike = sum(_equal(*triple) for triple in calls)
         return alike if 2 * alike > len(calls) else 0
 
-    # most of an answer
+    # rows that explain most of an answer
 
     def most(self) -> Found:
-        """The rows that explain most of what is wrong."""
+        """Return the rows that explain most of what is wrong."""
         hopes = self._hopes()
         likely = sorted((r for r in hopes if hopes[r].is_most), key=lambda r: -hopes[r].margin)
         exact = {row: self._explained(row) for row in likely[:_LIKELY]}
@@ -267,7 +267,7 @@ class Search:
         )
 
     def _hopes(self) -> dict[int, Explained]:
-        """How far each row explains what is wrong, at best."""
+        """Return an upper bound of how far each row explains what is wrong."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -278,7 +278,7 @@ class Search:
         by_test = np.add.reduceat(found, self._starts, 1)
         wrong_in = np.add.reduceat(wrong, self._starts)
         numbers = {test: at for at, test in enumerate(self.tests)}
-        for row, test in self.table.samples:  # they are compared later
+        for row, test in self.table.samples:  # their samples are compared later
             if by_test[row, numbers[test], 2]:
                 by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
         sums = by_test.sum(1).tolist()
@@ -286,7 +286,7 @@ class Search:
         return {row: Explained(*sums[row]) for row in chosen}
 
     def _explained(self, row: int) -> Explained:
-        """How far a row explains what is wrong; nothing where that can't be found out."""
+        """Return how far a row explains what is wrong; nothing if that can't be computed."""
         whole = Explained()
         for test in self.tests:
             if not self._learn(row, test):
@@ -301,12 +301,12 @@ class Search:
             whole += found
         return whole
 
-    # two at once
+    # two rows together
 
     def pair(self, ask: AskPair) -> list[Row]:
-        """Two members that explain all together.
+        """Return a row of two members that together explain everything.
 
-        Where one of two changes nothing, both together answer as the other does, but for few
+        If one of two changes has no effect, both together answer like the other one, except for few
         calls. So a pair is likely if the answer equals each of them where the other one is right.
         """
         chosen = self._short_wrong_columns()
@@ -334,7 +334,7 @@ class Search:
         return test in self._right_tests, columns.stop - columns.start
 
     def _short_wrong_columns(self) -> list[int]:
-        """Requests of wrong tests that every member was asked: the shortest, and not too many."""
+        """Return requests of wrong tests that every member was asked: the shortest, up to 40."""
         members = ~self._entries
         wrong = [
             range(columns.start, columns.stop)
@@ -346,7 +346,7 @@ class Search:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
 
     def _likely_pairs(self, columns: Numbers) -> list[tuple[int, int]]:
-        """Two rows each, the likeliest first; of equal ones that of the lowest rank."""
+        """Return pairs of rows, the likeliest first; of equal rows, that with the lowest rank."""
         came = [self._came[at] for at in columns]
         is_right = self._cells(lambda own, came, right: own.equals(right))[:, columns]
         equal = self._equal[:, columns]
@@ -379,7 +379,7 @@ def _ends(columns: slice) -> tuple[int, int]:
 
 
 def _bits(cells: Cells) -> list[int]:
-    """Each row as a number."""
+    """Return each row as an integer with one bit per cell."""
     return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
 
 
@@ -388,9 +388,9 @@ def _equal(own: Call, came: Call, right: Call) -> bool:
 
 
 def _but_for_edges(own: Call, came: Call, right: Call) -> bool:
-    """Whether both answer alike, or where that is right a row raises an error.
+    """Return whether answers are equal, or the row raises an error where the answer is right.
 
-    What comes in the place of an error that is asked for says nothing but that none came.
+    If an error is expected and neither raises one, their values are not compared.
     """
     return (
         own.equals(came)

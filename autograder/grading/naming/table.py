@@ -1,10 +1,10 @@
-"""What known mistakes answer to the probe: found out once, and kept with the course or in a cache.
+"""The answers of known mistakes to the probe: computed once, and kept in the course or a cache.
 
 A table has a row for each mistake and a column for each request. Few answers to a request differ,
-so a cell holds the number of an answer. Entries of the catalogue were answers of students: they run
-in a worker, when the table is made and at no other time. Members of families are changes of the
-solution: they are asked the screen, the tests with the fewest requests, and the rest only where
-nothing there is wrong. What is unknown then, `search` finds out, within its budget.
+so a cell contains the number of an answer. Entries of the catalogue are answers of students: they
+run in a worker, and only when the table is made. Members of families are changes of the solution:
+they run on the screen, the tests with the fewest requests, and on the rest only if nothing is wrong
+there. `search` computes the remaining cells, within its budget.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ from ...course import TABLES
 from .record import Answered, Call, Request
 from .rows import Row
 
-#: requests of the tests that members are asked before it is known whether they matter
+#: the number of requests that members are asked before it is known whether they matter
 SCREEN = 60
-#: how often an entry is asked what chance decides: a kind of answer that it gives with probability
-#: q is met before with 1 - (1 - q)^n
+#: how often an entry with random answers is asked: a kind of answer with probability q has been
+#: seen before with probability 1 - (1 - q)^n
 SAMPLES = 8
-#: members of one family that the screen can't tell apart; more would cost time and say the same
+#: the number of members of one family that are kept if the screen can't tell them apart; more would
+#: take time without adding anything
 _ALIKE = 3
 UNKNOWN = -1
-#: what a layer has says something, even where it can't be called
+#: a layer's parameters say something even if it can't be called
 _WEIGHTS = "weights"
-#: what a file raises that is not there, or is no table
+#: the errors for a file that is missing or is not a table
 _NO_TABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
-#: tables of one question that are kept in a cache, and for how long those that are not used are
+#: the number of tables of one question in a cache, and the days that unused ones are kept
 _KEPT, _DAYS = 3, 30
 _DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What an entry answered to one test, each time by other random numbers.
+    """The answers of an entry to one test, each time with different random numbers.
 
-    `may_be_right` says of each request whether some sample was right.
+    `may_be_right` says for each request whether some sample was right.
     """
 
     judged: tuple[Answered, ...]
@@ -60,11 +61,11 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a question, and what each answers.
+    """The rows of a question, and the answers of each.
 
-    `answers` are the different ones to each request, `cells` their numbers; `right` are those of
-    the solution. `samples` are by row and test; `said` is what tests say of entries whose every
-    answer is right, by row and test.
+    `answers` are the different ones to each request, `cells` their numbers; `right` are the numbers
+    of the solution's. `samples` are by row and test; `said` are the words of tests, by row and
+    test, for entries whose answers are all right.
     """
 
     rows: tuple[Row, ...]
@@ -75,7 +76,7 @@ class Table:
     said: Mapping[tuple[int, str], str]
 
     def to_bytes(self) -> bytes:
-        """As a file keeps it."""
+        """Return the table as the contents of a file."""
         plain = {
             "rows": [row.to_json() for row in self.rows],
             "answers": [[_plain(call) for call in answers] for answers in self.answers],
@@ -91,7 +92,7 @@ class Table:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
-        """As `to_bytes` wrote it; raises one of `_NO_TABLE` for all else."""
+        """Return the table from the output of `to_bytes`; raises one of `_NO_TABLE` otherwise."""
         plain = json.loads(gzip.decompress(data))
         rows = tuple(map(Row.from_json, plain["rows"]))
         cells = np.frombuffer(base64.b64decode(plain["cells"]), np.int16)
@@ -110,20 +111,20 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class OfRow:
-    """What an entry of a table answers; `tests` are the columns of each test."""
+    """The answers of one row of a table; `tests` are the columns of each test."""
 
     table: Table
     tests: Mapping[str, slice]
     row: int
 
     def answered(self, test: str) -> Answered:
-        """The record of one test."""
+        """Return the record of one test."""
         numbers = self.table.cells[self.row, self.tests[test]]
         known = zip(self.table.answers[self.tests[test]], numbers, strict=True)
         return Answered(tuple(answers[number] for answers, number in known))
 
     def judged(self, test: str) -> Answered:
-        """The same with what the test says, and shares."""
+        """Return the record with the test's words and shares."""
         samples = self.table.samples.get((self.row, test))
         if samples:
             return samples.judged[0]
@@ -131,13 +132,13 @@ class OfRow:
         return Answered(self.answered(test).calls, words)
 
 
-#: what a row answers to some tests; None where it can't be asked
+#: returns a row's answers to some tests; None if it can't be asked
 Ask = Callable[[Sequence[str]], Mapping[str, Answered] | None]
 
 
 @dataclass(slots=True)
 class Maker:
-    """Takes what rows answer, and makes a table of it; `requests` are those of each test."""
+    """Collects the answers of rows into a table; `requests` are those of each test."""
 
     requests: Mapping[str, Sequence[Request]]
     right: Mapping[str, Answered]
@@ -153,7 +154,7 @@ class Maker:
 
     @property
     def screen(self) -> list[str]:
-        """The tests that every member is asked: those of the fewest requests."""
+        """The tests that every member is asked: those with the fewest requests."""
         found: list[str] = []
         count = 0
         for test in sorted(self.requests, key=lambda test: len(self.requests[test])):
@@ -170,14 +171,14 @@ class Maker:
         samples: Mapping[str, Samples],
         said: Mapping[str, str],
     ) -> None:
-        """An entry, asked everything."""
+        """Adds an entry with all its answers."""
         self._samples |= {(len(self._rows), test): found for test, found in samples.items()}
         self._said |= {(len(self._rows), test): words for test, words in said.items()}
         self._rows.append(row)
         self._cells.append(self._numbered(answers))
 
     def add_member(self, row: Row, ask: Ask) -> None:
-        """A member: left out where it can't be executed, gives no value, or changes nothing."""
+        """Adds a member, unless it can't be executed, returns no value, or changes nothing."""
         answers = ask(self.screen)
         if answers is None or not self._gives_a_value(answers):
             return
@@ -194,7 +195,7 @@ class Maker:
             self._cells.append(cells)
 
     def table(self) -> Table:
-        """All of it."""
+        """Return the table of all rows."""
         right = tuple(self._numbered(self.right))
         return Table(
             tuple(self._rows),
@@ -213,7 +214,7 @@ class Maker:
         )
 
     def _numbered(self, answers: Mapping[str, Answered]) -> list[int]:
-        """The numbers of what was answered to each request, as far as it was asked."""
+        """Return the numbers of the answers to each request; UNKNOWN if it was not asked."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)
@@ -225,16 +226,16 @@ class Maker:
 
 
 class Store:
-    """Where tables are kept: with the course, so that they travel with it, or in the user's cache.
+    """Stores tables in the course, so that they are copied with it, or in the user's cache.
 
-    The cache is for a course that can't be written. Tables that nobody uses are removed.
+    The cache is for a course that is not writable. Unused tables are removed.
     """
 
     def __init__(self, course: Path) -> None:
         self._folders = (course / TABLES, cache_folder())
 
     def get(self, name: str, make: Callable[[], Table]) -> Table:
-        """The table of that name; it is made once, by one process, while others wait for it."""
+        """Return the table with this name; only one process makes it, while others wait."""
         if table := self._read(name):
             return table
         folder = next(filter(_is_writable, self._folders), None)
@@ -243,10 +244,10 @@ class Store:
                 return table
             data = make().to_bytes()
             if folder is not None:
-                with contextlib.suppress(OSError):  # a full disk costs time only
+                with contextlib.suppress(OSError):  # a full disk only costs time
                     _replace(folder / name, data)
                     _clear(folder / name)
-            return Table.from_bytes(data)  # as all others will read it
+            return Table.from_bytes(data)  # as every other process will read it
 
     def _read(self, name: str) -> Table | None:
         for folder in self._folders:
@@ -256,14 +257,14 @@ class Store:
 
 
 def cache_folder() -> Path:
-    """Where tables are kept: `$XDG_CACHE_HOME/autograder`, by default below `~/.cache`."""
+    """Return the folder of the cache: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return home / "autograder" / "mistakes"
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether files can be made there; git has nothing to do with them."""
+    """Return whether files can be created in a folder; also makes git ignore it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignored = folder / ".gitignore"
@@ -276,7 +277,7 @@ def _is_writable(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(folder: Path | None, name: str) -> Iterator[None]:
-    """One process at a time is here for a question; each is where there is no folder."""
+    """Lets one process at a time work on a question; without a folder, nothing is locked."""
     with contextlib.ExitStack() as stack:
         if folder is not None:
             with contextlib.suppress(OSError):
@@ -292,9 +293,9 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _clear(path: Path) -> None:
-    """Removes tables that nobody uses, and all but the last ones of this question."""
+    """Removes unused tables, and all but the latest tables of this question."""
     question = path.name.rpartition("-")[0]
-    with contextlib.suppress(OSError):  # another process may do the same
+    with contextlib.suppress(OSError):  # another process may be doing the same
         tables = {other: other.stat().st_mtime for other in path.parent.glob("*.json.gz")}
         mine = [other for other in tables if other.name.rpartition("-")[0] == question]
         mine.sort(key=lambda other: tables[other], reverse=True)
@@ -311,7 +312,7 @@ def _plain(call: Call) -> list[Any]:
 
 
 def _short(figures: Sequence[float], digits: int) -> list[float]:
-    """More digits than rounding leaves would make a large file."""
+    """Return rounded figures: more digits would only make the file larger."""
     return [float(f"{figure:.{digits}g}") for figure in figures]
 
 

@@ -1,4 +1,4 @@
-"""Which sizes meet that do not fit, where an answer raises torch's error about two of them."""
+"""Names the two sizes that do not match when an answer raises torch's error about them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)
 
 
 def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:
-    """The names of two sizes that meet in every call, told by its sizes by name and its error.
+    """Return the names of two sizes that meet in every call, from its sizes and its error.
 
-    None where other errors came as well, or where other names would do.
+    None if there were other errors too, or if other names would also fit.
     """
     found: set[frozenset[str]] | None = None
     for sizes, error in raised:

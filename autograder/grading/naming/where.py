@@ -1,6 +1,6 @@
-"""Where an answer is wrong: what its right calls have in common, and its wrong ones have not.
+"""Describes where an answer is wrong: what its right calls share and its wrong ones don't.
 
-It is said of the calls themselves, so it is true of any code that answers them so.
+The description is about the calls, so it is true of any code with the same answers.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .cases import CALLED, Case
 
-#: calls of as many different sizes say it, right ones and wrong ones
+#: the least numbers of different right calls, and of different wrong calls, for a description
 _RIGHT, _WRONG = 3, 4
-#: what letters count
+#: the thing that each letter counts
 _COUNTED: Mapping[str, str] = {
     "B": "sample",
     "H": "head",
@@ -25,7 +25,7 @@ _COUNTED: Mapping[str, str] = {
 
 _NO_OTHER = "in no other call that asks for a result"
 _ELSEWHERE = "What is different in the other calls? Follow one of them through your code."
-#: what leads on from what holds of the right calls
+#: hints by what is true of the right calls
 _LEADS: tuple[tuple[str, str], ...] = (
     (
         r"with one (token|key)$",
@@ -52,10 +52,10 @@ _LEADS: tuple[tuple[str, str], ...] = (
 
 
 def where_right(cases: Sequence[Case]) -> str:
-    """What holds of the calls that are answered right, and of no other that tells, in words.
+    """Return what is true of the right calls only, in words.
 
-    What holds of the most. Nothing where several things would do, each would be a guess, and where
-    what has to be refused was not: that is another mistake.
+    The condition that explains the most calls is returned. Empty if several do, because each would
+    be a guess, or if something that must be refused was not, which is a different mistake.
     """
     if any(case.is_accepted for case in cases):
         return ""
@@ -71,9 +71,9 @@ def where_right(cases: Sequence[Case]) -> str:
 
 
 def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
-    """What a student reads of `where_right`: the sentence, and what leads on from it.
+    """Return the sentence for a student from `where_right`, and a hint.
 
-    It is said of the calls of the tests; those that tell little may be right as well.
+    It is about the calls of the tests; uninformative ones may be right as well.
     """
     what = words.removesuffix(" only")
     holds = next(held for found, held in _conditions(cases) if what.endswith(f" {found}"))
@@ -88,10 +88,10 @@ def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
 
 
 def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
-    """Of how many right calls, all different, something holds; 0 where it does of a wrong one.
+    """Return how many different right calls meet a condition; 0 if a wrong call does.
 
-    Or where one is right without it that tells, or all calls have another size of one in common:
-    each of both may be the reason.
+    Also 0 if an informative call is right without it, or if all calls share another size of one,
+    because either may be the reason.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
@@ -107,7 +107,7 @@ def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
 
 
 def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
-    """What may hold of some calls, in words, and of which it does."""
+    """Yields conditions in words, with the calls that meet each."""
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]
     for x in (x for x in cases[0].sizes if all(x in case.sizes for case in cases)):
@@ -123,10 +123,10 @@ def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
 
 
 def _of_two(cases: Sequence[Case], x: str, y: str) -> Iterator[tuple[str, list[bool]]]:
-    """What may hold of two sizes.
+    """Yields conditions on two sizes.
 
-    Who is right where they are equal need not be right where one is less, or twice the other: so a
-    right call has to show it.
+    An answer that is right if they are equal need not be right if one is smaller, or twice the
+    other: so a right call has to show it.
     """
     one, other = CALLED.get(x, x), CALLED.get(y, y)
     pairs = [(case.sizes[x], case.sizes[y]) for case in cases]

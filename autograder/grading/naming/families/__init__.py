@@ -1,4 +1,4 @@
-"""Families of mistakes: small changes of a solution at known steps, and what each does in words."""
+"""Families of mistakes: small changes of a solution at known steps, each with a description."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .tables import ANY_STEP
 from .things import Things
 from .words import SMALL_CHANGES, id_of
 
-#: ranks: of known steps 0, of what any step may get, of arguments, of small changes, of steps
-#: in another place
+#: ranks of changes: 0 of known steps, then those of any step, of arguments, small ones, and steps
+#: that are moved
 _ANY_STEP, _ARGUMENT, _SMALL, _MOVED = 1, 100, 200, 300
-#: small changes that parallel steps may have in common
+#: small changes that parallel steps may share
 _OF_GROUPS = ("call removed", "operand left out")
 _DEFINES = ast.FunctionDef | ast.ClassDef
-#: ranks of small changes, by their words
+#: the ranks of small changes, by their words
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(SMALL_CHANGES.values()), _SMALL)}
 _OF_ANY_STEP = {
     **{words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)},
@@ -39,8 +39,9 @@ _OF_ANY_STEP = {
 class Member:
     """One member of a family: the `key` is the family's (see `words`).
 
-    `detail` says more, of this member: which step it is, or which tensor; or nothing. Of those
-    that answer alike the one of the lowest rank is told: 0 is a change of a known step.
+    `detail` returns more about this member: which step it is, or which tensor, or an empty text. Of
+    members with equal answers, the one with the lowest rank is reported: 0 is a change of a known
+    step.
     """
 
     key: str
@@ -51,7 +52,7 @@ class Member:
 
 
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:
-    """Every change of a question's solution."""
+    """Yields every change of a question's solution."""
     text = solution.read_text(encoding="utf-8")
     for definition in ast.parse(text).body:
         if isinstance(definition, _DEFINES) and definition.name == question:
@@ -73,23 +74,23 @@ def _members(
 
 
 def is_small(rank: int) -> bool:
-    """Whether it is the rank of a change that any code may have, which says little of its cause."""
+    """Return whether a rank is that of a change in any code, which says little about its cause."""
     return rank >= _SMALL
 
 
 def is_plain(rank: int) -> bool:
-    """Whether it is a change of a known step, or leaves one out: such come two at a time."""
+    """Return whether a change is of a known step or leaves one out: these may occur in pairs."""
     return rank in (0, _SMALL)
 
 
-#: the family of what fits some inputs only: errors alone may say it
+#: the family of code that fits only some sizes, which errors alone may show
 OF_SIZES = id_of(SIZE)
 
 
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Every change of nodes: of one, and the same of all steps that differ in their names only."""
+    """Yields every change: of one node, or of all nodes in steps that differ only in names."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
@@ -112,29 +113,29 @@ def _changes(
 
 
 def _first_stored(definition: ast.AST) -> Mapping[str, int]:
-    """The line from which each name that is no argument has a value."""
+    """Return the line from which each name, except arguments, has a value."""
     parts = list(ast.walk(definition))
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
     names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]
-    names.sort(key=lambda name: -name.lineno)  # of several lines the first one counts
+    names.sort(key=lambda name: -name.lineno)  # the first of several lines counts
     return {name.id: name.lineno for name in names if name.id not in arguments}
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """The last `return` of each function: without it nothing comes back, which has own words."""
+    """Return the last `return` of each function: leaving it out has a family of its own."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
-    """Whether a name takes the place of another where it has no value yet."""
+    """Return whether a name replaces another one where it has no value yet."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return stored.get(other.id, 0) >= node.lineno
     return False
 
 
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """What may take a node's place, in words, and the rank of the words."""
+    """Yields replacements of a node, with their words and the rank of the words."""
     yield from _steps(node, scope)
     if not isinstance(node, _DEFINES):
         yield from _small(node, scope, tuple(SMALL_CHANGES))
@@ -146,14 +147,14 @@ def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, 
 def _ranked(
     changes: Iterable[tuple[ast.AST, str]], rank: int
 ) -> Iterator[tuple[ast.AST, str, int]]:
-    """Of those that do the same the words that come first are told."""
+    """Yields changes with ranks: of those with equal effects, the first words are reported."""
     ranks: dict[str, int] = {}
     for other, words in changes:
         yield other, words, ranks.setdefault(words, rank + len(ranks))
 
 
 def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
-    """What parallel steps may have in common."""
+    """Yields the changes that parallel steps may share."""
     yield from _steps(node, scope)
     yield from _small(node, scope, _OF_GROUPS)
 

@@ -1,11 +1,11 @@
-"""What operations, functions and diagonals are called in words."""
+"""Names of operations, functions and diagonals in words."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
 
-#: what an operation makes
+#: the result of each operation
 OPERATIONS: Mapping[type[ast.operator], str] = {
     ast.Add: "a sum",
     ast.Sub: "a difference",
@@ -15,7 +15,7 @@ OPERATIONS: Mapping[type[ast.operator], str] = {
     ast.Mod: "a remainder",
     ast.MatMult: "a matrix product",
 }
-#: of which one side is left out
+#: the words for an operation of which one side is left out
 PARTS_LEFT_OUT: Mapping[type[ast.operator], str] = {
     ast.Add: "one part of a sum is left out",
     ast.Sub: "nothing is subtracted where something should be",
@@ -24,7 +24,7 @@ PARTS_LEFT_OUT: Mapping[type[ast.operator], str] = {
     ast.BitAnd: "one of two conditions is left out",
     ast.BitOr: "one of two conditions is left out",
 }
-#: of functions, the one that is called by the one that is asked for
+#: the words for calling the first function instead of the second
 FUNCTIONS: Mapping[tuple[str, str], str] = {
     ("tril", "triu"): "a mask has numbers below its border where they belong above",
     ("triu", "tril"): "a mask has numbers above its border where they belong below",
@@ -37,12 +37,12 @@ FUNCTIONS: Mapping[tuple[str, str], str] = {
     ("std", "var"): "a standard deviation stands where a variance is asked for",
     ("log_softmax", "softmax"): "the logarithm of softmax is taken",
 }
-#: of functions that a result does not need
+#: functions that a result does not need
 FUNCTIONS_OF_A_RESULT: Mapping[str, str] = {
     **{"exp": "the exponential", "log": "the logarithm", "sigmoid": "a sigmoid"},
     **{"cos": "the cosine", "sin": "the sine", "tanh": "the hyperbolic tangent"},
 }
-#: by how far the diagonal of a triangle is moved
+#: the words for a distance of a triangle's diagonal
 FAR: Mapping[int, str] = {
     1: "one diagonal too far to the upper right",
     2: "two diagonals too far to the upper right",

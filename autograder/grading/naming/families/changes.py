@@ -1,4 +1,4 @@
-"""A change of a definition, or two at once, and what the changed one answers."""
+"""A change of a definition, or two at once, and the answers of the changed definition."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 from .places import Place, changed
 
-#: places, and what comes there; None takes a statement away
+#: places and the new nodes there; None removes a statement
 Parts = tuple[tuple[Place, ast.AST | None], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """Other nodes at some places of a definition, which stands next to a namespace."""
+    """New nodes at some places of a definition that belongs to a namespace."""
 
     definition: ast.FunctionDef | ast.ClassDef
     parts: Parts
     namespace: Mapping[str, Any]
 
     def answer(self) -> Callable[..., Any] | None:
-        """The changed definition, executed; None where that can't be done."""
+        """Return the changed definition, executed; None if it can't be."""
         own = dict(self.namespace)
         whole: ast.AST = self.definition
         for place, other in self.parts:
@@ -37,7 +37,7 @@ class Change:
         return answer if callable(answer) else None
 
     def with_(self, other: Change) -> Change | None:
-        """Both changes at once; None where one leaves nothing of what the other changes."""
+        """Return both changes combined; None if one removes what the other changes."""
         if self.definition is not other.definition:
             return None
         parts: Parts | None = self.parts
@@ -47,7 +47,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """One more part: by itself, or inside of what takes another's place, or around it."""
+    """Return the parts with one more: separate, inside a part's new node, or around it."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:
@@ -62,7 +62,7 @@ def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None)
 
 
 class _Replaced(ast.NodeTransformer):
-    """Puts a node in the place of all that are equal to another one, which is known by its dump."""
+    """Replaces all nodes that are equal to another one, given by its dump."""
 
     def __init__(self, old: str, new: ast.AST) -> None:
         self._old, self._new, self.found = old, new, False

@@ -1,7 +1,7 @@
-"""Which step, tensor or size a change is about, in words.
+"""Describes the step, tensor or size of a change in words.
 
-They say what an answer does as if the change had been made, which is true of any code that behaves
-so.
+The words say that an answer behaves as if the change had been made, which is true of any code with
+that behaviour.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .tables import (
 from .things import SWAP, Things, is_or_are
 from .words import words_of
 
-#: a node, and what takes its place; None takes a statement away
+#: a node and its replacement; None removes a statement
 Part = tuple[ast.AST, ast.AST | None]
 
 _OF_WRAPPED = frozenset(key for _, key in WRAPPED) - {CUT}
 
 
 def detail_of(things: Things, key: str, parts: Sequence[Part]) -> str:
-    """A sentence that says more than a family's words; empty where there is none."""
+    """Return a sentence with more detail than a family's words; empty if there is none."""
     if key in (BIAS_LEFT_OUT, BIAS_TOO_MANY):
         return _of_bias(key, [things.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
@@ -68,7 +68,7 @@ def _takes_the_place(things: Things, old: ast.AST, new: ast.AST | None) -> str:
 
 
 def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """What is not looked at."""
+    """Return which argument is not checked."""
     if not isinstance(node, ast.If):
         return ""
     checked = things.arguments_in(node.test)
@@ -76,7 +76,7 @@ def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """Of which dimension a size is, or which part of a tuple."""
+    """Return which dimension a size is taken from, or which part of a tuple is taken."""
     if not isinstance(other, ast.Constant):
         return ""
     if isinstance(other.value, bool):
@@ -136,7 +136,7 @@ def _cut(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """What comes back, or is added to it."""
+    """Return what is returned or added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value
@@ -156,7 +156,7 @@ def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _root(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """Which root it is divided by."""
+    """Return which size's root is the divisor."""
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = things.size(size)
@@ -164,7 +164,7 @@ def _root(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _wrapped(things: Things, words: str, node: ast.AST) -> str:
-    """Of what something is done to."""
+    """Return the words with the value that the change is applied to."""
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"
     what = things.thing(node.targets[0]) if isinstance(node, ast.Assign) else ""
@@ -172,7 +172,7 @@ def _wrapped(things: Things, words: str, node: ast.AST) -> str:
 
 
 def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -> str:
-    """What a step is applied to that stands in another place."""
+    """Return what a moved step is applied to."""
     step = key.rpartition("|")[2]
     what = things.applied_to(step, other) if other else set()
     what -= things.applied_to(step, node) | things.asked_of(step, node)
@@ -180,7 +180,7 @@ def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
-    """Which layers have a bias, or have none."""
+    """Return which layers have a bias that they should not have, or lack one."""
     if not all(names):
         return ""
     *first, last = (f"`{name}`" for name in names)
@@ -232,7 +232,7 @@ def _is_number(node: ast.AST) -> bool:
     return isinstance(inner, ast.Constant) and type(inner.value) is int
 
 
-#: by a family's words: what a change of one node says of itself
+#: the functions that describe a change of one node, by the words of its family
 _TOLD: Mapping[str, Callable[[Things, ast.AST, ast.AST | None], str]] = {
     ANOTHER: _takes_the_place,
     LEFT_OUT: _left_out,

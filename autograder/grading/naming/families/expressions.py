@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that a mistake could take one for another: of the function, and of `self`."""
+    """The names that could be mistaken for one another: those of the function and of `self`."""
 
     names: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -42,26 +42,26 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 
 
 def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Another operator."""
+    """Yields the expression with another operator."""
     if isinstance(node, ast.BinOp):
         for other in _ARITHMETIC.get(type(node.op), ()):
             yield ast.BinOp(node.left, other(), node.right)
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """One of the two operands alone."""
+    """Yields each of the two operands alone."""
     if isinstance(node, ast.BinOp):
         yield from (node.left, node.right)
 
 
 def operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """The operands the other way round, where that matters."""
+    """Yields the operands swapped, if their order matters."""
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Mult):
         yield ast.BinOp(node.right, node.op, node.left)
 
 
 def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Another comparison."""
+    """Yields the expression with another comparison."""
     if isinstance(node, ast.Compare):
         for index, op in enumerate(node.ops):
             for other in _COMPARISONS.get(type(op), ()):
@@ -70,7 +70,7 @@ def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Another condition, or none."""
+    """Yields other conditions, and statements whose condition always or never holds."""
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield ast.BoolOp(other, node.values)
@@ -85,7 +85,7 @@ def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def number(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Another number, truth value or text."""
+    """Yields other numbers, truth values or texts."""
     value = _value_of(node)
     if isinstance(value, bool):
         yield ast.Constant(not value)
@@ -106,19 +106,19 @@ def _value_of(node: ast.AST) -> object:
 
 
 def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Minus infinity with another sign or size."""
+    """Yields minus infinity with another sign or size."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
         yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
 
 
 def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """One argument or variable for another."""
+    """Yields the other arguments and variables."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
         yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
 
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """One layer for another, when it is built and when it is used."""
+    """Yields the other layers, both where they are built and where they are used."""
     if _is_own(node) and isinstance(node, ast.Attribute) and node.attr in scope.attributes:
         for other in scope.attributes:
             if other != node.attr:
@@ -134,7 +134,7 @@ def _is_own(node: ast.AST) -> bool:
 
 
 def slice_bound(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """A bound left out, or moved by one."""
+    """Yields the slice with a bound left out or moved by one."""
     if isinstance(node, ast.Slice):
         for field in ("lower", "upper"):
             bound = getattr(node, field)

@@ -1,4 +1,4 @@
-"""Changes of a whole function: what an argument counts for, and a step in another place."""
+"""Changes of a whole function: arguments with other values, and steps in another place."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .places import Place, changed, places
 from .tables import CUT, KEPT
 from .words import key_of
 
-#: a function that may take another's place, and what it does
+#: a function that may replace another one, and its effect
 Change = tuple[ast.FunctionDef, str]
 
-#: what comes in and what goes out, and what both together do
+#: what is done to the arguments and to the result, and the effect of both together
 _AROUND: tuple[tuple[str, str, str], ...] = (
     ("{a}.transpose(0, 1)", "({r}).transpose(0, 1)", "dimensions_0_and_1_are_taken_for_each_other"),
     ("{a}.transpose(1, 2)", "({r}).transpose(1, 2)", "dimensions_1_and_2_are_taken_for_each_other"),
@@ -26,9 +26,9 @@ _AROUND: tuple[tuple[str, str, str], ...] = (
         "the_samples_of_a_batch_are_taken_for_one_long_sequence",
     ),
 )
-#: what comes in and is the last of what goes out
+#: the last argument and the last result are both reversed
 _TURNED = ("{a} and {a}[::-1]", "(lambda found: (*found[:-1], found[-1][::-1]))({r})")
-#: families of arguments, whose keys say which, and as what they count
+#: families of arguments; the keys contain the argument and the value it is replaced by
 _COUNTS = "{{0}}_counts_as_{{1}}_whatever_it_is"
 _COUNTS_AS_ONE = "{{0}}_counts_as_one_{{1}}"
 _PARTS_TURNED = "the_parts_of_{{0}}_are_taken_in_the_opposite_order"
@@ -36,7 +36,7 @@ _ONE_FOR_ALL = "of_{{0}}_the_{{1}}_one_along_dimension_0_is_used_for_all"
 _ONE_SAMPLE = "of_{{0}}_the_first_sample_is_used_for_all"
 _SORTED = "what_{{0}}_holds_is_put_in_order_how_many_there"
 _ANEW = "{{0}}_is_made_anew_with_other_numbers"
-#: of arguments by their annotations: what they count as
+#: the replacements of arguments, by annotation
 _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "float": (
         ("0.0", f"{_COUNTS}|{{a}}|0"),
@@ -64,7 +64,7 @@ _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("torch.randn_like({a})", f"{_ANEW}|{{a}}"),
     ),
 }
-#: of a step that stands in another place
+#: families of changes of a function, with the names in their keys
 ELSEWHERE = "{0}_is_not_applied_where_it_is_asked_for"
 _NO_EFFECT = "{0}_has_no_effect"
 _KEEPS = "the_module_keeps_{0}_from_call_to_call"
@@ -73,7 +73,7 @@ _TURNED_AROUND = "the_parts_of_{0}_come_in_and_go_out_in_the_opposite_order"
 _FIRST = "{0}_of_the_first_call_counts_in_all_later_ones"
 _FOR_EACH_OTHER = "{0}_and_{1}_are_taken_for_each_other"
 _TWICE = "{0}_is_applied_twice"
-#: functions and methods that are a step of their own, and what they are called in words
+#: functions and methods that count as a step, and their names in words
 _STEPS = {
     "softmax": "softmax",
     "relu": "ReLU",
@@ -86,7 +86,7 @@ _STEPS = {
 
 
 def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
-    """An argument that has no effect, or counts as another one; all tensors seen otherwise."""
+    """Yields functions with one argument ignored or replaced, or with all tensors rearranged."""
     arguments = [arg for arg in function.args.args if arg.arg != "self"]
     defaults = [None] * (len(arguments) - len(function.args.defaults)) + [*function.args.defaults]
     for argument, default in zip(arguments, defaults, strict=False):
@@ -117,12 +117,12 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def moved(function: ast.FunctionDef) -> Iterator[Change]:
-    """A step that is taken twice, or stands in another place than the one asked for."""
+    """Yields functions in which a step is applied twice, or in another place."""
     nodes = [(place, node) for place, node, _ in places(function)]
     targets = [place for at, node in nodes for place in _operands(at, node)]
     tensors = [arg.arg for arg in function.args.args if _kind(arg) == "torch.Tensor"]
     steps = [(place, node, *_step(node)) for place, node in nodes if _step(node)[0]]
-    # of two steps that change places the layer is told
+    # if two steps are swapped, the layer is reported
     for place, step, name, operand in sorted(steps, key=lambda found: not _is_layer(found[1])):
         yield _put(function, place, changed(step, operand, step)), key_of(_TWICE, name)
         without = _put(function, place, _at(step, operand))
@@ -137,7 +137,7 @@ def moved(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def _operands(place: Place, node: ast.AST) -> Iterator[Place]:
-    """Where a step may stand: what is kept or returned, added, multiplied, or given to a layer."""
+    """Yields operands for a step: assigned, returned, added, multiplied, or given to a layer."""
     if isinstance(node, ast.Assign | ast.Return) and isinstance(node.value, ast.expr):
         yield (*place, "value")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.MatMult):
@@ -147,7 +147,7 @@ def _operands(place: Place, node: ast.AST) -> Iterator[Place]:
 
 
 def _without(target: Place, operand: Place, step: Place) -> Place | None:
-    """Where a place is when a step gave way to its operand; None for the step and its parts."""
+    """Return a place after a step was replaced by its operand; None for the step and its parts."""
     if target in (step, operand):
         return None
     if target[: len(operand)] == operand:
@@ -156,7 +156,7 @@ def _without(target: Place, operand: Place, step: Place) -> Place | None:
 
 
 def _step(node: ast.AST) -> tuple[str, Place]:
-    """What a step is called, and where it has what it is applied to; no name where it is none."""
+    """Return the name of a step and the path to its operand; an empty name for other nodes."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return "the division", ("left",)
     if not isinstance(node, ast.Call):
@@ -171,13 +171,13 @@ def _step(node: ast.AST) -> tuple[str, Place]:
 
 
 def _is_layer(node: ast.AST) -> bool:
-    """Whether it is a call of `self.name` with one argument."""
+    """Return whether a node is a call of `self.name` with one argument."""
     own = isinstance(node, ast.Call) and len(node.args) == 1
     return own and ast.unparse(node).startswith("self.")
 
 
 def _kind(argument: ast.arg) -> str:
-    """Its annotation."""
+    """Return the annotation of an argument."""
     return "" if argument.annotation is None else ast.unparse(argument.annotation)
 
 
@@ -186,7 +186,7 @@ def _is_method(function: ast.FunctionDef) -> bool:
 
 
 def _with_default(function: ast.FunctionDef, default: ast.Constant) -> ast.FunctionDef:
-    """A function in which a switch is the other way round where it is left out."""
+    """Return a function in which the default of a switch is inverted."""
     place = ("args", "defaults", function.args.defaults.index(default))
     other = changed(function, place, ast.Constant(not default.value))
     assert isinstance(other, ast.FunctionDef)
@@ -194,7 +194,7 @@ def _with_default(function: ast.FunctionDef, default: ast.Constant) -> ast.Funct
 
 
 def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.FunctionDef:
-    """A function that first gives one of its arguments another value."""
+    """Return a function that first assigns another value to one of its arguments."""
     other = copy.copy(function)
     other.body = [*ast.parse(f"{name} = {value}").body, *function.body]
     return other
@@ -203,7 +203,7 @@ def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.Function
 def _around(
     function: ast.FunctionDef, tensors: list[str], before: str, after: str
 ) -> ast.FunctionDef:
-    """A function that gives other tensors to what it was, and changes what comes back."""
+    """Return a function that calls the original with other tensors, and changes its result."""
     inner, outer = copy.copy(function), copy.copy(function)
     inner.name = "_inner"
     names = [arg.arg for arg in function.args.args]
@@ -214,7 +214,7 @@ def _around(
 
 
 def _remembering(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
-    """A method that keeps the last of its results, for calls that give it none."""
+    """Return a method that keeps its last result for calls that don't pass one."""
     inner, outer = copy.copy(function), copy.copy(function)
     inner.name = "_inner"
     text = f"""
@@ -228,7 +228,7 @@ return _found
 
 
 def _returns_several(method: ast.FunctionDef) -> bool:
-    """Whether it is one of a class, and hands back a tuple."""
+    """Return whether a method of a class returns a tuple."""
     returns = "" if method.returns is None else ast.unparse(method.returns)
     return _is_method(method) and returns.startswith("tuple")
 

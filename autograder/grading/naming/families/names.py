@@ -1,4 +1,4 @@
-"""One name for another wherever it is read: of a layer, of a size, of a result."""
+"""Replaces one name by another wherever it is read: of a layer, of a size, of a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONE_LAYER = "one_layer_does_what_several_should_do"
 
 
 def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
-    """Two layers that change places wherever they stand; other sizes; results taken otherwise."""
+    """Yields swapped layers, other sizes, and results that are assigned differently."""
     if isinstance(node, ast.ClassDef):
         yield from _trained(node)
     if isinstance(node, ast.FunctionDef) and node.name != "__init__":
@@ -39,7 +39,7 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _layers_in(function: ast.FunctionDef) -> set[str]:
-    """Attributes that are called, or multiplied as a matrix is."""
+    """Return attributes that are called, or used in matrix products."""
     found: set[str] = set()
     for part in ast.walk(function):
         operands = [part.func] if isinstance(part, ast.Call) else []
@@ -50,7 +50,7 @@ def _layers_in(function: ast.FunctionDef) -> set[str]:
 
 
 def _shared(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
-    """One layer for all that are given the same."""
+    """Yields functions that use one layer for all layers with the same argument."""
     given: dict[str, list[str]] = {}
     for part in ast.walk(function):
         if isinstance(part, ast.Call) and len(part.args) == 1:
@@ -59,13 +59,13 @@ def _shared(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
                 [layer] if layer.startswith("self.") else []
             )
     for layers in given.values():
-        if len(set(layers)) > 2:  # of two one takes the other's place
+        if len(set(layers)) > 2:  # with two layers, one merely replaces the other
             for one in layers:
                 yield renamed(function, dict.fromkeys(layers, one)), ONE_LAYER
 
 
 def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[ast.AST, str]]:
-    """One of several results not kept, or two of them taken for each other."""
+    """Yields assignments with one of several results dropped, or with two of them swapped."""
     is_shape = ".shape" in ast.unparse(node.value)
     others: list[tuple[dict[int, ast.expr], str]] = []
     for index, name in enumerate(names):
@@ -79,7 +79,7 @@ def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[
 
 
 def _sizes_in(function: ast.FunctionDef) -> list[str]:
-    """Expressions of sizes: what stands in a shape, and what is read of one."""
+    """Return expressions of sizes: items of a shape, and names that are assigned from one."""
     found = []
     for part in ast.walk(function):
         if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
@@ -90,7 +90,7 @@ def _sizes_in(function: ast.FunctionDef) -> list[str]:
 
 
 def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
-    """A buffer that is a parameter of floating point, and is read as truth values."""
+    """Yields classes with a buffer made a float parameter, which is read as truth values."""
     for part in ast.walk(owner):
         if isinstance(part, ast.Call) and ast.unparse(part.func) == "self.register_buffer":
             name, value = part.args[:2]
@@ -101,19 +101,19 @@ def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
 
 
 def renamed(tree: ast.AST, names: Mapping[str, str]) -> ast.AST:
-    """A tree with other expressions in the place of some."""
+    """Return a tree in which some expressions are replaced."""
     other: ast.AST = _Renamed(names).visit(copy.deepcopy(tree))
     return other
 
 
 class _Renamed(ast.NodeTransformer):
-    """Other expressions where these are read."""
+    """Replaces expressions where they are read."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """The node, or what takes its place."""
+        """Return the node, or its replacement."""
         is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and is_read:
             other = self._names.get(ast.unparse(node))

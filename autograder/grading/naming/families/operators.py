@@ -1,4 +1,4 @@
-"""The operator table: every small change of a syntax tree's node that could be a mistake."""
+"""The table of operators: all small changes of a node of the syntax tree that may be mistakes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from . import expressions
 from .expressions import Scope, plus
 
-#: gives the nodes that may take a node's place; None takes a statement away
+#: yields the nodes that may replace a node; None removes a statement
 Operator = Callable[[ast.AST, Scope], Iterator[ast.AST | None]]
 
 _TWINS = tuple(
@@ -21,7 +21,7 @@ _TWINS = tuple(
     )
 )
 
-#: swapping the arguments of these changes nothing
+#: functions for which swapping the arguments changes nothing
 _SYMMETRIC = ("transpose", "swapaxes", "swapdims")
 
 _TAKE_SIZES = (
@@ -32,7 +32,7 @@ _IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"
 
 
 def _call_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """`x.f(y)` becomes x, `f(x, y)` and `torch.f(x, y)` become x."""
+    """Yields x for `x.f(y)`, `f(x, y)` and `torch.f(x, y)`."""
     if not isinstance(node, ast.Call):
         return
     if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value):
@@ -57,7 +57,7 @@ def _argument_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _called(node: ast.Call) -> str:
-    """The last part of a called name."""
+    """Return the last part of a called name."""
     return ast.unparse(node.func).rsplit(".", 1)[-1]
 
 
@@ -81,7 +81,7 @@ def _twin(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """A size that is one too large or too small: `range(n)`, `torch.ones(n, n)`."""
+    """Yields calls with a size that is one too large or too small, such as `torch.ones(n, n)`."""
     if isinstance(node, ast.Call) and _called(node) in _TAKE_SIZES:
         for index, arg in enumerate(node.args):
             if isinstance(arg, ast.Name | ast.Attribute):
@@ -124,7 +124,7 @@ def _error(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _buffer(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """`self.register_buffer("mask", value)` becomes `self.mask = value`."""
+    """Yields `self.mask = value` for `self.register_buffer("mask", value)`."""
     if (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Call)

@@ -1,4 +1,4 @@
-"""Where a definition can be changed: its nodes between the solution markers, and their scope."""
+"""Finds the nodes of a definition between the solution markers, which can be changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .expressions import Scope
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
-#: of a dumped tree: what names things, and places in a list
+#: the parts of a dumped tree that are names, or positions in a list
 _NAMED = re.compile(r"\b(?:(?:id|attr)='\w+'|value=\d+)")
 
 #: the path to a node from the root: fields, and positions in lists
@@ -20,7 +20,7 @@ Place = tuple[str | int, ...]
 
 
 def solution_lines(text: str) -> frozenset[int]:
-    """The numbers of the lines between the markers."""
+    """Return the numbers of the lines between the markers."""
     lines, inside, found = text.splitlines(), False, set()
     for number, line in enumerate(lines, start=1):
         inside = (inside or line.strip() == BEGIN) and line.strip() != END
@@ -32,13 +32,13 @@ def solution_lines(text: str) -> frozenset[int]:
 def places(
     node: ast.AST, place: Place = (), scope: Scope | None = None
 ) -> Iterator[tuple[Place, ast.AST, Scope]]:
-    """Every node below one, with the path to it and the names in its reach."""
+    """Yields every node of a tree, with the path to it and the names in its scope."""
     scope = scope or Scope((), ())
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return  # a declaration for the type checker
     yield place, node, scope
     if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
-        return  # a number with its sign is one
+        return  # a number with its sign counts as one node
     if isinstance(node, ast.ClassDef):
         scope = Scope((), _attributes(node))
     if isinstance(node, ast.FunctionDef):
@@ -57,7 +57,7 @@ def places(
 def alike(
     found: Iterable[tuple[Place, ast.AST, Scope]],
 ) -> list[list[tuple[Place, ast.AST, Scope]]]:
-    """Groups of places in parallel steps: statements that differ in names and numbers only."""
+    """Return groups of places in statements that differ only in names and numbers."""
     statements: dict[Place, str] = {}
     groups: defaultdict[tuple[Place, str, Place], list[tuple[Place, ast.AST, Scope]]]
     groups = defaultdict(list)
@@ -71,7 +71,7 @@ def alike(
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:
-    """Arguments and local names, `self` apart."""
+    """Return arguments and local names, except `self`."""
     names = [arg.arg for arg in function.args.args if arg.arg != "self"]
     stored = (
         node.id
@@ -95,9 +95,9 @@ def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
 
 
 def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
-    """A tree with another node in one place; None takes a statement away.
+    """Return a tree with a new node at one place; None removes a statement.
 
-    Shares with the old tree all that lies next to the path to that place.
+    The new tree shares all nodes except those on the path to that place.
     """
     if not place:
         return other or ast.Pass()
@@ -113,5 +113,5 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
 
 def _located(old: ast.AST, new: ast.AST) -> ast.AST:
-    """The new node with a place in the text, which compiling asks for."""
+    """Return the new node with a position in the text, which the compiler needs."""
     return ast.fix_missing_locations(ast.copy_location(new, old))

@@ -1,4 +1,4 @@
-"""Other ways to write a known step, each with what it does: rows of tables, filled in."""
+"""Other ways to write a known step, each with its effect, from the rows of tables."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from .tables import (
 from .words import Rows
 
 _MOST_DIMENSIONS = 4
-#: of a function, in a check
+#: the number of names of a function that are compared in a check
 _MOST_COMPARED = 4
-#: what is called by a name of these is a function, and no method
+#: prefixes of a called name that make it a function, not a method
 _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
 _ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
-#: a node that may take another's place, and what it does
+#: a node that may replace another one, and its effect
 Change = tuple[ast.AST, str]
-#: the same as a text
+#: the same with the node as text
 Text = tuple[str, str]
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
-    """Other ways to write one step, each with what it does."""
+    """Yields other ways to write one step, each with its effect."""
     if isinstance(node, ast.Assign):
         for text, words in _of_value(node.value, scope):
             yield ast.Assign(node.targets, _parsed(text)), words
@@ -65,7 +65,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _of_value(value: ast.expr, scope: Scope) -> Iterator[Text]:
-    """What may be done to anything that is kept or returned, and is no step of its own."""
+    """Yields changes of any value that is assigned or returned and is not a step itself."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(WRAPPED, e=ast.unparse(value))
         for text in KEPT if scope.attributes else ():
@@ -73,7 +73,7 @@ def _of_value(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
-    """What may be done to what is returned."""
+    """Yields changes of a returned value."""
     yield from _of_value(value, scope)
     if isinstance(value, ast.Tuple):
         yield from _of_tuple([ast.unparse(item) for item in value.elts])
@@ -88,7 +88,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:
-    """One of several results alone, or all of them in another order."""
+    """Yields one of several results alone, and all of them in another order."""
     for index, item in enumerate(items):
         yield item, "less_comes_back_than_is_asked_for"
         yield f"torch.stack([{', '.join(items)}])", "one_tensor_comes_back_in_place_of_several"
@@ -99,7 +99,7 @@ def _of_tuple(items: list[str]) -> Iterator[Text]:
 
 
 def _overflowing(function: ast.FunctionDef) -> Iterator[Change]:
-    """Plain exponentials in several steps at once."""
+    """Yields a function with plain exponentials in several steps at once."""
     calls = [part for part in ast.walk(function) if isinstance(part, ast.Call)]
     texts = {
         ast.unparse(call): text
@@ -112,7 +112,7 @@ def _overflowing(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
-    """Other texts for a call, or an operation."""
+    """Yields other texts for a call or an operation."""
     if isinstance(node, ast.Call):
         yield from _of_call(node, {"self": "self"} if scope.attributes else {})
     if isinstance(node, ast.BinOp):
@@ -124,7 +124,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         if isinstance(node.op, ast.Div):
             yield from _scaled(sides["l"], sides["r"], scope)
         if isinstance(node.op, ast.MatMult) and isinstance(node.left, ast.Call):
-            for text, words in _filled(WRAPPED, e=sides["l"]):  # it has no name of its own
+            for text, words in _filled(WRAPPED, e=sides["l"]):  # the result has no name of its own
                 yield f"({text}) @ ({sides['r']})", words
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], _ORDERS):
         left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
@@ -141,7 +141,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
-    """Other calls, and other values of keywords; `names` are those that a class has."""
+    """Yields other calls, and other values of keywords; `names` are those of a class."""
     given, named = [*map(ast.unparse, node.args)], {k.arg or "": k.value for k in node.keywords}
     if any(isinstance(arg, ast.Starred) for arg in node.args) or "" in named:
         return
@@ -173,7 +173,7 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _in_another_order(node: ast.BinOp) -> Iterator[Text]:
-    """Parentheses in another place: (a / b) * c and a / (b * c)."""
+    """Yields operations with moved parentheses: (a / b) * c and a / (b * c)."""
     left, right = node.left, node.right
     if isinstance(left, ast.BinOp) and type(left.op) is not type(node.op):
         last = ast.BinOp(left.right, node.op, right)
@@ -184,7 +184,7 @@ def _in_another_order(node: ast.BinOp) -> Iterator[Text]:
 
 
 def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[Text]:
-    """The same dimensions in another order: `x[:, None, None, :]`."""
+    """Yields the same dimensions in another order: `x[:, None, None, :]`."""
     parts = [ast.unparse(part) for part in index.elts]
     if "None" in parts and len(parts) <= _MOST_DIMENSIONS:
         for order in sorted(set(permutations(parts)) - {tuple(parts)}):
@@ -193,7 +193,7 @@ def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[Text]:
 
 
 def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
-    """Where equal parts begin and end."""
+    """Yields other bounds for slices into equal parts."""
     number, size = ast.unparse(lower.left), ast.unparse(lower.right)
     for part in (
         f"{number}:{number} + {size}",
@@ -206,7 +206,7 @@ def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
 
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
-    """Other divisors: of small numbers the root may be cut to 1."""
+    """Yields other divisors; for small numbers, the root may be cut to 1."""
     for small in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-8", "1e-9"):
         yield f"({left}) / (({right}) + {small})", "a_small_constant_is_added_to_the_divisor"
     if "** 0.5" not in right and "sqrt" not in right:
@@ -222,7 +222,7 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
 
 def _sizes(scope: Scope) -> Iterator[str]:
     yield from scope.names
-    for name in scope.names[:2]:  # arguments: what is made of them has their sizes
+    for name in scope.names[:2]:  # arguments: values computed from them have their sizes
         yield from (f"{name}.shape[{dim}]" for dim in (-1, -2, 0, 1))
     yield from (f"self.{name}" for name in scope.attributes)
     if "mask" in scope.attributes:
@@ -230,7 +230,7 @@ def _sizes(scope: Scope) -> Iterator[str]:
 
 
 def _filled(rows: Rows, /, *arguments: str, **parts: str) -> Iterator[Text]:
-    """Rows with their parts; one that asks for a part that is not there is left out."""
+    """Yields rows with their parts filled in; skips those that need a missing part."""
     for text, words in rows:
         try:
             yield text.format(*arguments, **parts), words

@@ -1,4 +1,4 @@
-"""The tables of `steps.toml` as code asks for them, and the families that code speaks of by id."""
+"""The tables of `steps.toml` by their names in code, and the ids of families used in code."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ OF_PART_OF_SUM = "a_function_is_applied_to_one_part_of_a_sum_not_to_the_whole"
 PARAMETER = "what_should_not_train_is_a_parameter"
 AXIS = "softmax_runs_along_another_dimension_than_the_one_asked_for"
 
-#: what a module does to keep a value
+#: how a module may keep a value
 KEPT = (
     'self.__dict__.setdefault("_first", {e})',
     'self.__dict__.setdefault("_first", ({e}).detach())',
     'self.__dict__.setdefault(("_first", ({e}).shape), {e})',
 )
-#: of anything that is assigned or returned, and is no step of its own
+#: changes of any value that is assigned or returned and is not a step itself
 WRAPPED = rows_of("wrapped")
-#: of what is returned, as well: also with an argument `{a}`, or with any name `{n}`
+#: additional changes of returned values: alone, with an argument `{a}`, with any name `{n}`
 RETURNED = rows_of("returned")
 WITH_ARGUMENT = rows_of("with_argument")
 WITH_NAME = rows_of("with_name")
-#: of scores: of any other size, and of the size itself; of `1 - {r}`
+#: changes of scores: by any other size, and by the size itself; and changes of `1 - {r}`
 OF_OTHER_SIZES = rows_of("of_other_sizes")
 OF_SCALE = rows_of("of_scale")
 OF_THE_REST = rows_of("of_the_rest")
-#: of operations, by their class; of calls, by the last part of their name
+#: changes of operations by their class, and of calls by the last part of their name
 OF_OPERATIONS: Mapping[str, Rows] = rows_by_name("of_operations")
 OF_CALLS: Mapping[str, Rows] = rows_by_name("of_calls")
-#: of layers; of several parts that are put together; of any function of a sum
+#: changes of layers, of parts that are joined, and of any function of a sum
 OF_LAYERS = rows_of("of_layers")
 OF_PARTS = rows_of("of_parts")
 OF_SUMS = rows_of("of_sums")
-#: of calls: a keyword, the family, and other values
+#: for calls: a keyword, the family, and other values
 KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     called: tuple((keyword, key, tuple(values)) for keyword, key, values in several)
     for called, several in STEPS["keywords"].items()
 }
-#: families of what may be done to any step: where a step of its own has others, those are told;
-#: else the first
+#: families that may apply to any step: other families of a step have priority over these, and
+#: earlier ones over later ones
 _ANY_STEP = (*(key for _, key in (*WRAPPED, *RETURNED)), ORDER, OF_FIRST_CALL)
 ANY_STEP = tuple(dict.fromkeys(key for key in _ANY_STEP if key not in (CUT, SINGLE)))

@@ -1,7 +1,7 @@
-"""What the names of a definition stand for: what a question itself names, and words of the subject.
+"""Names of a definition in words that students know: a question's own names, and common terms.
 
-An answer has names of its own. So only those are told that a question gives - arguments and layers
-with parameters - and what everybody calls so, such as the scores.
+An answer has names of its own. So only the names of a question are used - arguments, and layers
+with parameters - and names that everybody uses, such as the scores.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: names of values that are words of the subject
+#: names of values that are terms of the subject
 _CONCEPTS: Mapping[str, str] = {
     **{name: f"the {name}" for name in ("queries", "keys", "values", "scores", "weights")},
     **{"q": "the queries", "k": "the keys", "v": "the values"},
@@ -19,7 +19,7 @@ _CONCEPTS: Mapping[str, str] = {
     **{"first": "the first half", "second": "the second half"},
 }
 _PLURAL = "s"
-#: layers without parameters: what they do
+#: layers without parameters, and their effect
 _WITHOUT_PARAMETERS: Mapping[str, str] = {"Dropout": "dropout", "ReLU": "ReLU", "ModuleList": ""}
 SWAP = "a swap of two dimensions"
 _CALLED: Mapping[str, str] = {
@@ -38,20 +38,20 @@ _SIZES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """The arguments of a definition, its layers that have parameters, and where its nodes stand."""
+    """The arguments of a definition, its layers with parameters, and the parents of its nodes."""
 
     arguments: frozenset[str]
     layers: frozenset[str]
-    #: of what is assigned to a layer: the layer
+    #: the layer to which each value is assigned
     made: Mapping[ast.AST, str]
-    #: what other layers do, by their names
+    #: the effect of other layers, by their names
     others: Mapping[str, str]
-    #: the node around each
+    #: the parent of each node
     around: Mapping[ast.AST, ast.AST]
 
     @classmethod
     def of(cls, definition: ast.AST) -> Things:
-        """Of a function or a class; an argument that gets another value is none any more."""
+        """Build from a function or class. Arguments that are reassigned are not counted."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         layers: dict[ast.AST, str] = {
@@ -72,26 +72,26 @@ class Things:
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
     def thing(self, node: ast.AST | None) -> str:
-        """What a name stands for, in words; empty where only this code has it."""
+        """Return the meaning of a name in words; empty if only this code has the name."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
             return own or _CONCEPTS.get(node.id, "")
         return self.layer(node)
 
     def layer(self, node: ast.AST | None) -> str:
-        """The name of a layer with parameters; empty for all else."""
+        """Return the name of a layer with parameters; empty for anything else."""
         is_layer = isinstance(node, ast.Attribute) and node.attr in self.layers
         return f"`{node.attr}`" if is_layer and isinstance(node, ast.Attribute) else ""
 
     def called(self, node: ast.AST) -> str:
-        """What is called, in words."""
+        """Return the called function or layer in words."""
         if not isinstance(node, ast.Call):
             return ""
         name = ast.unparse(node.func).rpartition(".")[2]
         return self.layer(node.func) or self.others.get(name, "") or _CALLED.get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
-        """What a size is the size of, in words; empty where only this code has it."""
+        """Return the meaning of a size in words; empty if only this code has it."""
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever comes in"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
@@ -99,11 +99,11 @@ class Things:
             size = _SIZES.get(ast.unparse(node.slice), "")
             return f"{size} of {tensor}" if tensor and size else ""
         if isinstance(node, ast.Attribute) and node.attr in self.arguments - self.layers:
-            return f"`{node.attr}`"  # a setting is kept under its own name
+            return f"`{node.attr}`"  # a setting is stored under its own name
         return self.thing(node) if isinstance(node, ast.Name) else ""
 
     def applied_to(self, step: str, tree: ast.AST) -> set[str]:
-        """What a step is applied to, and what its result is called."""
+        """Return the values that a step is applied to, and the names of its result."""
         return {
             self.thing(part.targets[0] if isinstance(part, ast.Assign) else part.args[0])
             for part in ast.walk(tree)
@@ -112,7 +112,7 @@ class Things:
         } - {""}
 
     def asked_of(self, step: str, tree: ast.AST) -> set[str]:
-        """All that stands in what a step is applied to."""
+        """Return everything inside the operand of a step."""
         calls = [part for part in ast.walk(tree) if self._is(part, step)]
         return {self.thing(part) for call in calls for part in ast.walk(call)}
 
@@ -120,12 +120,12 @@ class Things:
         return self.called(node).strip("`") == step
 
     def arguments_in(self, node: ast.AST) -> str:
-        """The arguments that an expression reads."""
+        """Return the arguments that an expression reads."""
         parts = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
 
     def is_in_a_check(self, node: ast.AST) -> bool:
-        """Whether it is a check, or part of a condition on which an error is raised."""
+        """Return whether a node is a check, or part of a condition for raising an error."""
         if _is_check(node):
             return True
         while node in self.around:
@@ -140,10 +140,10 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _class_of(node: ast.AST) -> str:
-    """The last part of what is called; classes begin with a capital letter."""
+    """Return the last part of a called name; those of classes begin with a capital letter."""
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def is_or_are(what: str) -> str:
-    """The verb that follows it."""
+    """Return the verb that follows the words."""
     return "are" if what.startswith("the ") and what.endswith(_PLURAL) else "is"
