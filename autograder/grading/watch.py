@@ -63,7 +63,7 @@ class Watch:
 
     @staticmethod
     def require() -> None:
-        """Raises `UserError` if jobs, which have not been started yet, can't have their memory."""
+        """Raises `UserError` if jobs can't have their memory; called before any is started."""
         require_memory(_MEMORY)
 
     def begin(self) -> None:
@@ -103,7 +103,7 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """The number of times the job has entered or left a place: it increases as the job works."""
+        """Count how often the job has entered or left a place: it increases as the job works."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property

@@ -56,7 +56,7 @@ class Statement:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it is an expression without calls or bindings, such as a docstring."""
+        """Return whether it is an expression without calls or bindings, such as a docstring."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds

@@ -2,8 +2,8 @@
 
 Definitions, imports and statements that read no answer are executed in order. A statement that
 fails or exceeds its own limit affects only code that reads its names: they get a placeholder,
-which fails when it is used. A statement that needs a name which is bound further down is executed again
-after that, because the cells of a notebook may be in any order.
+which fails when it is used. A statement that needs a name which is bound further down is
+executed again after that, because the cells of a notebook may be in any order.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .record import OF_GRADIENTS, Call, Request
 
 _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"
-#: letters for the ratio of two sizes: any value is as informative as another
+#: letters for the ratio of two sizes: any value, even 1, is as informative as another
 _RATIOS = "R"
 #: names of letters that no docstring contains
 CALLED: Mapping[str, str] = {
@@ -34,7 +34,7 @@ class Case:
     """One call: its sizes by letter, other facts about it, and whether the answer is right.
 
     `is_raised` if an error was raised instead of a value - the `error`, if its text is known - and
-    `is_accepted` if an error should have been raised and was not.
+    `is_accepted` if the expected error was not raised.
 
     A call that is not `is_telling` may be right by luck: calls for gradients, calls on a device
     without numbers, and calls in which a size is 1, such as one key, which gets all the weight, or

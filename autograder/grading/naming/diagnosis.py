@@ -78,7 +78,7 @@ class Diagnosis:
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Return the name that this misconception gets for its random numbers of number `time`."""
+        """Return the name that this misconception gets with the random numbers of this `time`."""
         asked = self._entry(variant, time)
         name = self.told(variant.question, asked, "")[0] if asked else ""
         return f"{self._exercise.name}.{name}" if name else None

@@ -44,9 +44,9 @@ class Explained:
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing else is wrong, apart from gradients that rounding moved across a kink.
+        """Return whether nothing else is wrong, apart from gradients near a kink.
 
-        This happens with a ReLU near zero in sums of thousands of numbers.
+        Rounding may move a gradient across it, as with a ReLU near zero in sums of thousands.
         """
         return not self.against and self.left == self.slopes
 
@@ -60,7 +60,7 @@ _NONE, _EXPLAINS = Explained(), Explained(wrong=1)
 
 
 def explained(own: Call, came: Call, right: Call) -> Explained:
-    """Return whether a row's call explains the answer's call, leaves it open, or contradicts it.
+    """Compares a row's call with the answer's: it explains it, leaves it open, or contradicts it.
 
     It need not explain a call that fails in one of both for another reason, such as an unknown
     device or dtype. Nor need it explain gradients: if two numbers are equal, they depend on how the

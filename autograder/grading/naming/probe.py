@@ -31,7 +31,7 @@ from ..judging.verdicts import test_result
 from .record import OFF_PLAN, PASSED, Answered, Request, answered, events_of, in_words
 
 Replies = Sequence[RawReply]
-#: the operations that are left out, because how an answer computes does not identify a mistake
+#: the operation that is left out, because how an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
 #: the memory of a mistake in this process: a changed size may need gigabytes
 _MOST_BYTES = 512 << 20
@@ -59,8 +59,7 @@ class Probe:
         return self.batch_of((0,))
 
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Return a batch of all or some tests, once for each time, with new random numbers.
-        """
+        """Return a batch of all or some tests, once for each time, with new random numbers."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times

@@ -167,8 +167,8 @@ OF_GRADIENTS = ("gradients", "layer_gradients")
 PASSED, OFF_PLAN = "passed", "asks something else"
 #: errors that an answer raises on purpose
 _ON_PURPOSE = ("ValueError", "KeyError")
-#: the rounding of a share; the least number of samples that say something about others; and of
-#: different values that form a range
+#: the rounding of a share; the number of samples needed to judge others; the number of different
+#: values up to which they are not a range
 _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 3
 #: the student's own words: a line of code below the error, and the error's message
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")

@@ -181,7 +181,7 @@ class Search:
     def _first_of(
         self, rows: Iterable[int], may: Cells, holds: Callable[[int, str], bool]
     ) -> list[int]:
-        """Return rows of the lowest rank that hold in all tests and share a wrong value."""
+        """Return the rows of the lowest rank that fit all tests and share a wrong value."""
         found: list[int] = []
         for row in rows:
             rank = self.table.rows[row].rank
