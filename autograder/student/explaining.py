@@ -131,7 +131,7 @@ def _strange(step: Asked, by_chance: bool) -> Message | None:
 
 
 def _itself(step: Asked, by_chance: bool) -> Message | None:
-    """Compare two equal calls; if they differ without chance, nothing else needs to be said."""
+    """Report two equal calls with different results, unless the check involves chance."""
     if by_chance or step.again is None or not tensors_in(step.value):
         return None
     try:

@@ -53,7 +53,7 @@ class _Watch(threading.Thread):
             _interrupt()
 
     def end(self) -> None:
-        """Wait for the thread, so that no interrupt comes after the block."""
+        """Wait for the thread, so that no interrupt arrives after the block."""
         self._ended.set()
         self.join()
 

@@ -46,7 +46,7 @@ _OF_TORCH = frozenset(
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
 #: the function of the profiler that only names a section of the program
 _MARK = "record_function"
-#: stands for every name of a module
+#: the name of a star import, after which a plain name may be one of these
 _STAR = "*"
 
 

@@ -3,9 +3,9 @@
 Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
 Few questions test scores of 50 and more: before scaling, these stay above -50, and with heads of
 size one also after it. In the last sample of a batch the later half of the keys scores as high
-as the others score low: there, subtracting a hundred from hidden scores does not hide them. Float64
-can represent a softmax over all of them: an answer that masks the weights after the softmax and
-normalizes the rows again is also right.
+as the others score low: subtracting a hundred from hidden scores there leaves them among the
+visible ones. Float64 can represent a softmax over all of them: an answer that masks the weights
+after the softmax and normalizes the rows again is also right.
 """
 
 from __future__ import annotations

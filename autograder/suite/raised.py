@@ -45,7 +45,7 @@ _REFUSED = row(
     "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
     "docstring; if not, print the shapes just before the line where it stops",
 )
-#: deliberate errors may say anything; ValueErrors with these texts come from Python and torch
+#: a ValueError raised on purpose may say anything but these texts, which are Python's and torch's
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
 #: the words before the student's own lines
 _WHERE = "\nin "

@@ -36,14 +36,15 @@ _VECTORS, _SHORT_VECTORS = range(67, 91), 10
 #: letters that count tokens
 LENGTHS = ("T", "S", "P")
 #: the most steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A
-#: right answer with loops determines what the calls of a question take, so few of them may be long.
+#: right answer with loops may be slow in every call of a question, so few of them may be long.
 #: In order: an ordinary call, one with gradients, one with gradients of a function (which has more
 #: of them), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
 #: the most steps of the call in which one letter is at its largest, if a declaration says how large
 #: that is; and otherwise, when 128 tokens that all look at each other are too many for plain loops
 _ONE_LARGE, _SOME_LARGE = 128 * 128, 108 * 108
-#: the least large size, the least middle one, and the least number of tokens that see each other
+#: the least size that counts as large, a middle size, and the least number of tokens that look at
+#: each other
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
 #: numbers of samples: few, many, and many of tokens that look at each other
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
@@ -138,7 +139,7 @@ class Cells:
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
         """Return the calls of the trait of sizes: `extremes`, with all leading dimensions.
 
-        One more call has five dimensions, and in another one everything is 1.
+        One more call has five dimensions, and in the last one everything is 1.
         """
         extremes = self.extremes(letters) if letters else [{}]
         leads = self.leads.tried(self._largest("T"))
@@ -213,11 +214,11 @@ class Cells:
         return self._bounded(sizes, letters, _ALL_LARGE)
 
     def with_gradients(self, sizes: Sizes) -> Sizes:
-        """These sizes, or less of what is longest."""
+        """Reduce the longest of these sizes until a call with gradients is fast enough."""
         return self._bounded(sizes, self._letters, FEW)
 
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
-        """All lengths large at once, in one sample, and all else as small as it can be."""
+        """Make all lengths large at once, in one sample, and all else as small as possible."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
         sizes = self._traits.usual(leading).but({**self._least(self._letters), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}

@@ -172,7 +172,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
             Step(tuple(arguments(expect, given, sizes, torch.float64, numbers)))
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
-        # what an answer keeps is a result or an argument of the last call, or its numbers
+        # an answer may wrongly keep a result, an argument or its numbers from the last call
         steps = (made[1], made[0], made[2], made[0])
         expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
         held = arguments(expect, given, other)
@@ -247,7 +247,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
 
 
-#: the other ways in which gradients are asked for
+#: the other ways in which gradients are computed
 _WAYS = (
     (torch.float32, _RESULTS, Pull(results=True, size=1e5, turned=True)),
     (torch.float64, _BACKWARD, Pull(backward=True, size=1e-9)),

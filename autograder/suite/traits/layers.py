@@ -89,7 +89,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
     chosen = Cells(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
-    # build all before the first call: building a layer must not change another one
+    # build all before the first call: building a layer must not change the others
     layers = [built(expect, traits, built_with) for built_with, _ in plan]
     sizes = chosen.middling()
     middle = built(expect, traits, sizes)
