@@ -55,8 +55,8 @@ class ClassDates:
     def of_all(self, assignment: Assignment) -> DueDate | None:
         """Returns the default due date of an assignment.
 
-        This is the class's date for everybody, otherwise the content's, otherwise the latest of a
-        section.
+        This is the class's date for everybody, otherwise the content's, otherwise the latest date
+        of its sections.
         """
         if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
             return found

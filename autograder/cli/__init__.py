@@ -121,8 +121,7 @@ def main() -> None:
     end = QuickEnd()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # replace characters that a stream can't encode: a student's umlaut must not stop a
-            # command
+            # replace what a stream can't encode: a student's umlaut must not stop a command
             stream.reconfigure(errors="replace")
     try:
         code = cli.main(standalone_mode=False)

@@ -19,8 +19,8 @@ from .output import as_json, console, emit
 def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
     """Merge the RESULTS of shards, or of other machines, into one file.
 
-    If a submission has different points in two files, this is an error that names both. The output
-    file may be one of RESULTS.
+    It is an error if a submission has different points in two files; the message names both files.
+    The output file may be one of RESULTS.
 
     \b
     Example: autograder merge shards/1.jsonl shards/2.jsonl --to course/results.jsonl

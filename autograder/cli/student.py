@@ -69,7 +69,7 @@ def check(
 ) -> int:
     """Run the public checks on the answers in this folder.
 
-    For each question, the first failure is shown.
+    For each question, only the first failure is shown, unless --all is given.
 
     \b
     Example: autograder check scores

@@ -21,15 +21,14 @@ from .owners import words
 from .platforms import platform_name
 
 _SUBMISSIONS = "-submissions"
-#: names that a release or a tool puts next to answers; those of runners and editors begin with a
-#: dot
+#: names that releases and tools put next to answers; those of runners and editors begin with a dot
 _NOT_WORK = ("checks", "extras", "venv", "node_modules", "requirements.txt")
 #: endings of files that may contain answers
 _WORK = (
     *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
     *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
 )
-#: the least number of clones for which files in most of them are taken for the template's
+#: with at least this many clones, files that most of them have are the template's
 _A_CLASS = 3
 _NO_NEARER = "another file of this name, no nearer to the top, was taken: which one counts?"
 _NOBODYS = "next to clones, so nobody knows whose it is: collect it by itself"

@@ -43,7 +43,7 @@ def is_repository(folder: Path) -> bool:
 
 
 def committed(folder: Path) -> datetime | None:
-    """Returns the time of the last commit by its author's clock; None if it is unknown."""
+    """Returns the time of the last commit by the committer's clock; None if it is unknown."""
     try:
         top = os.open(folder / ".git", _FOLDER)
     except OSError:
@@ -192,7 +192,7 @@ class _Pack:
         raise _Unknown
 
     def _header(self, at: int) -> tuple[int, int | None, int]:
-        """The kind of an object, where the one begins that it is a delta of, and its own data."""
+        """Returns an object's kind, its base's offset if it is a delta, and its data's offset."""
         head = os.pread(self.file, 32 + self.index.size, at)
         kind, end = head[0] >> 4 & 7, 0
         while head[end] & 0x80:  # skip the size, which zlib knows, too

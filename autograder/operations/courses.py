@@ -69,7 +69,7 @@ def find_courses(
     names = {path.parent.name for path in sources}
     own = _own_course(course_folder, class_folder)
     if own is None and not names:
-        own = course_at(course_folder)  # says what is missing
+        own = course_at(course_folder)  # raises an error that says what is missing
     if own is not None:
         own = with_class_dates(own, class_home(submitted))
     others = names - _names(own)
@@ -105,7 +105,7 @@ def course_of_class(course_folder: Path, class_folder: Path) -> Course:
 
 
 def class_course(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the course of a class, together with nbgrader's own assignments, without exercises.
+    """Returns the course of a class with nbgrader's own assignments, which have no exercises.
 
     Raises `UserError` if there is neither.
     """
@@ -113,7 +113,7 @@ def class_course(course_folder: Path, class_folder: Path) -> Course:
     names = {path.parent.name for path in notebooks if (class_folder / CONFIG_FILE).is_file()}
     own = _own_course(course_folder, class_folder)
     if own is None and not names:
-        own = course_at(course_folder)  # says what is missing
+        own = course_at(course_folder)  # raises an error that says what is missing
     if own is not None:
         own = with_class_dates(own, class_folder)
     others = [Assignment(name, name, (), Limits()) for name in sorted(names - _names(own))]

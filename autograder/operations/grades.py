@@ -116,7 +116,7 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
 
 
 def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
-    """Maps students to their people on the roster, and everybody else on it by identifier."""
+    """Maps each student, and the identifier of everybody else on the roster, to a person."""
     roster = read_roster(class_folder)
     found = {person.student: person for person in roster.people}
     return found | {s: person for s, _ in keys if (person := roster.person(s))}

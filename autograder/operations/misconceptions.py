@@ -119,7 +119,7 @@ def _take_back(path: Path, before: str) -> None:
 
 
 def _unusual(code: str) -> str:
-    """Returns what is in an answer but not needed for computing; empty if there is nothing such."""
+    """Returns imports and tricks that a computing answer does not need; empty if it has none."""
     named = [
         name
         for node in ast.walk(ast.parse(code))
@@ -165,7 +165,7 @@ def _because_it_never_ran(
 def _problem(
     course: Course, content: Exercise, entry: Entry, catalogue: str, found: Unnamed
 ) -> str:
-    """Returns why an entry can't be stored besides those stored so far; empty if it can."""
+    """Returns why an entry can't be added to those stored so far; empty if it can."""
     from ..grading.validation.entries import graded_entry
 
     result = graded_entry(course, content, entry, catalogue)

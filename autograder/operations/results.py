@@ -114,7 +114,7 @@ def deliver_feedback(
 def similar(
     class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
 ) -> list[Pair]:
-    """Returns pairs of submissions that have in common what few others have; a person must look.
+    """Returns pairs of submissions that share what few others have, for a person to look at.
 
     print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
     """

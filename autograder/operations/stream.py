@@ -32,7 +32,7 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder that each line names, `<student>/<assignment>`; keeps workers in between.
+    """Grades the folder that each line names, `<student>/<assignment>`; stays ready in between.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a `Refused`
     for a line that names no submission. A line may also be JSON: {"path": ..., "attempt": 2}. With
