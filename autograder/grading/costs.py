@@ -33,5 +33,5 @@ Costs = Mapping[Stage, float]
 
 
 def together(one: Costs, other: Costs) -> Costs:
-    """Return the sum of both."""
+    """Returns the sum of both."""
     return {stage: one.get(stage, 0.0) + other.get(stage, 0.0) for stage in {**one, **other}}

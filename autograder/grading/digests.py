@@ -18,7 +18,7 @@ JUDGING = 3
 
 
 def asked_digest(assignment: Assignment) -> str:
-    """Return a digest of what the questions ask: hidden suites, rules, solutions, parts, limits.
+    """Returns a digest of what the questions ask: hidden suites, rules, solutions, parts, limits.
 
     Inputs are drawn from it, so it must not depend on anything else: the grader's own code, due
     dates and the catalogue of known mistakes can change without changing any number.
@@ -33,12 +33,12 @@ def asked_digest(assignment: Assignment) -> str:
 
 
 def suite_digest(assignment: Assignment) -> str:
-    """Return a digest of everything a score depends on besides the submission."""
+    """Returns a digest of everything a score depends on besides the submission."""
     return digest_of_files([], f"{JUDGING}/{asked_digest(assignment)}")
 
 
 def digest_of_files(files: Iterable[Path], *texts: str) -> str:
-    """Return the SHA-256 of texts and of files, by name and content; a missing file is empty."""
+    """Returns the SHA-256 of texts and of files, by name and content; a missing file is empty."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""
@@ -47,5 +47,5 @@ def digest_of_files(files: Iterable[Path], *texts: str) -> str:
 
 
 def submitted_digest(submission: Submission, assignment: Assignment) -> str:
-    """Return the digest of the files that count if suites judge the assignment."""
+    """Returns the digest of the files that count if suites judge the assignment."""
     return submission_digest(submission.folder, assignment.exercises)

@@ -32,18 +32,18 @@ class Engine(Protocol):
         """The assignments that the engine grades."""
 
     def assignment(self, name: str) -> Assignment:
-        """Return an assignment; raises `UserError` if it is not ready to be graded."""
+        """Returns an assignment; raises `UserError` if it is not ready to be graded."""
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Return a digest of everything a score depends on besides the submission."""
+        """Returns a digest of everything a score depends on besides the submission."""
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """Return a digest of what a student submitted."""
+        """Returns a digest of what a student submitted."""
 
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> AbstractContextManager[ForkServer]:
-        """Return the fork server for students' code; `workers` is how many workers are expected."""
+        """Returns the fork server for students' code; `workers` is the expected number of them."""
 
     def grader(
         self,
@@ -52,7 +52,7 @@ class Engine(Protocol):
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> Grader:
-        """Return a grader that grades one submission after the other; jobs are forks of it."""
+        """Returns a grader that grades one submission after the other; jobs are forks of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,20 @@ class Scope:
 
     @classmethod
     def of(cls, engine: Engine, assignments: Iterable[Assignment]) -> Scope:
-        """Return the scope of some assignments, perhaps with only some of their exercises."""
+        """Returns the scope of some assignments, perhaps with only some of their exercises."""
         by_name = {assignment.name: assignment for assignment in assignments}
         digests = {name: engine.suite_digest(one) for name, one in by_name.items()}
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Return the digest of a submission; empty if it can't be read, which grading reports."""
+        """Returns the digest of a submission; empty if it can't be read, which grading reports."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):
             return ""
 
     def failed(self, submission: Submission, tier: Tier, error: str) -> SubmissionResult:
-        """Return the line of a submission that the grader failed on; `--resume` grades it again."""
+        """Returns the line of a submission that could not be graded; `--resume` tries again."""
         return SubmissionResult(
             student=submission.student,
             assignment=submission.assignment,

@@ -61,7 +61,7 @@ class ExerciseGrader:
         seed: int,
         watch: Watch,
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
-        """Return the result of each question, and notes for the student; updates `watch`."""
+        """Returns the result of each question, and notes for the student; updates `watch`."""
         task = _Task(assignment, exercise, answers, seed, watch, set())
         results = self._named(task, self._judged(task))
         notes = []
@@ -153,7 +153,7 @@ class ExerciseGrader:
         return self._fork_server.open(limits, questions, [batch.digest])
 
     def _given_to(self, task: _Task) -> tuple[str, ...]:
-        """Return the parts that the exercise may import."""
+        """Returns the parts that the exercise may import."""
         suite = task.exercise.hidden_suite
         if suite not in self._given:
             self._given[suite] = parts_given(task.exercise.solution.read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Return the replies to a second batch; None if there is nothing to ask or the worker ends."""
+    """Returns the replies to a second batch; None if there is nothing to ask or the worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)
@@ -198,7 +198,7 @@ def _probed(
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Return the replies of a module of the course to a batch; None if the worker ends."""
+    """Returns the replies of a module of the course to a batch; None if the worker ends."""
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
     limits = assignment.limits
@@ -214,7 +214,7 @@ def ask_text(
 
 
 def _about_lending(question: str, names: Sequence[str]) -> str:
-    """Return a note on why a question has points although it calls a wrong answer."""
+    """Returns a note on why a question has points although it calls a wrong answer."""
     return (
         f"{question} uses {', '.join(names)}, which is not right yet; it was judged with a right "
         "one in its place, so that each mistake costs its own question only"
@@ -222,7 +222,7 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
 
 
 def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
-    """Return a note on why a person should look at code that may evade a rule."""
+    """Returns a note on why a person should look at code that may evade a rule."""
     return (
         f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code has "
         f"{', '.join(ways)}, which can hide a call"

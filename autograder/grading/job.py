@@ -42,7 +42,7 @@ class Grader(Protocol):
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Return the result of one submission; raises an error only for the grader's own faults.
+        """Returns the result of one submission; raises an error only for the grader's own faults.
 
         `watch` is updated with the current place, and says which places to leave out.
         """

@@ -91,7 +91,7 @@ class _Waiting:
         self._again.append(task)
 
     def take(self) -> JobTask | None:
-        """Return the next submission that is available, or None."""
+        """Returns the next submission that is available, or None."""
         if self._again:
             return self._again.pop()
         task = self.source.take()
@@ -99,7 +99,7 @@ class _Waiting:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether there will be no more submissions."""
+        """Returns whether there will be no more submissions."""
         return not self._again and self.source.has_ended
 
 

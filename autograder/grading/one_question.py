@@ -48,7 +48,7 @@ class OneQuestionGrader:
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """Return the last result with the new result of this question instead of the old one."""
+        """Returns the last result with the new result of this question instead of the old one."""
         before = self.before.get((submission.student, submission.assignment))
         digest = self.digest_of(submission, assignment)
         if before is None or before.submission_digest != digest:
@@ -62,7 +62,7 @@ class OneQuestionGrader:
 
 
 def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionResult]:
-    """Return the last graded line of each submission."""
+    """Returns the last graded line of each submission."""
     graded = [line for line in results if line.status is SubmissionStatus.GRADED]
     return {line.key: line for line in graded}
 
@@ -70,7 +70,7 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: Wanted
 ) -> SubmissionResult:
-    """Return the previous line with one question from the new line, and a note on that.
+    """Returns the previous line with one question from the new line, and a note on that.
 
     The line keeps the digest of the suite that judged the rest, so that `--resume` with a different
     suite grades all of it.

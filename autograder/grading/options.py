@@ -25,7 +25,7 @@ class Wanted:
 
 
 def wanted_question(assignments: Sequence[Assignment], name: str) -> Wanted:
-    """Return the question named `question`, `exercise/question` or `assignment/exercise/question`.
+    """Returns the question named `question`, `exercise/question` or `assignment/exercise/question`.
 
     Raises `UserError` if there is none, or more than one.
     """

@@ -48,7 +48,7 @@ class Patience:
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Return whether the job's time is over, or a question's time passed without progress."""
+        """Returns whether the job's time is over, or a question's time passed without progress."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -61,7 +61,7 @@ class Patience:
         return False
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Return whether a table is being made in time; extends the submission's time by that."""
+        """Returns whether a table is being made in time; extends the submission's time by that."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -76,11 +76,11 @@ class Patience:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """Return the seconds for a submission: each question's time twice, for import and calls."""
+    """Returns the seconds for a submission: each question's time twice, for import and calls."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
 def quiet_seconds(assignment: Assignment) -> float:
-    """Return the seconds for one question while the job waits for its worker."""
+    """Returns the seconds for one question while the job waits for its worker."""
     return 2 * assignment.limits.wall_seconds + _MORE_SECONDS

@@ -36,11 +36,11 @@ class Ledger:
 
     @classmethod
     def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
-        """Return a ledger that knows the lines of the file."""
+        """Returns a ledger that knows the lines of the file."""
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
-        """Return whether the last line of a submission is for the same files and suite."""
+        """Returns whether the last line of a submission is for the same files and suite."""
         if not self.history:
             return False
         submission, assignment = task
@@ -49,7 +49,7 @@ class Ledger:
         return key in self.history
 
     def numbered(self, scope: Scope, task: Task) -> Task:
-        """Return the task with the number of its attempt."""
+        """Returns the task with the number of its attempt."""
         submission, assignment = task
         attempt = self.history.attempt(
             submission.student, assignment.name, lambda: scope.submission_digest(task)
@@ -143,7 +143,7 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """Return the submissions of one part, (index from 1, count)."""
+    """Returns the submissions of one part, (index from 1, count)."""
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 
@@ -157,7 +157,7 @@ def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
 def _to_grade(
     scope: Scope, submissions: Sequence[Submission], ledger: Ledger, *, resume: bool
 ) -> list[Task]:
-    """Return the submissions that this run grades, with the numbers of their attempts."""
+    """Returns the submissions that this run grades, with the numbers of their attempts."""
     tasks = [(s, scope.assignments[s.assignment]) for s in submissions]
     return [
         ledger.numbered(scope, task)

@@ -34,7 +34,7 @@ class Seeds:
     fixed: int | None = None
 
     def of(self, assignment: str, attempt: int) -> int:
-        """Return the seed of an attempt, counted from 1."""
+        """Returns the seed of an attempt, counted from 1."""
         if self.fixed is not None:
             return self.fixed
         text = f"{self.asked[assignment]}/{attempt}".encode()
@@ -42,7 +42,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Return the secret in a file, made if needed; raises `UserError` if it can't be."""
+    """Returns the secret in a file, made if needed; raises `UserError` if it can't be."""
     try:
         if not path.exists():
             _make(path)
@@ -62,7 +62,7 @@ def class_secret(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    """Return the bytes of a file or of a shell's pipe; a pipe without a writer is empty."""
+    """Returns the bytes of a file or of a shell's pipe; a pipe without a writer is empty."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
         os.set_blocking(descriptor, True)
@@ -70,7 +70,7 @@ def _read(path: Path) -> bytes:
 
 
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
-    """Return a user's path of the secret; raises `UserError` if it is probably a mistake.
+    """Returns a user's path of the secret; raises `UserError` if it is probably a mistake.
 
     A new secret would be created at a misspelt path and all students would get different numbers.
     So its folder must exist, and if the results file already has lines, the secret must exist too.

@@ -24,20 +24,20 @@ class Source(Protocol):
     """Provides submissions one by one; never waits."""
 
     def take(self) -> Task | None:
-        """Return the next available submission; None if there is none, or none yet."""
+        """Returns the next available submission; None if there is none, or none yet."""
 
     @property
     def has_ended(self) -> bool:
-        """Return whether there will be no more submissions."""
+        """Returns whether there will be no more submissions."""
 
     def awaited(self) -> Sequence[int]:
-        """Return descriptors that become readable when there may be another submission."""
+        """Returns descriptors that become readable when there may be another submission."""
 
     def planned(self) -> Sequence[Assignment]:
-        """Return the assignments to plan in advance, with the exercises for which it pays."""
+        """Returns the assignments to plan in advance, with the exercises for which it pays."""
 
     def workers(self) -> int | None:
-        """Return how many workers all submissions need at most; None if unknown."""
+        """Returns how many workers all submissions need at most; None if unknown."""
 
 
 class Listed:
@@ -47,16 +47,16 @@ class Listed:
         self._tasks = deque(tasks)
 
     def take(self) -> Task | None:
-        """Return the next submission."""
+        """Returns the next submission."""
         return self._tasks.popleft() if self._tasks else None
 
     @property
     def has_ended(self) -> bool:
-        """Return whether all submissions were taken."""
+        """Returns whether all submissions were taken."""
         return not self._tasks
 
     def planned(self) -> Sequence[Assignment]:
-        """Return each assignment with the exercises that anybody submitted."""
+        """Returns each assignment with the exercises that anybody submitted."""
         folders: dict[str, list[Path]] = {}
         for submission, assignment in self._tasks:
             folders.setdefault(assignment.name, []).append(submission.folder)
@@ -67,11 +67,11 @@ class Listed:
         ]
 
     def workers(self) -> int | None:
-        """Return one worker for each exercise."""
+        """Returns one worker for each exercise."""
         return sum(len(assignment.exercises) for _, assignment in self._tasks)
 
     def awaited(self) -> Sequence[int]:
-        """Return nothing, because no more submissions will arrive."""
+        """Returns nothing, because no more submissions will arrive."""
         return ()
 
 
@@ -100,7 +100,7 @@ class Streamed:
         self._is_open = True
 
     def take(self) -> Task | None:
-        """Return the task of the next available line that names one."""
+        """Returns the task of the next available line that names one."""
         while (line := self._line()) is not None:
             if task := self._task_of(line):
                 return task
@@ -108,23 +108,23 @@ class Streamed:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the other side has closed the descriptor, and every line was taken."""
+        """Returns whether the other side has closed the descriptor, and every line was taken."""
         return not self._is_open and not self._buffer
 
     def awaited(self) -> Sequence[int]:
-        """Return the descriptor while it is open."""
+        """Returns the descriptor while it is open."""
         return [self._descriptor] if self._is_open else ()
 
     def planned(self) -> Sequence[Assignment]:
-        """Return the assignments given at the start."""
+        """Returns the assignments given at the start."""
         return self._planned
 
     def workers(self) -> int | None:
-        """Return None, because the number is unknown."""
+        """Returns None, because the number is unknown."""
         return None
 
     def _line(self) -> bytes | None:
-        """Return the next available line, without its end; scans each byte once.
+        """Returns the next available line, without its end; scans each byte once.
 
         Of a line that is longer than a path can be, only the beginning is kept. Only a few parts
         are read in a row, so that an endless line does not block other work.

@@ -48,7 +48,7 @@ class Refused:
     reason: str
 
     def to_json(self) -> dict[str, object]:
-        """Return the JSON that is written instead of a result."""
+        """Returns the JSON that is written instead of a result."""
         return {
             "schema": ERROR_SCHEMA,
             "line": self.line,
@@ -105,7 +105,7 @@ class _Desk:
     _line: int = 0
 
     def task_of(self, line: bytes) -> Task | None:
-        """Return the submission that a line names; refuses other lines unless they are empty."""
+        """Returns the submission that a line names; refuses other lines unless they are empty."""
         self._line += 1
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
@@ -130,7 +130,7 @@ class _Desk:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Return the path and attempt number, if the line is JSON with one; raises `UserError`."""
+    """Returns the path and attempt number, if the line is JSON with one; raises `UserError`."""
     if not text.startswith("{"):
         return text, None
     try:

@@ -69,7 +69,7 @@ class SubmissionGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Return the result of one submission; raises an error only for the grader's own faults.
+        """Returns the result of one submission; raises an error only for the grader's own faults.
 
         Also raises `SubmissionError` if its files changed during grading.
         """
@@ -146,7 +146,7 @@ def _digest_of_what_was_read(
 
 
 def _unused(submission: Submission, exercises: Sequence[ExerciseResult]) -> tuple[str, ...]:
-    """Return notes on uploaded files that were not used and that no exercise's note names."""
+    """Returns notes on uploaded files that were not used and that no exercise's note names."""
     said = [note for exercise in exercises for note in exercise.notes]
     return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], said)
 

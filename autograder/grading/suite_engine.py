@@ -44,15 +44,15 @@ class SuiteEngine:
         return [assignment.name for assignment in self.course.assignments]
 
     def assignment(self, name: str) -> Assignment:
-        """Return one of the assignments."""
+        """Returns one of the assignments."""
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Return a digest of everything a score depends on besides the submission."""
+        """Returns a digest of everything a score depends on besides the submission."""
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """Return a digest of the files that count."""
+        """Returns a digest of the files that count."""
         return submitted_digest(submission, assignment)
 
     @contextlib.contextmanager
@@ -103,5 +103,5 @@ class SuiteEngine:
 
 
 def _asks_for_layers(assignments: Sequence[Assignment]) -> bool:
-    """Return whether a question is a class, because its answers are moved to another device."""
+    """Returns whether a question is a class, because its answers are moved to another device."""
     return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)

@@ -95,7 +95,7 @@ class Watch:
             lift_cpu_limit()
 
     def place(self) -> Place | None:
-        """Return where the job is, or was when it ended; None between two places."""
+        """Returns where the job is, or was when it ended; None between two places."""
         text = self._memory[_TEXT:].partition(b"\0")[0].decode("utf-8", "replace")
         naming, _, names = text.partition("\n")
         exercise, _, question = names.partition("\n")
@@ -103,7 +103,7 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """Count how often the job has entered or left a place: it increases as the job works."""
+        """Counts how often the job has entered or left a place: it increases as the job works."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property
@@ -156,7 +156,7 @@ class Ends:
     _times: Counter[Place] = field(default_factory=Counter)
 
     def count(self, place: Place | None, out_of_time: bool) -> bool:
-        """Return whether to try the submission again; `out_of_time` is certainly its own fault."""
+        """Returns whether to try the submission again; `out_of_time` is certainly its own fault."""
         if place is None or place in self.left_out:
             return False
         self._times[place] += 1

@@ -11,7 +11,7 @@ from .text import parsed
 
 
 def anonymous_code(text: str, question: str) -> str:
-    """Return the definition of a question and everything that it needs, as code only.
+    """Returns the definition of a question and everything that it needs, as code only.
 
     Raises `SubmissionError` if the text does not define the question.
     """

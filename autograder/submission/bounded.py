@@ -38,7 +38,7 @@ class BoundedReader:
         self._pipe: Connection | None = None
 
     def __call__(self, *args: Any) -> str:
-        """Return the text. Raises `SubmissionError` if it takes too much time or memory."""
+        """Returns the text. Raises `SubmissionError` if it takes too much time or memory."""
         pipe = self._pipe or self._start()
         pipe.send(args)
         try:
@@ -100,7 +100,7 @@ def limit_memory(size: int) -> None:
 
 
 def _in_use() -> int:
-    """Return the number of bytes of address space that this process has."""
+    """Returns the number of bytes of address space that this process has."""
     with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 

@@ -35,7 +35,7 @@ class CodeCell:
 
 
 def read_cells(sources: Iterable[str]) -> list[CodeCell]:
-    """Return the cells in order; a definition that was split across two cells is joined again."""
+    """Returns the cells in order; a definition that was split across two cells is joined again."""
     cells: list[CodeCell] = []
     joins = 0
     for source in sources:
@@ -51,7 +51,7 @@ def read_cells(sources: Iterable[str]) -> list[CodeCell]:
 
 
 def module_text(cells: Sequence[CodeCell]) -> str:
-    """Return all valid Python of the cells, with `__future__` imports first, as a module needs."""
+    """Returns all valid Python of the cells, with `__future__` imports first, as a module needs."""
     text = "\n\n".join(cell.text for cell in cells if cell.text) + "\n"
     if "__future__" not in text:
         return text
@@ -61,7 +61,7 @@ def module_text(cells: Sequence[CodeCell]) -> str:
 
 
 def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
-    """Return whether a cell looks like the rest of the one before."""
+    """Returns whether a cell looks like the rest of the one before."""
     is_indented = next_.source.lstrip("\r\n")[:1] in (" ", "\t")
     is_short = len(one.source) + len(next_.source) <= _LONGEST_JOIN
     return is_indented and is_short and not next_.is_whole
@@ -107,5 +107,5 @@ def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell
 
 
 def names_defined_in(text: str) -> list[str]:
-    """Return the names that follow `def` and `class`, whatever surrounds them."""
+    """Returns the names that follow `def` and `class`, whatever surrounds them."""
     return _DEFINITION.findall(text)

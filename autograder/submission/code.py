@@ -35,7 +35,7 @@ class SubmittedCode:
 
 
 def read_code(folder: Path, file: str | None) -> SubmittedCode:
-    """Return the answers in a submitted file. Links, huge and broken files become a `problem`."""
+    """Returns the answers in a submitted file. Links, huge and broken files become a `problem`."""
     if file is None:
         return SubmittedCode(problem="nothing was submitted")
     if Path(file).name != file:
@@ -52,7 +52,7 @@ def read_code(folder: Path, file: str | None) -> SubmittedCode:
 
 
 def unreadable_code(folder: Path, file: str | None) -> SubmittedCode:
-    """Return only the beginning of a file that could not be read when it was graded."""
+    """Returns only the beginning of a file that could not be read when it was graded."""
     try:
         data = read_bytes(folder / Path(file or "").name, _MOST_OF_A_BROKEN_FILE)
     except SubmissionError:
@@ -95,12 +95,12 @@ def _of_notebook(data: bytes) -> SubmittedCode:
 
 
 def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
-    """Return the text of each definition; the last one of each name counts."""
+    """Returns the text of each definition; the last one of each name counts."""
     return {name: statement.text for statement in statements for name in statement.defines}
 
 
 def same_code(one: str, other: str) -> bool:
-    """Return whether two texts are the same program, whatever their comments and blank lines."""
+    """Returns whether two texts are the same program, whatever their comments and blank lines."""
     try:
         return ast.dump(parsed(one)) == ast.dump(parsed(other))
     except NOT_PYTHON:

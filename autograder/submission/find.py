@@ -39,7 +39,7 @@ class Found:
     skipped: tuple[Skipped, ...]
 
     def or_refuse(self, submitted: Path) -> Found:
-        """Return itself; raises `UserError` if no submission was found."""
+        """Returns itself; raises `UserError` if no submission was found."""
         if not self.submissions:
             raise UserError(
                 f"{submitted} holds no submission; expected <student>/<assignment>/ in it"
@@ -51,7 +51,7 @@ class Found:
 def find_submissions(
     submitted: Path, known: Collection[str], assignment: str | None = None
 ) -> Found:
-    """Return all submissions below a folder, or the folder itself if it is one assignment's.
+    """Returns all submissions below a folder, or the folder itself if it is one assignment's.
 
     `known` are the course's assignments; `assignment` names the assignment if the folder's name
     does not. Raises `UserError` if the folder can't be read.
@@ -89,7 +89,7 @@ def find_submissions(
 def submission_at(
     folder: Path, known: Collection[str], assignment: str | None = None
 ) -> Submission:
-    """Return the submission in this folder; raises `UserError` if it is not a submission.
+    """Returns the submission in this folder; raises `UserError` if it is not a submission.
 
     For `known` and `assignment`, see `find_submissions`.
     """

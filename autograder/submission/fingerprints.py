@@ -34,7 +34,7 @@ class Fingerprints:
 
 
 def fingerprints(text: str) -> Fingerprints:
-    """Return the fingerprints of a Python text; if broken, those of its readable beginning."""
+    """Returns the fingerprints of a Python text; if broken, those of its readable beginning."""
     own = _own_names(text)
     tokens = list(_tokens(text, own))
     grams = [
@@ -79,7 +79,7 @@ def _word(token: tokenize.TokenInfo, own: frozenset[str]) -> str:
 
 
 def _own_names(text: str) -> frozenset[str]:
-    """Return the names of arguments and variables; all other names belong to libraries."""
+    """Returns the names of arguments and variables; all other names belong to libraries."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -38,7 +38,7 @@ _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz
 
 
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
-    """Return a file's name as the course writes it, and the number that marks it as a copy.
+    """Returns a file's name as the course writes it, and the number that marks it as a copy.
 
     `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. The names of
     other files are not changed: `part-1.py` may be a real name.
@@ -57,7 +57,7 @@ def _copy_of(file: str) -> int:
 
 
 def is_answer(file: str, exercises: Collection[str], endings: Collection[str] = CODE) -> bool:
-    """Return whether a file has exactly the name under which an exercise is graded."""
+    """Returns whether a file has exactly the name under which an exercise is graded."""
     stem, _, ending = file.rpartition(".")
     return stem in exercises and f".{ending}" in endings
 
@@ -68,7 +68,7 @@ def unused_files(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Return the files of a submission that answer no exercise, as paths below its folder.
+    """Returns the files of a submission that answer no exercise, as paths below its folder.
 
     Files that were `given` with the assignment or made by systems are left out.
     """
@@ -86,7 +86,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Return a note on the unused files, or nothing if the notes in `said` name them all."""
+    """Returns a note on the unused files, or nothing if the notes in `said` name them all."""
     told = "\n".join(said)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in told]
     if not files:
@@ -103,7 +103,7 @@ def unused_notes(
 
 
 def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """Return a note that says what was expected, and which file a person should look at."""
+    """Returns a note that says what was expected, and which file a person should look at."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
@@ -146,7 +146,7 @@ def about_missing_file(
 
 
 def _named(folder: Path, files: Sequence[Path]) -> str:
-    """Return the first few of the files, as paths below the folder."""
+    """Returns the first few of the files, as paths below the folder."""
     return ", ".join(path.relative_to(folder).as_posix() for path in files[:_MOST_NAMED])
 
 

@@ -58,7 +58,7 @@ class _Reader:
         return bool(self._quotes) or self._depth > 0 or line.endswith("\\")
 
     def _after_string(self, line: str, position: int) -> int:
-        """Return the position after an open string, or the line's end if it is not closed."""
+        """Returns the position after an open string, or the line's end if it is not closed."""
         end = _END_OF_STRING[self._quotes].match(line, position)
         if end is None:
             return len(line)

@@ -25,7 +25,7 @@ _LONGEST_MAGIC = 10_000
 
 
 def python_of(source: str) -> str:
-    """Return the cell as Python; empty if the cell is in another language."""
+    """Returns the cell as Python; empty if the cell is in another language."""
     lines = one_line_end(source).split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -48,7 +48,7 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Return the magic that makes a cell text or another language; empty if the cell is Python."""
+    """Returns the magic that makes a cell text or another language; empty if the cell is Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic
@@ -71,7 +71,7 @@ def _is_magic(line: str) -> bool:
 
 
 def _is_surely_magic(line: str) -> bool:
-    """Return whether a line that begins a statement is magic, and not valid Python on its own."""
+    """Returns whether a line that begins a statement is magic, and not valid Python on its own."""
     return _is_magic(line) and _is_no_python(line.strip())
 
 
@@ -91,7 +91,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Return the lines dedented, or without everything that looks like magic, if that is valid."""
+    """Returns the lines dedented, or without everything that looks like magic, if that is valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -105,7 +105,7 @@ def _attempts(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _fault(lines: Sequence[str]) -> int | None:
-    """Return the line of a syntax error, 0 if it is unknown, and None for valid Python."""
+    """Returns the line of a syntax error, 0 if it is unknown, and None for valid Python."""
     try:
         parsed("\n".join(lines))
     except SyntaxError as error:

@@ -10,7 +10,7 @@ _NBGRADER_LONGEST = 128
 
 
 def submission_folder(class_folder: Path, student: str, assignment: str) -> Path:
-    """Return the folder of a student's files; a name can never lead out of the class folder."""
+    """Returns the folder of a student's files; a name can never lead out of the class folder."""
     names = [
         for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
         for name in (student, assignment)
@@ -19,7 +19,7 @@ def submission_folder(class_folder: Path, student: str, assignment: str) -> Path
 
 
 def nbgrader_problem(name: str) -> str | None:
-    """Return why nbgrader can't use this name of a student or assignment, or None if it can."""
+    """Returns why nbgrader can't use this name of a student or assignment, or None if it can."""
     if problem := path_problem(name):
         return problem
     if len(name) > _NBGRADER_LONGEST or len(name.encode()) > 255:

@@ -57,7 +57,7 @@ class GivenCells:
         return source in self._statements
 
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
-        """Return the texts of these cells, without statements whose names are not read elsewhere.
+        """Returns the texts of these cells, without statements whose names are not read elsewhere.
 
         `words` are all words of the student's own cells; the words that kept statements read are
         added.
@@ -81,7 +81,7 @@ _NONE_GIVEN = GivenCells()
 def module_of_notebook(
     data: bytes, names: Sequence[str], given: GivenCells = _NONE_GIVEN
 ) -> NotebookModule:
-    """Return the module that answers `names`; raises `SubmissionError` if it is not a notebook."""
+    """Returns the module that answers `names`; raises `SubmissionError` if it is not a notebook."""
     document, notes = notebook_of(data)
     try:
         cells = code_cells(document, given)
@@ -107,7 +107,7 @@ def _hints(
     missing: Sequence[str],
     names: Sequence[str],
 ) -> dict[str, str]:
-    """Return what may have become of the missing questions."""
+    """Returns what may have become of the missing questions."""
     if not missing:
         return {}
     others = {name for statement in statements for name in statement.defines}
@@ -145,7 +145,7 @@ def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> lis
 
 
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the document and notes on reading it; raises `SubmissionError` for other files."""
+    """Returns the document and notes on reading it; raises `SubmissionError` for other files."""
     if not data.strip():
         raise SubmissionError("is empty; save the notebook in Jupyter and submit it again")
     text, notes = _decoded(data)
@@ -183,7 +183,7 @@ def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def cells_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the cells of a notebook of any format; formats 2 and 3 keep them in worksheets."""
+    """Returns the cells of a notebook of any format; formats 2 and 3 keep them in worksheets."""
     return [cell for cell in _cells(document) or () if isinstance(cell, dict)]
 
 
@@ -196,7 +196,7 @@ def _cells(document: dict[str, Any]) -> list[Any] | None:
 
 
 def source_of(cell: dict[str, Any]) -> str:
-    """Return a cell's source, which may be a string or a list of lines."""
+    """Returns a cell's source, which may be a string or a list of lines."""
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))

@@ -16,7 +16,7 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return up to `limit` bytes of a regular file; raises `SubmissionError` otherwise."""
+    """Returns up to `limit` bytes of a regular file; raises `SubmissionError` otherwise."""
     try:
         descriptor = os.open(path, _READ)
     except (OSError, ValueError) as error:

@@ -74,12 +74,12 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def is_submitted(exercise: Exercise, folder: Path) -> bool:
-    """Return whether there is a file that `read_exercise` would read."""
+    """Returns whether there is a file that `read_exercise` would read."""
     return any(_is_file(folder / f"{exercise.name}{suffix}") for suffix in (".py", ".ipynb"))
 
 
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
-    """Return an UNREADABLE exercise for a file that ended its reader."""
+    """Returns an UNREADABLE exercise for a file that ended its reader."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
     file = next((name for name in files if _is_file(folder / name)), None)
     note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
@@ -87,7 +87,7 @@ def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
 
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
-    """Return a digest of the names and bytes of all files in a submission that can count."""
+    """Returns a digest of the names and bytes of all files in a submission that can count."""
     return digest_of_files(folder, [exercise.name for exercise in exercises])
 
 
@@ -195,7 +195,7 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 @lru_cache(maxsize=64)
 def _given_cells(released: Path, version: object, questions: tuple[str, ...]) -> GivenCells:
-    """Return the cells of an exercise's released notebook; empty if it does not exist."""
+    """Returns the cells of an exercise's released notebook; empty if it does not exist."""
     try:
         return GivenCells(read_bytes(released, MAX_NOTEBOOK_BYTES), questions)
     except (SubmissionError, RecursionError):
@@ -203,7 +203,7 @@ def _given_cells(released: Path, version: object, questions: tuple[str, ...]) ->
 
 
 def _version(path: Path) -> object:
-    """Return a value that changes when a file does; None if the file does not exist."""
+    """Returns a value that changes when a file does; None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:

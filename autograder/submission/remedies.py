@@ -54,13 +54,13 @@ _MESSAGES = tuple(
 
 
 def explained(error: Exception) -> str:
-    """Return what is wrong with a text and what to do about it, for its author."""
+    """Returns what is wrong with a text and what to do about it, for its author."""
     said = remedy(error)
     return f"{in_words(error)}; {said}" if said else in_words(error)
 
 
 def remedy(error: Exception) -> str:
-    """Return what to do about a compiler error; empty if its message says enough."""
+    """Returns what to do about a compiler error; empty if its message says enough."""
     if not isinstance(error, SyntaxError):
         return ""
     line = (error.text or "").strip()

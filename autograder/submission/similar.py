@@ -17,7 +17,7 @@ def hints(
     elsewhere: Collection[str] = (),
     by_magic: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Return for each missing question what to submit instead, if something like it was found.
+    """Returns for each missing question what to submit instead, if something like it was found.
 
     `others` are other names that the file defines; `elsewhere` are definitions that do not count,
     because they are inside another definition or in a cell that is not code. `by_magic` are those
@@ -42,7 +42,7 @@ def hints(
 
 
 def closest(name: str, others: Sequence[str]) -> str | None:
-    """Return the name among `others` that is most similar to `name`, or None if none is similar."""
+    """Returns the name in `others` that is most similar to `name`, or None if none is similar."""
     wanted = _plain(name)
     plain = {_plain(other): other for other in reversed(others) if len(other) <= _LONGEST_NAME}
     near = sorted(plain, key=lambda other: abs(len(other) - len(wanted)))[:_MOST_NAMES]

@@ -23,12 +23,12 @@ class Statement(experiments.Statement):
 
     @property
     def is_star_import(self) -> bool:
-        """Return whether this is `from ... import *`, which may bind anything."""
+        """Returns whether this is `from ... import *`, which may bind anything."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
 
     @property
     def is_future(self) -> bool:
-        """Return whether this is `from __future__ import ...`, which must be first."""
+        """Returns whether this is `from __future__ import ...`, which must be first."""
         return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
 
     @property
@@ -38,13 +38,13 @@ class Statement(experiments.Statement):
 
 
 def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
-    """Return the statements of a parsed text, each with its own part of the text."""
+    """Returns the statements of a parsed text, each with its own part of the text."""
     lines = text.encode().split(b"\n")
     return [Statement(node, _segment(lines, node)) for node in body]
 
 
 def is_surely_defined(name: str, text: str) -> bool:
-    """Return whether a line begins with the definition of `name`: fast, and nearly always true."""
+    """Returns whether a line begins with the definition of `name`: fast, and nearly always true."""
     return f"\ndef {name}(" in f"\n{text}" or f"\nclass {name}(" in f"\n{text}"
 
 
@@ -59,7 +59,7 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _makes_a_function(value: ast.expr | None, name: str) -> bool:
-    """Return whether a value is certainly a function: a lambda, a partial, or `name` wrapped."""
+    """Returns whether a value is certainly a function: a lambda, a partial, or `name` wrapped."""
     if not isinstance(value, ast.Call):
         return isinstance(value, ast.Lambda)
     called = getattr(value.func, "attr", getattr(value.func, "id", ""))

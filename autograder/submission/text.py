@@ -65,19 +65,19 @@ def _saved_as(found: str) -> str:
 
 
 def one_line_end(text: str) -> str:
-    """Return the text with `\\n` after each line, whatever system it was written on."""
+    """Returns the text with `\\n` after each line, whatever system it was written on."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parsed(text: str) -> ast.Module:
-    """Return the syntax tree; raises one of `NOT_PYTHON`. Ignores warnings."""
+    """Returns the syntax tree; raises one of `NOT_PYTHON`. Ignores warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
 
 
 def compiled(text: str) -> Exception | None:
-    """Return the compiler's error for a text; None if it is valid."""
+    """Returns the compiler's error for a text; None if it is valid."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -88,13 +88,13 @@ def compiled(text: str) -> Exception | None:
 
 
 def first_line_of(node: ast.stmt) -> int:
-    """Return the number of a statement's first line, from 1, including its decorators."""
+    """Returns the number of a statement's first line, from 1, including its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
-    """Return an error that only the compiler finds (a `return` outside a function), or None."""
+    """Returns an error that only the compiler finds (a `return` outside a function), or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

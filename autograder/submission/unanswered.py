@@ -15,7 +15,7 @@ _NEEDED = ("__init__", "forward")
 
 
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
-    """Return whether each question of a module is still a stub, so that none can give a result.
+    """Returns whether each question of a module is still a stub, so that none can give a result.
 
     An empty module is unanswered too. A module that is not valid Python is not (it may be an answer
     with a slip), and neither is a module from which a question was deleted.
@@ -55,12 +55,12 @@ def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, .
 
 
 def _definitions(text: str, name: str) -> int:
-    """Return how often a name seems to be defined, by `def`, by `class` or by `=`."""
+    """Returns how often a name seems to be defined, by `def`, by `class` or by `=`."""
     return sum(text.count(f"{word}{name}") for word in ("def ", "class ")) + text.count(f"{name} =")
 
 
 def is_stub(node: ast.stmt) -> bool:
-    """Return whether a definition can't give a result: it ends like a stub and returns nothing."""
+    """Returns whether a definition can't give a result: it ends like a stub and returns nothing."""
     if isinstance(node, ast.ClassDef):
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
         return any(part.name in _NEEDED and is_stub(part) for part in methods)
@@ -73,7 +73,7 @@ def is_stub(node: ast.stmt) -> bool:
 
 
 def is_untouched(node: ast.stmt) -> bool:
-    """Return whether a definition is a stub as it was released, with nothing added."""
+    """Returns whether a definition is a stub as it was released, with nothing added."""
     if isinstance(node, ast.ClassDef):
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
         return bool(methods) and all(map(is_untouched, methods))
@@ -84,7 +84,7 @@ def is_untouched(node: ast.stmt) -> bool:
 
 
 def is_stubs_line(node: ast.stmt) -> bool:
-    """Return whether this is `raise NotImplementedError`, called or not."""
+    """Returns whether this is `raise NotImplementedError`, called or not."""
     error = node.exc if isinstance(node, ast.Raise) else None
     name = error.func if isinstance(error, ast.Call) else error
     return isinstance(name, ast.Name) and name.id == "NotImplementedError"

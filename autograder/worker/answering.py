@@ -148,7 +148,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """Return a call's result, and its arguments afterwards if it changed any (otherwise None)."""
+    """Returns a call's result, and its arguments afterwards if it changed any (otherwise None)."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.Absent):
         value.fail()
@@ -194,7 +194,7 @@ class Server:
 
 
 def answer(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
-    """Return the frame of the reply to one request: its value, or the error."""
+    """Returns the frame of the reply to one request: its value, or the error."""
     try:
         operation, *args = request
         return list(wire.encode(frame_id, ("ok", worker.operations[operation](*args))))
@@ -223,7 +223,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
 
 
 def _where(error: BaseException) -> str:
-    """Return the last few lines of the traceback that are the student's own."""
+    """Returns the last few lines of the traceback that are the student's own."""
     try:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not frame.filename.startswith(os.sep)]
@@ -234,7 +234,7 @@ def _where(error: BaseException) -> str:
 
 
 def requests_in(frame: bytes) -> Sequence[Request]:
-    """Return the requests of a batch from the grader's frame."""
+    """Returns the requests of a batch from the grader's frame."""
     _, header_size, _ = wire.HEAD.unpack_from(frame)
     middle = wire.HEAD.size + header_size
     header, data = frame[wire.HEAD.size : middle], bytearray(frame[middle:])

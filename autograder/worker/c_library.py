@@ -10,7 +10,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def _function(name: str) -> Any:
-    """Return None if the system has no such function and so can't offer that sandbox tier."""
+    """Returns None if the system has no such function and so can't offer that sandbox tier."""
     return getattr(_LIBRARY, name, None)
 
 

@@ -64,7 +64,7 @@ class _Deferred(ModuleType):
 
     @staticmethod
     def disable(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        """Return the function unchanged: nothing is compiled, so no wrapper is needed."""
+        """Returns the function unchanged: nothing is compiled, so no wrapper is needed."""
         return fn
 
     allow_in_graph = disallow_in_graph = disable

@@ -143,7 +143,7 @@ def ignore_signals() -> None:
 
 
 def memory_in_use() -> tuple[int, int]:
-    """Return the bytes of address space and of private writable memory of this process."""
+    """Returns the bytes of address space and of private writable memory of this process."""
     return _status_bytes(b"VmSize"), _status_bytes(b"VmData")
 
 

@@ -119,7 +119,7 @@ class Files:
         self.contents[name] = data
 
     def _name(self, path: Any) -> str | None:
-        """Return the path relative to the notebook's folder, or None if this is not such a path."""
+        """Returns the path relative to the notebook's folder; None if it is not such a path."""
         if not self.in_use or isinstance(path, int):
             return None
         try:
@@ -130,7 +130,7 @@ class Files:
         return "" if name == "." else name
 
     def _may_hold(self, name: str) -> bool:
-        """Return whether a new file may have this name: it must be in one of the folders."""
+        """Returns whether a new file may have this name: it must be in one of the folders."""
         return os.path.dirname(name) in self.folders - {name} and name not in self.folders
 
 

@@ -33,7 +33,7 @@ _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 
 
 def on_second_device(value: Any) -> Any:
-    """Return a tree with its tensors on the meta device, which stores no numbers."""
+    """Returns a tree with its tensors on the meta device, which stores no numbers."""
     return tree_map(lambda leaf: leaf.to("meta") if _is_tensor(leaf) else leaf, value)
 
 
@@ -51,7 +51,7 @@ def second_device(
 
 
 def _plain_attributes(function: object) -> dict[int, str]:
-    """Return the names of tensors that a module and its parts have as plain attributes, by id."""
+    """Returns the names of tensors that a module and its parts have as plain attributes, by id."""
     if not isinstance(function, nn.Module):
         return {}
     return {
@@ -92,7 +92,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
     def _told(self, operator: str, tensor: torch.Tensor) -> str:
-        """Return an error message that names the tensor on the other device by its attribute."""
+        """Returns an error message that names the tensor on the other device by its attribute."""
         base = tensor._base if tensor._base is not None else tensor
         attribute = self._attributes.get(id(tensor)) or self._attributes.get(id(base))
         where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""

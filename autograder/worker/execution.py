@@ -22,7 +22,7 @@ from .layout import memory_of
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error's message; for an unknown name, with the most similar known one.
+    """Returns an error's message; for an unknown name, with the most similar known one.
 
     Empty if the message can't be read: the error's class may be the student's.
     """
@@ -41,7 +41,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """Return a deep copy of an argument tree with the same strides and shared tensors."""
+    """Returns a deep copy of an argument tree with the same strides and shared tensors."""
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
@@ -55,7 +55,7 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
 
 
 def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a copy with the same strides, even if elements share memory or have gaps between them.
+    """Returns a copy with the same strides, even if elements share memory or have gaps.
 
     The copy of a view starts after the beginning of its memory, as the view does.
     """
@@ -67,7 +67,7 @@ def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    """Return the tensors of a result tree, in order."""
+    """Returns the tensors of a result tree, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, tuple | list):
@@ -102,7 +102,7 @@ def as_used(
 
 
 def _left_on(value: Any) -> str:
-    """Return what a call left on an argument besides numbers; empty if it left nothing."""
+    """Returns what a call left on an argument besides numbers; empty if it left nothing."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
             return "a tensor with a hook on it, which the call left there"
@@ -112,7 +112,7 @@ def _left_on(value: Any) -> str:
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
-    """Return the copies of a call's arguments, or None if nothing changed, as is usual.
+    """Returns the copies of a call's arguments, or None if nothing changed, as is usual.
 
     `benchmarks/tricks.py` measures what sending all of them back costs.
     """
@@ -120,7 +120,7 @@ def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Return whether a tree is unchanged; a tree that contains NaN may count as changed."""
+    """Returns whether a tree is unchanged; a tree that contains NaN may count as changed."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor):
@@ -188,7 +188,7 @@ LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """Return the arguments; floating-point ones are results of operations, in the same layout."""
+    """Returns the arguments; floating-point ones are results of operations, in the same layout."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -249,7 +249,7 @@ def _left_behind(
     copies: Sequence[Any],
     seeds: Iterable[tuple[torch.Tensor, torch.Tensor]],
 ) -> list[str]:
-    """Return what a call and its backward pass left behind: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
+    """Returns what a call and its backward pass left behind: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
     found = {
         HOOK: any(tensor._backward_hooks for tensor in tensors),
         CHANGED: not _is_same(list(args), list(copies)),
@@ -259,7 +259,7 @@ def _left_behind(
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a tree with the same structure and changed leaves."""
+    """Returns a tree with the same structure and changed leaves."""
     if isinstance(tree, tuple | list):
         return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
@@ -268,7 +268,7 @@ def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[Any, ...]]:
-    """Return the outputs that have a gradient, and the cotangent of each (by default ones)."""
+    """Returns the outputs that have a gradient, and the cotangent of each (by default ones)."""
     outputs = tensors_in(value)
     seeds = map(torch.ones_like, outputs) if cotangent is None else tensors_in(cotangent)
     pairs = [
@@ -283,7 +283,7 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Return copies of the trainable parameters by name; empty for a lazy one without a shape."""
+    """Returns copies of the trainable parameters by name; empty for a lazy one without a shape."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
@@ -337,7 +337,7 @@ def _replace(
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
-    """Return the shape of a weight, with the number of outputs that a lazy layer was built with."""
+    """Returns the shape of a weight, with the number of outputs that a lazy layer has."""
     owner = layer.get_submodule(name.rpartition(".")[0])
     outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
     return (*outputs, *value.shape[1:])
@@ -360,7 +360,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Return a new layer that loaded the state of `layer`; raises what the answer raises."""
+    """Returns a new layer that loaded the state of `layer`; raises what the answer raises."""
     fresh = build()
     # A mask may be a frozen parameter with a different dtype, so use trainable ones only.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
@@ -377,7 +377,7 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
-    """Return each parameter once, by its shortest name (`net.0.weight`, `linear.weight`)."""
+    """Returns each parameter once, by its shortest name (`net.0.weight`, `linear.weight`)."""
     if not isinstance(target, nn.Module):
         return {}
     names: dict[nn.Parameter, str] = {}

@@ -51,12 +51,12 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Return whether it makes a function or class, by a definition or by `lambda`."""
+        """Returns whether it makes a function or class, by a definition or by `lambda`."""
         return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
 
     @property
     def is_silent(self) -> bool:
-        """Return whether it is an expression without calls or bindings, such as a docstring."""
+        """Returns whether it is an expression without calls or bindings, such as a docstring."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds
@@ -77,7 +77,7 @@ class Statement:
 
 
 def experiments(statements: Sequence[Statement], answers: Collection[str]) -> set[Statement]:
-    """Return the statements to skip: they read an answer, and no answer needs what they make."""
+    """Returns the statements to skip: they read an answer, and no answer needs what they make."""
     found = set(_reading(statements, answers))
     if not any(_may_be_needed(statement.names) for statement in found):
         return found
@@ -91,7 +91,7 @@ def experiments(statements: Sequence[Statement], answers: Collection[str]) -> se
 
 
 def names_reached(statements: Sequence[Statement], answers: Iterable[str]) -> set[str]:
-    """Return the module's names on which the values of answers depend, directly or indirectly."""
+    """Returns the module's names on which the values of answers depend, directly or indirectly."""
     making: dict[str, list[Statement]] = {}
     for statement in statements:
         if not statement.is_import:
@@ -132,7 +132,7 @@ def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Itera
 
 
 def _definitions_reading(statements: Sequence[Statement], names: frozenset[str]) -> set[str]:
-    """Return functions and classes that use these names, directly or through each other."""
+    """Returns functions and classes that use these names, directly or through each other."""
     readers: dict[str, list[Statement]] = {}
     for statement in statements:
         if statement.is_definition and not statement.binds <= names:
@@ -164,7 +164,7 @@ class _Module:
     imported: Collection[str]
 
     def needs(self, names: Names) -> bool:
-        """Return whether an answer may need what a statement makes, or passes to a library."""
+        """Returns whether an answer may need what a statement makes, or passes to a library."""
         # A method call on an answer does not change the answer.
         written = names.binds | names.sets | (names.asked - self.answers)
         if not (written.isdisjoint(self.needed) and names.sets.isdisjoint(self.imported)):
@@ -196,7 +196,7 @@ class _Scope:
 
 
 def names_of(node: ast.stmt) -> Names:
-    """Return the names that one statement uses."""
+    """Returns the names that one statement uses."""
     names = Names()
     top = _Scope(None)
     scopes = [top]
@@ -224,7 +224,7 @@ def names_of(node: ast.stmt) -> Names:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """Return child nodes that may hold names; three times as fast as `ast.iter_child_nodes`."""
+    """Returns child nodes that may hold names; three times as fast as `ast.iter_child_nodes`."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _prepared(descriptor: int) -> Forking:
-    """Return the object that forks workers, with everything loaded that they need."""
+    """Returns the object that forks workers, with everything loaded that they need."""
     with open(descriptor, "rb") as file:
         file.seek(0)
         settings = json.load(file)
@@ -72,12 +72,12 @@ class _Pipe(io.FileIO):
     """A file that claims to be a pipe, because a worker's output is one."""
 
     def seekable(self) -> bool:
-        """Return False: otherwise a text stream could not change its encoding."""
+        """Returns False: otherwise a text stream could not change its encoding."""
         return False
 
 
 def _printed(descriptor: int) -> io.TextIOWrapper:
-    """Return the standard output of all workers, with the encoding that Python chose."""
+    """Returns the standard output of all workers, with the encoding that Python chose."""
     raw = _Pipe(descriptor, "w", closefd=False)
     writer = io.BufferedWriter(raw)
     return io.TextIOWrapper(writer, sys.stdout.encoding, sys.stdout.errors)
@@ -92,7 +92,7 @@ def _become_nobody() -> None:
 
 
 def _notebook(modules: Sequence[str]) -> Operations:
-    """Return the operations on a notebook; IPython is imported only if notebooks are run."""
+    """Returns the operations on a notebook; IPython is imported only if notebooks are run."""
     from . import notebook_shell
 
     return notebook_shell.Notebook(modules).operations

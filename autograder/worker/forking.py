@@ -1,7 +1,7 @@
 """Forks a worker for each request, and reports to the grader how it ended.
 
 A datagram on the control socket requests a worker: its limits as JSON, and three descriptors
-(channel, status, output). Another kind contains a file with a batch of requests that any worker may
+(channel, status, output). Another kind passes a file with a batch of requests that any worker may
 be sent. The status socket returns `P` with the worker's pidfd, then the worker's exit status as
 JSON; or `E` and a reason. The channel returns `C` once the worker is confined.
 """

@@ -37,7 +37,7 @@ def gather() -> None:
 
 
 def whole_huge_pages(addresses: str) -> tuple[int, int]:
-    """Return start and end of the huge pages in a mapping such as `7f0000000000-7f0000400000`."""
+    """Returns start and end of the huge pages in a mapping such as `7f0000000000-7f0000400000`."""
     start, end = (int(address, 16) for address in addresses.split("-"))
     return -(-start // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
 
@@ -59,7 +59,7 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """Return a copy of a tree with adjacent objects; tensors share their data.
+    """Returns a copy of a tree with adjacent objects; tensors share their data.
 
     Reading an object changes its reference count, so a forked process copies its page.
     """
@@ -68,7 +68,7 @@ def side_by_side(value: Any) -> Any:
 
 
 def _copied(value: Any, tensors: dict[int, torch.Tensor]) -> Any:
-    """Return a copy in which one tensor at two positions is still one."""
+    """Returns a copy in which one tensor at two positions is still one."""
     if isinstance(value, torch.Tensor):
         return tensors.setdefault(id(value), value.detach())
     if isinstance(value, str):

@@ -26,12 +26,12 @@ _SCOPED = 0b11  # abstract sockets, signals
 
 
 def abi() -> int:
-    """Return the kernel's Landlock version; 0 if it has none."""
+    """Returns the kernel's Landlock version; 0 if it has none."""
     return max(0, int(syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
-    """Return a descriptor of these rules, for any number of forks; raises OSError.
+    """Returns a descriptor of these rules, for any number of forks; raises OSError.
 
     Names in `listable` folders may be listed; `forgetful` devices such as /dev/null may be read and
     written.

@@ -34,7 +34,7 @@ def defer() -> None:
 
 
 def kernels_are_late() -> bool:
-    """Return whether the kernels were delayed and have not been loaded since."""
+    """Returns whether the kernels were delayed and have not been loaded since."""
     return isinstance(sys.modules.get(_KERNELS), _Late)
 
 

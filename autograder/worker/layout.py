@@ -23,19 +23,19 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the number of elements of memory from the first to the last element of a tensor."""
+    """Returns the number of elements of memory from the first to the last element of a tensor."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor's memory as one row: every element once, and the gaps between them."""
+    """Returns a tensor's memory as one row: every element once, and the gaps between them."""
     return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor can be sent as it is in memory, as most can."""
+    """Returns whether a tensor can be sent as it is in memory, as most can."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
@@ -47,7 +47,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
-    """Return the memory of a contiguous tensor; a view keeps the tensor alive.
+    """Returns the memory of a contiguous tensor; a view keeps the tensor alive.
 
     Raises `ValueError` if its storage was freed.
     """

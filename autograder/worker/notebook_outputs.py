@@ -67,7 +67,7 @@ class Outputs:
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
-        """Return the stream to extend: the last output, or any stream after too many outputs."""
+        """Returns the stream to extend: the last output, or any stream after too many outputs."""
         last = self.entries if len(self.entries) >= _MOST_ENTRIES else self.entries[-1:]
         streams = (e for e in reversed(last) if e["kind"] == "stream" and e["name"] == name)
         return next(streams, None)
@@ -80,7 +80,7 @@ class Outputs:
         return part if self._left > 0 else part + _SHORTENED
 
     def _shown(self, data: Mapping[str, Any], reserved: int) -> dict[str, Any]:
-        """Return plain text and pictures only; other formats could run code in a browser."""
+        """Returns plain text and pictures only; other formats could run code in a browser."""
         shown: dict[str, Any] = {}
         if isinstance(text := data.get("text/plain"), str):
             shown["text/plain"] = text[:reserved] + self._taken(text[reserved:])
@@ -93,7 +93,7 @@ class Outputs:
 
 
 def _decoded(image: Any) -> bytes:
-    """Return the bytes of a picture, which IPython gives as bytes or in base64."""
+    """Returns the bytes of a picture, which IPython gives as bytes or in base64."""
     if isinstance(image, bytes):
         return image
     with contextlib.suppress(ValueError):

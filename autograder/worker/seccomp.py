@@ -48,7 +48,7 @@ def install() -> None:
 
 @cache
 def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
-    """Return the filter of a process in memory, and the header that points to it.
+    """Returns the filter of a process in memory, and the header that points to it.
 
     Workers in pid namespaces all have the same process id, so their filter is made once, before the
     first fork.
@@ -59,14 +59,14 @@ def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
 
 
 def program_of(machine: str, pid: int) -> bytes:
-    """Return the filter of a process, including its own end, which lets it signal itself."""
+    """Returns the filter of a process, including its own end, which lets it signal itself."""
     signals_itself = _case(LOOKED_AT["tgkill"][_column(machine)], _only(0, (pid,)))
     return b"".join([prepared(machine), *signals_itself, _step(_RETURN, 0, 0, _DENY)])
 
 
 @cache
 def prepared(machine: str) -> bytes:
-    """Return the filter without the process's own end; raises OSError for other machines."""
+    """Returns the filter without the process's own end; raises OSError for other machines."""
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no seccomp filter is written for {machine}")
     steps = [
@@ -89,7 +89,7 @@ def prepared(machine: str) -> bytes:
 
 
 def _decisions() -> dict[str, list[bytes]]:
-    """Return conditions on the arguments of calls, as filter steps by the name of the call."""
+    """Returns conditions on the arguments of calls, as filter steps by the name of the call."""
     return {
         # Before version 3 of Landlock, a file opened read-only could be truncated.
         "open": _no_truncation(_ARGUMENT[1]),
@@ -142,7 +142,7 @@ def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
 
 
 def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
-    """Return these steps, which end in a decision, for one system call."""
+    """Returns these steps, which end in a decision, for one system call."""
     return [] if number is None else [_step(_EQUAL, 0, len(steps), number), *steps]
 
 

@@ -21,5 +21,5 @@ class Settings(NamedTuple):
 
 
 def settings() -> Settings:
-    """Return the current settings."""
+    """Returns the current settings."""
     return Settings(torch.is_grad_enabled(), torch.get_default_dtype())

@@ -217,7 +217,7 @@ class _Execution:
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
-        """Return the missing name that made a statement fail, if a later one will bind it."""
+        """Returns the missing name that made a statement fail, if a later one will bind it."""
         name = getattr(error, "name", None) if isinstance(error, NameError) else None
         if name is None or self._left[name] <= (name in self._chosen[number].binds):
             return None
@@ -234,7 +234,7 @@ class _Execution:
         return found.union(*(s.names.reads for s in self._chosen if not s.is_import))
 
     def _is_needed(self, statement: Statement) -> bool:
-        """Return whether an answer may need a statement, judged by names."""
+        """Returns whether an answer may need a statement, judged by names."""
         if statement.is_definition:
             return True
         if statement.is_import:
@@ -269,7 +269,7 @@ class _Execution:
 
 
 def _future_flags(statements: Sequence[Statement]) -> int:
-    """Return the compiler flags of `from __future__ import ...` anywhere among the statements."""
+    """Returns the compiler flags of `from __future__ import ...` anywhere among the statements."""
     flags = 0
     for statement in statements:
         node = statement.node

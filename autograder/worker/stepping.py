@@ -40,7 +40,7 @@ def steps(
 def _with_the_same_objects(
     function: Callable[..., Any], calls: Sequence[Sequence[Any]]
 ) -> list[Any]:
-    """Return the results of calls whose argument tensors are reused and overwritten."""
+    """Returns the results of calls whose argument tensors are reused and overwritten."""
     kept: dict[Any, Any] = {}
     held: list[_Held] = []
     for args in calls:
@@ -78,7 +78,7 @@ class _Held:
                 _ = own.logical_not_() if leaf.dtype is torch.bool else own.mul_(-3).add_(7)
 
     def returned(self) -> Any:
-        """Return a copy of the result; if a later call wrote to it, with what it contains now.
+        """Returns a copy of the result; if a later call wrote to it, with what it contains now.
 
         The object gets its old values back, because an earlier call may have returned it too.
         """
@@ -105,7 +105,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """Return the earlier argument with the same position and form, with the numbers of this one."""
+    """Returns the earlier argument of the same position and form, with the numbers of this."""
     leaves = tensors_in(arg)
     if not leaves or not all(leaf.is_contiguous() for leaf in leaves):
         return arg
@@ -116,7 +116,7 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Return the value with copies of the tensors that share one of these memories."""
+    """Returns the value with copies of the tensors that share one of these memories."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):
@@ -126,7 +126,7 @@ def _apart(value: Any, memories: set[int]) -> Any:
 
 
 def _memory_of(tensor: torch.Tensor) -> int:
-    """Return the address of a tensor's numbers; -1 for other layouts, such as sparse ones."""
+    """Returns the address of a tensor's numbers; -1 for other layouts, such as sparse ones."""
     return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else -1
 
 

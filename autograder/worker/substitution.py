@@ -22,7 +22,7 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 
 
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
-    """Return a differentiable substitute for the student's `own` function of that name.
+    """Returns a differentiable substitute for the student's `own` function of that name.
 
     If the student has none because its cell is broken, arguments are sent in the given order.
     """
@@ -37,7 +37,7 @@ def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable
 
 
 def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments in order, with the defaults of the student's own function."""
+    """Returns the arguments in order, with the defaults of the student's own function."""
     try:
         signature = inspect.signature(own)
     except (TypeError, ValueError):  # it has no signature, or it is not a function
@@ -48,7 +48,7 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
-    """Return the grader's value; autograd also sees tensors in tuples, as separate leaves."""
+    """Returns the grader's value; autograd also sees tensors in tuples, as separate leaves."""
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
     # torch's `apply` has no type annotations.

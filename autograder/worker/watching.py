@@ -36,7 +36,7 @@ _STARTS = (
 def operators(
     function: Callable[..., Any], args: Sequence[Any], backward: bool
 ) -> tuple[list[str], Any]:
-    """Return the names of all operators that a call dispatches, and its result.
+    """Returns the names of all operators that a call dispatches, and its result.
 
     With `backward`, includes the backward pass. Composite operators are included (`aten::softmax`).
     The profiler sees every way to reach an operator - alias, method, getattr, `torch.ops` - because
@@ -99,7 +99,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Return the value of a call, with its backward pass; tests of gradients report its errors."""
+    """Returns the value of a call, with its backward pass; tests of gradients report its errors."""
     try:
         return gradients(function, args, None)[0]
     except Exception:
@@ -108,7 +108,7 @@ def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 @cache
 def thread_starts() -> list[str]:
-    """Return the list that gets an entry for each thread started since `hear_threads`."""
+    """Returns the list that gets an entry for each thread started since `hear_threads`."""
     return []
 
 

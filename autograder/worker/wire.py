@@ -58,7 +58,7 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
 def decode(
     header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
 ) -> Any:
-    """Return the value of a frame; raises `BadFrame`. `most_bytes` counts repeated tensors too."""
+    """Returns the value of a frame; raises `BadFrame`. `most_bytes` counts repeated tensors too."""
     try:
         decoder = _Decoder(data, layouts, most_bytes)
         value = decoder.value(json.loads(header))
@@ -81,7 +81,7 @@ class _Encoder:
         self._index: dict[int, int] = {}
 
     def node(self, value: Any, depth: int = 0) -> str:
-        """Return the text of a value's node."""
+        """Returns the text of a value's node."""
         if depth > MAX_DEPTH:
             raise BadFrame(f"nested more than {MAX_DEPTH} deep")
         if isinstance(value, torch.Tensor):
@@ -136,7 +136,7 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """Return the node of a tensor, which is sent as `plain`; a subclass may lie."""
+        """Returns the node of a tensor, which is sent as `plain`; a subclass may lie."""
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size
@@ -147,7 +147,7 @@ class _Encoder:
 
 @lru_cache(4096)
 def _sizes(sizes: tuple[int, ...]) -> str:
-    """Return the text of a shape or strides; cached because most occur many times."""
+    """Returns the text of a shape or strides; cached because most occur many times."""
     return str(list(sizes))
 
 
@@ -242,7 +242,7 @@ def _dtype(name: Any) -> torch.dtype:
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    """Return sizes or strides as a tuple, which torch reads twice as fast as a list."""
+    """Returns sizes or strides as a tuple, which torch reads twice as fast as a list."""
     if type(shape) is not list or len(shape) > MAX_DIMENSIONS:
         raise BadFrame("bad shape")
     for size in shape:

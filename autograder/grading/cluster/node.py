@@ -43,11 +43,11 @@ class WarmGrader:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether a new grader is needed."""
+        """Returns whether a new grader is needed."""
         return self._process.poll() is not None
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """Return the line of each submission; raises `NodeError` if the grader ends before that."""
+        """Returns the line of each submission; raises `NodeError` if the grader ends before."""
         names = [uuid.uuid4().hex for _ in batch]
         answers = [self._begin(name, document) for name, document in zip(names, batch, strict=True)]
         try:
@@ -143,7 +143,7 @@ class GraderPlugin(WorkerPlugin):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """Return the lines of a batch; replaces a grader that has ended."""
+        """Returns the lines of a batch; replaces a grader that has ended."""
         with self._lock:
             if self._grader is None or self._grader.has_ended:
                 assert self._folder is not None

@@ -26,7 +26,7 @@ Document = dict[str, Any]
 
 
 def pack(folder: Path, assignment: Assignment) -> Document:
-    """Return the entries of a submission's folder, with the bytes that a grader would read."""
+    """Returns the entries of a submission's folder, with the bytes that a grader would read."""
     counting = {f"{e.name}{suffix}" for e in assignment.exercises for suffix in (".py", ".ipynb")}
     left = _MOST_OTHERS
     entries = []
@@ -61,12 +61,12 @@ def unpack(document: Document, folder: Path) -> None:
 
 
 def encode(documents: Sequence[Document]) -> bytes:
-    """Return a batch as bytes."""
+    """Returns a batch as bytes."""
     return json.dumps(documents).encode()
 
 
 def decode(data: bytes) -> list[Document]:
-    """Return the batch from its bytes."""
+    """Returns the batch from its bytes."""
     documents: list[Document] = json.loads(data)
     return documents
 

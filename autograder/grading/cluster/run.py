@@ -147,7 +147,7 @@ class _Run:
             return None
 
     def _room(self) -> int:
-        """Return how many batches may be sent now; the number of workers changes."""
+        """Returns how many batches may be sent now; the number of workers changes."""
         threads: int = sum(self.client.nthreads().values())
         return max(0, _AHEAD * max(1, threads) - len(self._batches))
 

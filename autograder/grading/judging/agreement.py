@@ -33,7 +33,7 @@ class _Row:
     allowed: NDArray[np.float64]
 
     def agrees(self, data: bytes) -> bool:
-        """Return whether all numbers are close enough, by the rule of `torch.isclose`."""
+        """Returns whether all numbers are close enough, by the rule of `torch.isclose`."""
         size = len(self.expected)
         got = np.frombuffer(data, self.kind, size, self.at).astype(np.float64)
         close = (np.abs(got - self.expected) <= self.allowed) | (got == self.expected)
@@ -51,7 +51,7 @@ class Agreement:
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Return whether a test surely passes with these replies; otherwise it may pass or fail."""
+        """Returns whether a test surely passes with these replies; if not, it may pass or fail."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])
@@ -66,7 +66,7 @@ class Agreement:
 
 
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement | None:
-    """Return the agreement with the solution's replies; None if a test does more than compare.
+    """Returns the agreement with the solution's replies; None if a test does more than compare.
 
     `witnesses` are the tensors of the replies that have memory, in order.
     """
@@ -105,7 +105,7 @@ class _Numbers:
         self._end = end
 
     def rows(self) -> tuple[_Row, ...]:
-        """Return all rows."""
+        """Returns all rows."""
         return tuple(
             _Row(start, kind, np.concatenate(expected), np.concatenate(allowed))
             for start, kind, expected, allowed in self._rows

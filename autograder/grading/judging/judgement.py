@@ -30,7 +30,7 @@ class Memory(Generic[T]):
         self._known: dict[Hashable, T] = {}
 
     def get(self, key: Hashable) -> T | None:
-        """Return the value of a key, or None."""
+        """Returns the value of a key, or None."""
         if key not in self._known:
             return None
         value = self._known[key] = self._known.pop(key)
@@ -96,7 +96,7 @@ class Judgement(Observer):
 
 
 def _without_traces(outcome: TestOutcome) -> TestOutcome:
-    """Return an outcome whose exception keeps references to nothing except its text."""
+    """Returns an outcome whose exception keeps references to nothing except its text."""
     if outcome.failure is None:
         return outcome
     failure = outcome.failure.with_traceback(None)

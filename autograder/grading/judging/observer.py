@@ -11,7 +11,7 @@ class RunTest(Protocol):
     """Runs a test; with soft assertions it makes all its calls even after a failure."""
 
     def __call__(self, *, soft: bool) -> TestOutcome:
-        """Return the outcome, with the first failure."""
+        """Returns the outcome, with the first failure."""
 
 
 class Observer:
@@ -24,5 +24,5 @@ class Observer:
         """Called before the calls of this test."""
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """Return the outcome of the test that has begun; `run` runs it."""
+        """Returns the outcome of the test that has begun; `run` runs it."""
         return run(soft=True)

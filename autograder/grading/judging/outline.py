@@ -13,7 +13,7 @@ from ...suite.names import imports_of
 
 
 def outlines(definition: ast.stmt, source: str) -> frozenset[str]:
-    """Return the outlines of a function, or of all methods of a class."""
+    """Returns the outlines of a function, or of all methods of a class."""
     imported = imports_of(source)
     return frozenset(
         _outline(node, imported)
@@ -29,7 +29,7 @@ def _outline(function: ast.FunctionDef, imported: Mapping[str, str]) -> str:
 
 
 def _code(function: ast.FunctionDef) -> list[ast.stmt]:
-    """Return the statements without the docstring."""
+    """Returns the statements without the docstring."""
     first = function.body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return function.body[1:] if is_docstring else function.body

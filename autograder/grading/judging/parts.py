@@ -30,7 +30,7 @@ class PartModule:
 
 
 def parts_given(solution: str) -> tuple[str, ...]:
-    """Return the parts that a solution, and so its stub, imports, with the parts that these import.
+    """Returns the parts that a solution and so its stub import, and those that these import.
 
     A student who writes a class instead of importing a part also needs what that class uses.
     """
@@ -59,7 +59,7 @@ def _text_of(module: str) -> str:
 
 @lru_cache
 def modules_of(given: tuple[str, ...]) -> tuple[PartModule, ...]:
-    """Return the modules that contain these parts, after the modules that they import."""
+    """Returns the modules that contain these parts, after the modules that they import."""
     found: dict[str, PartModule] = {}
     for name in given:
         _collect(_module_of(name), frozenset(given), found)
@@ -81,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Return why an answer earns nothing; None if it is the student's own.
+    """Returns why an answer earns nothing; None if it is the student's own.
 
     `given` are the parts that the exercise may use.
     """

@@ -73,7 +73,7 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
 
 
 def bytes_of(request: tuple[Any, ...]) -> bytes:
-    """Return the bytes of a request."""
+    """Returns the bytes of a request."""
     return b"".join(wire.encode(0, request, layouts=True))
 
 
@@ -129,7 +129,7 @@ class Rehearsal(AskedImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self) -> Plan:
-        """Return all recorded requests as one batch, where each question begins with its seed."""
+        """Returns all recorded requests as one batch, where each question begins with its seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
@@ -153,7 +153,7 @@ class Rehearsal(AskedImplementation, Observer):
         return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Return the agreement of a test; None if the test inspects more than replies, or fails."""
+        """Returns the agreement of a test; None if it inspects more than replies, or fails."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
@@ -167,7 +167,7 @@ class Plans:
         self._plans: dict[tuple[Path, int, str | None], Plan] = {}
 
     def of(self, suite: Path, seed: int, only: str | None = None) -> Plan:
-        """Return the plan of one suite, or of one question of it."""
+        """Returns the plan of one suite, or of one question of it."""
         key = suite, seed, only
         if key not in self._plans:
             self._plans[key] = rehearse(self._runner, *key).plan()

@@ -79,7 +79,7 @@ class PlannedImplementation(RemoteImplementation):
         self._test = None
 
     def passed(self) -> TestOutcome | None:
-        """Return the outcome of the test if the replies agree with the solution's."""
+        """Returns the outcome of the test if the replies agree with the solution's."""
         if self._test is None or self._test.agreement is None or self._replies is None:
             return None
         if any(map(self._fails, self._test.asks)):
@@ -89,7 +89,7 @@ class PlannedImplementation(RemoteImplementation):
         return self._test.passed if self._test.agreement.holds(replies) else None
 
     def digest(self) -> bytes | None:
-        """Return a digest of everything the test's outcome depends on; None if that is unknown."""
+        """Returns a digest of everything the test's outcome depends on; None if that is unknown."""
         if self._test is None or self._replies is None or any(map(self._fails, self._test.asks)):
             return None
         digest = hashlib.blake2b(digest_size=16)
@@ -131,7 +131,7 @@ class PlannedImplementation(RemoteImplementation):
             raise
 
     def _all_replies(self) -> Sequence[RawReply] | None:
-        """Return the replies to the whole plan; None if anything unusual happens."""
+        """Returns the replies to the whole plan; None if anything unusual happens."""
         cpu = _CPU_SECONDS + _TIMES * self._plan.cpu_seconds
         budget = Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds))
         try:

@@ -122,7 +122,7 @@ class RemoteImplementation(AskedImplementation):
         return watched
 
     def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:
-        """Return the replies to a batch, undecoded; raises `AnswerFault` if the worker ends."""
+        """Returns the replies to a batch, undecoded; raises `AnswerFault` if the worker ends."""
         return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
@@ -199,12 +199,12 @@ class RemoteImplementation(AskedImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Return the CPU seconds of one statement: if no answer needs it, and for all others."""
+    """Returns the CPU seconds of one statement: if no answer needs it, and for all others."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 
 def question_seed(seed: int, question: str) -> int:
-    """Return the seed of an answer's own random numbers, which does not reveal that of the inputs.
+    """Returns the seed of an answer's own random numbers, which does not reveal that of the inputs.
 
     With it, equal answers draw the same numbers, whatever earlier answers have drawn.
     """

@@ -16,7 +16,7 @@ from ...worker.execution import LEFT
 
 
 def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
-    """Return the value of a call with these arguments, and the arguments afterwards."""
+    """Returns the value of a call with these arguments, and the arguments afterwards."""
     match reply:
         case (value, None):
             return Outcome(value, tuple(args))
@@ -26,12 +26,12 @@ def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
 
 
 def calls(steps: Sequence[Step]) -> list[Any]:
-    """Return steps in the form of a request."""
+    """Returns steps in the form of a request."""
     return [(list(step.args), step.after) for step in steps]
 
 
 def values(reply: Any, count: int) -> tuple[Any, ...]:
-    """Return the values of several calls."""
+    """Returns the values of several calls."""
     match reply:
         case [*items] if len(items) == count:
             return tuple(items)
@@ -39,7 +39,7 @@ def values(reply: Any, count: int) -> tuple[Any, ...]:
 
 
 def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
-    """Return the value and the gradients of a call with these arguments."""
+    """Returns the value and the gradients of a call with these arguments."""
     match reply:
         case (value, [*inputs], dict() as weights, *left) if _fits(inputs, list(args)):
             # names must be strings, or they could not be sorted
@@ -50,7 +50,7 @@ def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
 
 
 def operators(reply: Any) -> tuple[list[str], Any]:
-    """Return names of operators, and the value of the call that dispatched them."""
+    """Returns names of operators, and the value of the call that dispatched them."""
     match reply:
         case (list(names), value) if all(isinstance(name, str) for name in names):
             return names, value
@@ -58,7 +58,7 @@ def operators(reply: Any) -> tuple[list[str], Any]:
 
 
 def _fits(gradient: Any, arg: Any) -> bool:
-    """Return whether gradients have the structure of the argument."""
+    """Returns whether gradients have the structure of the argument."""
     if isinstance(arg, tuple | list):
         return (
             isinstance(gradient, tuple | list)
@@ -75,7 +75,7 @@ def _is_gradient(value: Any) -> bool:
 
 
 def is_named_tensors(reply: Any) -> bool:
-    """Return whether a reply is a dictionary of tensors by name."""
+    """Returns whether a reply is a dictionary of tensors by name."""
     return isinstance(reply, dict) and all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in reply.items()
     )

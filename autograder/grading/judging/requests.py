@@ -29,7 +29,7 @@ class AskedImplementation(ABC):
 
     @abstractmethod
     def ask(self, name: str, *request: Any) -> Any:
-        """Return the value of a request about the answer `name`; raises `AnswerFault`."""
+        """Returns the value of a request about the answer `name`; raises `AnswerFault`."""
 
     @abstractmethod
     def names_used(self, name: str) -> frozenset[str]:
@@ -40,7 +40,7 @@ class AskedImplementation(ABC):
         self._built = 0
 
     def new_number(self) -> int:
-        """Return the number of the next layer."""
+        """Returns the number of the next layer."""
         self._built += 1
         return self._built - 1
 
@@ -129,5 +129,5 @@ class AskedLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """Return the last item of a request, which is left out by default."""
+    """Returns the last item of a request, which is left out by default."""
     return [True] if no_grad else []

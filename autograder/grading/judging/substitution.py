@@ -40,7 +40,7 @@ class ReferenceSubstitution:
         self._solution.begin_question(question)
 
     def answer(self, request: tuple[Any, ...]) -> tuple[str, Any]:
-        """Return `("ok", value)`, or `("raised", (class name, text))`; the request is hostile."""
+        """Returns `("ok", value)`, or `("raised", (class name, text))`; the request is hostile."""
         try:
             match request:
                 case ("call", str(name), list(args)) if name in self.names:
@@ -57,7 +57,7 @@ class ReferenceSubstitution:
 def functions_to_substitute(
     exercise: Exercise, text: str, results: Sequence[QuestionResult], result: QuestionResult
 ) -> tuple[str, ...]:
-    """Return the functions that a failed answer uses and that are themselves wrong."""
+    """Returns the functions that a failed answer uses and that are themselves wrong."""
     if result.verdict in _NOT_JUDGED_AGAIN:
         return ()
     functions = {question.name for question in exercise.questions if not question.is_class}

@@ -75,15 +75,15 @@ class SuiteRunner:
             questions.setdefault(test.question, {})[item.name] = test
 
     def has(self, suite: Path) -> bool:
-        """Return whether a suite has any tests."""
+        """Returns whether a suite has any tests."""
         return suite in self._suites
 
     def solution(self, suite: Path) -> Implementation:
-        """Return the solution module that a suite compares with."""
+        """Returns the solution module that a suite compares with."""
         return self._solutions(suite)
 
     def points(self, suite: Path) -> dict[str, float]:
-        """Return the full marks of each question, in the order of the suite."""
+        """Returns the full marks of each question, in the order of the suite."""
         return {
             question: sum(test.points for test in tests.values())
             for question, tests in self._suites[suite].items()
@@ -117,7 +117,7 @@ class SuiteRunner:
     def first_failure(
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
-        """Return the first failing test of a question, or None. Runs no test after it."""
+        """Returns the first failing test of a question, or None. Runs no test after it."""
         for test in self._suites[suite][question].values():
             outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:
@@ -125,7 +125,7 @@ class SuiteRunner:
         return None
 
     def tests(self, suite: Path, question: str) -> tuple[str, ...]:
-        """Return the names of a question's tests, in the order of the suite."""
+        """Returns the names of a question's tests, in the order of the suite."""
         return tuple(self._suites[suite][question])
 
     def run_test(
@@ -158,7 +158,7 @@ class SuiteRunner:
 
 
 def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fixtures among a test's arguments; raises `ContentError` for unknown ones."""
+    """Returns the fixtures among a test's arguments; raises `ContentError` for unknown ones."""
     wanted = set(item.fixturenames) - parameters.keys()
     for name in sorted(wanted - _FIXTURES - {"request"}):
         raise ContentError(
@@ -171,7 +171,7 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
-    """Return question and points of a test's marker; raises `ContentError` if there is none.
+    """Returns question and points of a test's marker; raises `ContentError` if there is none.
 
     Points that are `shared` are divided among the cases of a parametrized test.
     """

@@ -28,7 +28,7 @@ _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """Return the failure of a test; if reading a reply used all memory, the answer is to blame."""
+    """Returns the failure of a test; if reading a reply used all memory, the answer is to blame."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("what it gives back takes more memory to be judged than there is")
     return raised
@@ -53,7 +53,7 @@ class TestOutcome:
 
 
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
-    """Return the question's result: the points of its tests, or none if `_COSTS_ALL` applies."""
+    """Returns the question's result: the points of its tests, or none if `_COSTS_ALL` applies."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
     tests = _told_once(outcomes)
     earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
@@ -78,7 +78,7 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
-    """Return the records of a question's tests, in which equal causes are reported once."""
+    """Returns the records of a question's tests, in which equal causes are reported once."""
     tests = [test_result(outcome) for outcome in outcomes]
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
@@ -94,7 +94,7 @@ def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
 
 
 def test_result(outcome: TestOutcome) -> TestResult:
-    """Return the record of a test."""
+    """Returns the record of a test."""
     passed = outcome.failure is None
     return TestResult(
         name=outcome.name,

@@ -28,7 +28,7 @@ _ERRORS = "The line that stops stands in the message, with what to do about it."
 
 
 def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """Return rows about parameters, the type of results, where the answer is right, its errors."""
+    """Returns rows about parameters, the type of results, where the answer is right, its errors."""
     return (
         of_parameters(known, question, answers)
         or _of_results(known, question, answers)
@@ -38,7 +38,7 @@ def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
 
 
 def of_parameters(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """Return a row about wrong parameters of a layer."""
+    """Returns a row about wrong parameters of a layer."""
     words, told = parameters_told(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
     return [_shown(words, lead, told)] if words else []
@@ -53,7 +53,7 @@ def _of_results(known: KnownMistakes, question: str, answers: Asked) -> list[Row
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """Return a row about random zeros, if nothing else failed."""
+    """Returns a row about random zeros, if nothing else failed."""
     said = [answers.judged(test).words for test in known.tests(question)]
     failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
     words, lead = found_by_statistics(failures)
@@ -61,7 +61,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
-    """Return a row about where the answer is right; otherwise about its errors, if only those."""
+    """Returns a row about where the answer is right; otherwise about its errors, if only those."""
     if _are_gradients_alone(known, question, answers):
         return [_shown(GRADIENTS, _GRADIENTS)]
     cases: list[Case] = []
@@ -84,13 +84,13 @@ def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
 
 
 def _shown(words: str, lead: str, told: str = "") -> Row:
-    """Return a row whose id is the first of the words; `told` is the longer text for a student."""
+    """Returns a row whose id is the first of the words; `told` is the longer text for a student."""
     name = f"{id_of(words)}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, told or words, lead)
 
 
 def _are_gradients_alone(known: KnownMistakes, question: str, answers: Asked) -> bool:
-    """Return whether only gradients are wrong: their numbers, or because there are none."""
+    """Returns whether only gradients are wrong: their numbers, or because there are none."""
     wrong = [
         own
         for came, right in zip(*_came_and_right(known, question, answers), strict=True)

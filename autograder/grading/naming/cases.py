@@ -99,7 +99,7 @@ class Calls:
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]
     ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
-        """Return sizes, facts and leading sizes of one call; `given` are arguments of the layer."""
+        """Returns sizes, facts and leading sizes of one call; `given` are the layer's arguments."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         facts = {**_facts(pairs), **dict(self._switches(given, args))}
         return _sizes(pairs), facts, next(_leading(pairs), ())
@@ -122,7 +122,7 @@ class Calls:
 
 
 def _is_refused(came: Call, asked: Call) -> bool:
-    """Return whether the call raised the error that it should."""
+    """Returns whether the call raised the error that it should."""
     return bool(asked.raised) and came.equals(asked)
 
 
@@ -136,7 +136,7 @@ def _paired(inputs: Sequence[Input], args: Sequence[Any]) -> Iterator[tuple[Inpu
 
 
 def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
-    """Return facts about the tensors of a call."""
+    """Returns facts about the tensors of a call."""
     tensors = [arg for _, arg in pairs if isinstance(arg, torch.Tensor)]
     if not tensors:
         return {}
@@ -165,7 +165,7 @@ def _leading(pairs: Sequence[tuple[Input, Any]]) -> Iterator[tuple[int, ...]]:
 
 
 def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
-    """Return the value of each letter in one call, as far as its arguments determine it."""
+    """Returns the value of each letter in one call, as far as its arguments determine it."""
     equations = [found for item, arg in pairs for found in _equations(item, arg)]
     known: dict[str, int] = {}
     while True:

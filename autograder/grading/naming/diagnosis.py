@@ -63,7 +63,7 @@ class Diagnosis:
             self._known.table(result.question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
-        """Return the result with the name of the mistake that fits, if any, and its behaviour.
+        """Returns the result with the name of the mistake that fits, if any, and its behaviour.
 
         `text` is the module of the answer, which must contain the code that a name refers to.
         """
@@ -78,13 +78,13 @@ class Diagnosis:
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Return the name that this misconception gets with the random numbers of this `time`."""
+        """Returns the name that this misconception gets with the random numbers of this `time`."""
         asked = self._entry(variant, time)
         name = self.told(variant.question, asked, "")[0] if asked else ""
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
-        """Return misconceptions with the same answers as this one; and whether all share a hint."""
+        """Returns misconceptions with the same answers as this one; whether all share a hint."""
         table, columns = self._known.table(question), self._columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
@@ -94,7 +94,7 @@ class Diagnosis:
         return tuple(row.name for row in found), len({row.hint for row in found}) == 1
 
     def is_stochastic(self, variant: Variant) -> bool:
-        """Return whether a misconception draws random numbers when it answers."""
+        """Returns whether a misconception draws random numbers when it answers."""
         table = self._known.table(variant.question)
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 
@@ -103,7 +103,7 @@ class Diagnosis:
         return Asked(self._known.probe(variant.question), replies) if replies else None
 
     def told(self, question: str, asked: Asked, text: str) -> tuple[str, str, str]:
-        """Return name, hint and behaviour of an answer."""
+        """Returns name, hint and behaviour of an answer."""
         key = question, asked.digest
         if key not in self._diagnosed:
             tests = {test: asked.answered(test) for test in self._known.tests(question)}
@@ -122,7 +122,7 @@ class Diagnosis:
         return Search(self._known.table(question), self._columns(question), answers, ask)
 
     def _columns(self, question: str) -> Mapping[str, slice]:
-        """Return the columns of each test in a table."""
+        """Returns the columns of each test in a table."""
         columns, start = {}, 0
         for test, requests in self._known.probe(question).requests.items():
             columns[test] = slice(start, start + len(requests))
@@ -130,7 +130,7 @@ class Diagnosis:
         return columns
 
     def _others(self, question: str, asked: Asked, entries: Sequence[Row]) -> Found:
-        """Return other explanations: families, most of the answer, or what it shows on its own.
+        """Returns other explanations: families, most of the answer, or what it shows on its own.
 
         These are needed if no entry is reported, because code must contain the words that an entry
         refers to.
@@ -155,7 +155,7 @@ class Diagnosis:
         return most if most.entries or most.members else Found((), shown())
 
     def _both(self, question: str, one: int, other: int, test: str) -> Answered | None:
-        """Return the answers of two combined members in a test."""
+        """Returns the answers of two combined members in a test."""
         members = self._known.members(question)
         both = members[one].change.with_(members[other].change)
         return self._known.answered(question, both.answer, test) if both else None

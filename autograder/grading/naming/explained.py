@@ -39,12 +39,12 @@ class Explained:
 
     @property
     def is_most(self) -> bool:
-        """Return whether it explains more than it leaves open, and far more than it contradicts."""
+        """Returns whether it explains most, and contradicts far less than it explains."""
         return self.wrong > self.left and self.wrong >= _MORE * self.against
 
     @property
     def is_all(self) -> bool:
-        """Return whether nothing else is wrong, apart from gradients near a kink.
+        """Returns whether nothing else is wrong, apart from gradients near a kink.
 
         Rounding may move a gradient across it, as with a ReLU near zero in sums of thousands.
         """

@@ -20,13 +20,13 @@ _OF_GRADIENTS = 100.0
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor has numbers to read, and not too many."""
+    """Returns whether a tensor has numbers to read, and not too many."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
 
 def largest_of(tensors: Iterable[torch.Tensor]) -> float:
-    """Return the largest finite number."""
+    """Returns the largest finite number."""
     plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
     return max((float(np.abs(values).max()) for values in plain), default=0.0)
 
@@ -61,7 +61,7 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Return all numbers of a tensor as a row of numpy, which is three times as fast here."""
+    """Returns all numbers of a tensor as a row of numpy, which is three times as fast here."""
     return tensor.detach().flatten().double().numpy()
 
 

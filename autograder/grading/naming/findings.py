@@ -48,7 +48,7 @@ _FINDINGS: Sequence[tuple[str, str, str]] = (
 
 
 def found_by_statistics(failures: Sequence[str]) -> tuple[str, str]:
-    """Return the finding that all failures of an answer share, and a hint; otherwise empty.
+    """Returns the finding that all failures of an answer share, and a hint; otherwise empty.
 
     `failures` are texts of failed tests without their numbers.
     """

@@ -69,17 +69,17 @@ class KnownMistakes:
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Return the changes of the solution, one at a time, in the numbering of a table's rows."""
+        """Returns the changes of the solution, one at a time; rows of a table have their numbers."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
     def probe(self, question: str) -> Probe:
-        """Return the probe for a question."""
+        """Returns the probe for a question."""
         return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
 
     @cache  # noqa: B019
     def calls(self, question: str) -> Calls | None:
-        """Return the suite's declaration of a question's calls, if there is one."""
+        """Returns the suite's declaration of a question's calls, if there is one."""
         for traits in declarations(self._exercise.hidden_suite):
             if traits.question == question:
                 return Calls(traits, self._namespace[question])
@@ -87,12 +87,12 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def table(self, question: str) -> Table:
-        """Return the answers of a question's mistakes; makes the table if there is none yet."""
+        """Returns the answers of a question's mistakes; makes the table if there is none yet."""
         return self._store.get(self.table_name(question), lambda: self._made(question))
 
     @cache  # noqa: B019
     def table_name(self, question: str) -> str:
-        """Return the name of a table's file, which contains a digest of all that it depends on."""
+        """Returns the name of a table's file, which contains a digest of all that it depends on."""
         digest = hashlib.sha256(self._code.encode())
         digest.update(self.probe(question).batch.frame)
         for path in (self._exercise.hidden_suite, self._exercise.solution, self._path):
@@ -100,23 +100,23 @@ class KnownMistakes:
         return f"{self._exercise.name}-{question}-{digest.hexdigest()[:_DIGITS]}.json.gz"
 
     def tests(self, question: str) -> Sequence[str]:
-        """Return the names of the tests of a question."""
+        """Returns the names of the tests of a question."""
         return tuple(self.probe(question).requests)
 
     @cache  # noqa: B019
     def right(self, question: str, test: str) -> Answered:
-        """Return the solution's answers in a test."""
+        """Returns the solution's answers in a test."""
         return self._asked(question, self._namespace, test)
 
     def answered(self, question: str, changed: Callable[[], Any], test: str) -> Answered | None:
-        """Return the answers of a changed solution in a test; None if it can't be executed."""
+        """Returns the answers of a changed solution in a test; None if it can't be executed."""
         with silence():  # some changes cause warnings of the compiler
             own = changed()
         return self._asked(question, {**self._namespace, question: own}, test) if own else None
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> Answered | None:
-        """Return the answers of a member in a test; None if it can't be executed."""
+        """Returns the answers of a member in a test; None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     def _asked(self, question: str, names: Mapping[str, Any], test: str) -> Answered:
@@ -126,7 +126,7 @@ class KnownMistakes:
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
     ) -> Replies | None:
-        """Return an entry's replies to the probe, or to some of its tests, in a separate worker.
+        """Returns an entry's replies to the probe, or to some of its tests, in a separate worker.
 
         It is asked once for each of `times`, each with different random numbers.
         """
@@ -178,7 +178,7 @@ class KnownMistakes:
     def _sampled(
         self, maker: Maker, probe: Probe, variant: Variant, tests: Sequence[str]
     ) -> Mapping[str, Samples]:
-        """Return an entry's answers to some tests, each time with different random numbers."""
+        """Returns an entry's answers to some tests, each time with different random numbers."""
         if not tests:
             return {}
         drawn = self.entry_replies(variant, range(SAMPLES), tests)
@@ -202,7 +202,7 @@ class KnownMistakes:
 
 @cache
 def _code() -> str:
-    """Return a digest of the code that asks and answers, as of the first call."""
+    """Returns a digest of the code that asks and answers, as of the first call."""
     digest = hashlib.sha256(f"{platform.python_version()} {torch.__version__}".encode())
     for folder in _FOLDERS:
         for path in sorted((_PACKAGE / folder).rglob("*")):

@@ -19,7 +19,7 @@ _MOST = 4
 
 
 def parameters_told(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
-    """Return what is wrong with a layer's parameters, in words; and the same with names.
+    """Returns what is wrong with a layer's parameters, in words; and the same with names.
 
     If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
     right by chance if two of them are equal.
@@ -57,7 +57,7 @@ def parameters_told(answer: Sequence[Answered], right: Sequence[Answered]) -> tu
 
 
 def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
-    """Return the words for weights that can be set by name but are not trained parameters."""
+    """Returns the words for weights that can be set by name but are not trained parameters."""
     lost = [others.keys() - own.keys() for own, others in found]
     if not all(lost) or any(own.keys() - others.keys() for own, others in found):
         return "", ""
@@ -68,7 +68,7 @@ def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
 
 
 def _told(names: Sequence[str]) -> str:
-    """Return some of the names."""
+    """Returns some of the names."""
     some = [f"`{name}`" for name in names[:_MOST]]
     return f"{', '.join(some)}{', ...' if len(names) > _MOST else ''}"
 
@@ -78,5 +78,5 @@ def _unequal(own: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
 
 
 def _parameters(call: Call) -> dict[str, str]:
-    """Return the shape of each parameter by its name."""
+    """Returns the shape of each parameter by its name."""
     return dict(_PARAMETER.findall(call.form))

@@ -59,7 +59,7 @@ class Probe:
         return self.batch_of((0,))
 
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Return a batch of all or some tests, once for each time, with new random numbers."""
+        """Returns a batch of all or some tests, once for each time, with new random numbers."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -68,13 +68,13 @@ class Probe:
         return Batch.of([request for of_test in asked for request in of_test])
 
     def split(self, replies: Replies, tests: Sequence[str] = ()) -> Mapping[str, Replies]:
-        """Return the replies to a batch, by test."""
+        """Returns the replies to a batch, by test."""
         return self.split_times(replies, tests)[0]
 
     def split_times(
         self, replies: Replies, tests: Sequence[str] = ()
     ) -> Sequence[Mapping[str, Replies]]:
-        """Return the replies to a batch with several repetitions, by test, for each repetition."""
+        """Returns the replies to a batch with several repetitions, by test, for each repetition."""
         every, start = [], 0
         while start < len(replies):
             found: dict[str, Replies] = {}
@@ -86,7 +86,7 @@ class Probe:
         return every
 
     def ask(self, names: Mapping[str, Any], test: str) -> Replies:
-        """Return the replies of a module in this process."""
+        """Returns the replies of a module in this process."""
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_BYTES):
             answer(worker, 0, self._seeded(test))
@@ -96,11 +96,11 @@ class Probe:
             ]
 
     def answered(self, test: str, replies: Replies) -> Answered:
-        """Return the record of replies to a test."""
+        """Returns the record of replies to a test."""
         return answered(events_of(self.requests[test], replies))
 
     def judged(self, test: str, replies: Replies) -> Answered:
-        """Return the record with the test's words and shares, to compare stochastic answers."""
+        """Returns the record with the test's words and shares, to compare stochastic answers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -118,7 +118,7 @@ class Probe:
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """Return the replies of a module in this process to a batch; never of a student's module."""
+    """Returns the replies of a module in this process to a batch; never of a student's module."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [
@@ -146,17 +146,17 @@ class Asked:
         return digest.digest()
 
     def answered(self, test: str) -> Answered:
-        """Return the record of one test."""
+        """Returns the record of one test."""
         if test not in self._answered:
             self._answered[test] = self._probe.answered(test, self._replies[test])
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Return each request's error in a test, with its class; empty if it raised none."""
+        """Returns each request's error in a test, with its class; empty if it raised none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> Answered:
-        """Return the record of one test, to be compared with stochastic answers."""
+        """Returns the record of one test, to be compared with stochastic answers."""
         if test not in self._judged:
             self._judged[test] = self._probe.judged(test, self._replies[test])
         return self._judged[test]
@@ -177,12 +177,12 @@ class _Replayed(AskedImplementation):
         return value_of(wire.decode(header, bytearray(data)))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
-        """Return only the value: how an answer computes does not identify a mistake."""
+        """Returns only the value: how an answer computes does not identify a mistake."""
         value = self.call(name, args).value
         return Watched(value=value, unwatched=value)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Return nothing, because the names are not compared either."""
+        """Returns nothing, because the names are not compared either."""
         return frozenset()
 
 
@@ -197,7 +197,7 @@ def _error(reply: RawReply) -> str:
 
 
 def _not_interrupted(reply: RawReply) -> RawReply:
-    """Return a reply, unless the user interrupted it: that one must not count as an answer."""
+    """Returns a reply, unless the user interrupted it: that one must not count as an answer."""
     if reply[0].startswith(_INTERRUPTED):
         raise KeyboardInterrupt
     return reply

@@ -83,7 +83,7 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 
 def _told(request: Request, value: Any) -> Any:
-    """Return the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
+    """Returns the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
@@ -104,14 +104,14 @@ def _told(request: Request, value: Any) -> Any:
 
 
 def _size(cotangent: Any) -> float:
-    """Return the power of ten of an incoming gradient, if it is far from 1."""
+    """Returns the power of ten of an incoming gradient, if it is far from 1."""
     largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
     power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
     return 10.0**power if abs(power) > _ORDINARY else 1.0
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """Return the gradients scaled to incoming ones of size 1, so that they can be compared."""
+    """Returns the gradients scaled to incoming ones of size 1, so that they can be compared."""
     if size == 1:
         return gradients
     if isinstance(gradients, tuple | list):
@@ -123,12 +123,12 @@ def _for_ones(gradients: Any, size: float) -> Any:
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return weights sorted by name: the order in which layers are built does not matter."""
+    """Returns weights sorted by name: the order in which layers are built does not matter."""
     return sorted(weights.items(), key=lambda named: named[0])
 
 
 def _is_finite(value: Any) -> bool:
-    """Return whether all numbers of a result are finite; otherwise gradients depend on details."""
+    """Returns whether all numbers of a result are finite; otherwise gradients depend on details."""
     return all(
         tensor.device.type == "meta" or bool(tensor.isfinite().all())
         for tensor in tensors_in(value)
@@ -136,7 +136,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether arguments are unchanged."""
+    """Returns whether arguments are unchanged."""
     if isinstance(one, torch.Tensor):
         same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
             *(other.dtype, other.shape),
@@ -151,7 +151,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Return the class of an error; for weights that don't fit, our own message with the name."""
+    """Returns the class of an error; for weights that don't fit, our own message with the name."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
@@ -192,7 +192,7 @@ class Call:
     shares: tuple[float, ...] = ()
 
     def equals(self, other: Call) -> bool:
-        """Return whether both results are equal up to rounding."""
+        """Returns whether both results are equal up to rounding."""
         return (
             (self.operation, self.raised, self.form) == (other.operation, other.raised, other.form)
             and len(self.figures) == len(other.figures)
@@ -205,7 +205,7 @@ class Call:
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
-        """Return whether both results are equal in different dtypes, up to rounding in either."""
+        """Returns whether both results are equal in different dtypes, up to rounding in either."""
         if (self.operation, self.raised) != (other.operation, other.raised):
             return False
         return (
@@ -221,15 +221,15 @@ class Call:
 
     @property
     def is_asked(self) -> bool:
-        """Return whether there was a layer to call."""
+        """Returns whether there was a layer to call."""
         return self.raised != NOT_ASKED
 
     def is_failing(self, solution: Call) -> bool:
-        """Return whether an error was raised although a value is expected."""
+        """Returns whether an error was raised although a value is expected."""
         return bool(self.raised and not solution.raised)
 
     def is_wrong(self, solution: Call) -> bool:
-        """Return whether the value is wrong; errors and gradients don't count."""
+        """Returns whether the value is wrong; errors and gradients don't count."""
         meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS
         return meant and not self.equals(solution)
 
@@ -242,13 +242,13 @@ class Answered:
     words: str = ""
 
     def equals(self, other: Answered) -> bool:
-        """Return whether both gave equal answers to every call."""
+        """Returns whether both gave equal answers to every call."""
         return len(self.calls) == len(other.calls) and all(
             a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
         )
 
     def is_partly_right(self, solution: Answered) -> bool:
-        """Return whether some call returned the expected value."""
+        """Returns whether some call returned the expected value."""
         return any(
             call.equals(right) and not call.raised and bool(call.figures)
             for call, right in zip(self.calls, solution.calls, strict=False)
@@ -261,7 +261,7 @@ class Answered:
         return self.words, forms
 
     def is_among(self, samples: Sequence[Answered]) -> bool:
-        """Return whether the answer is of the same kind as some samples, and as close as they are.
+        """Returns whether the answer is of the same kind as some samples, and as close as they are.
 
         Its shares must be in or near the range of the shares of samples with the same signature. If
         too few samples have that signature, nothing is known about it; if few were drawn at all, an
@@ -276,7 +276,7 @@ class Answered:
         )
 
     def has_another_value_than(self, solution: Answered) -> bool:
-        """Return whether a call returned a different value, or an intended error is different.
+        """Returns whether a call returned a different value, or an intended error is different.
 
         Other errors alone say little about the intention.
         """
@@ -288,7 +288,7 @@ class Answered:
 
 
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> Answered:
-    """Return the record of one test from its events.
+    """Returns the record of one test from its events.
 
     Only stochastic answers are compared by the test's words and by their shares.
     """
@@ -296,17 +296,17 @@ def answered(events: Iterable[Event], words: str = "", with_shares: bool = False
 
 
 def in_words(message: str) -> str:
-    """Return a message without numbers and without the student's own words."""
+    """Returns a message without numbers and without the student's own words."""
     return _NUMBER.sub("#", _OWN_WORDS.sub("", message))
 
 
 def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
-    """Return whether each figure may have the same distribution as those of the samples."""
+    """Returns whether each figure may have the same distribution as those of the samples."""
     return all(map(_is_near, shares, zip(*samples, strict=True)))
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Return whether a figure is outside the range of others by at most the range's width.
+    """Returns whether a figure is outside the range of others by at most the range's width.
 
     If the others have few different values, such as all or nothing, it must be one of these.
     """
@@ -320,7 +320,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
 
 
 def behaviour_of(tests: Mapping[str, Answered]) -> str:
-    """Return a digest that is equal for answers with the same behaviour, up to the last digits."""
+    """Returns a digest that is equal for answers with the same behaviour, up to the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
         digest.update(name.encode())
@@ -342,7 +342,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Return a value without its numbers, which are added to `tensors`; sizes may be random too."""
+    """Returns a value without its numbers, which go to `tensors`; sizes may be random too."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)

@@ -28,7 +28,7 @@ _Kind = int | tuple[int, ...] | None
 
 
 def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
-    """Return what is wrong with the kind of all results, in words; and the same with numbers.
+    """Returns what is wrong with the kind of all results, in words; and the same with numbers.
 
     Empty if some results are of the right kind, or if they are wrong in different ways.
     """
@@ -43,7 +43,7 @@ def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tupl
 
 
 def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered]) -> bool:
-    """Return whether all values are right, and the only fault is that arguments are changed.
+    """Returns whether all values are right, and the only fault is that arguments are changed.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
     to are wrong as a consequence.
@@ -77,7 +77,7 @@ def _changes_only_arguments(own: Call, asked: Call) -> bool:
 
 
 def _kind(form: str) -> _Kind | str:
-    """Return the kind of a value from its form, or the form itself for other kinds."""
+    """Returns the kind of a value from its form, or the form itself for other kinds."""
     short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
     match = _KINDS.match(short)
     if not match:

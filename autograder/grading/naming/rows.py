@@ -39,12 +39,12 @@ class Row:
 
     @classmethod
     def of_entry(cls, variant: Variant) -> Row:
-        """Return the row of an entry of the catalogue."""
+        """Returns the row of an entry of the catalogue."""
         return cls(variant.name, hint_of(variant), code=tuple(_CODE.findall(variant.confuses)))
 
     @classmethod
     def of_member(cls, member: Member, number: int) -> Row:
-        """Return the row of a member of a family."""
+        """Returns the row of a member of a family."""
         words, lead = words_of(member.key), lead_of(member.key)
         return cls(
             id_of(member.key),
@@ -59,7 +59,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Return the row of two members: both sentences, and the name of the lower rank."""
+        """Returns the row of two members: both sentences, and the name of the lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
@@ -67,21 +67,21 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, told: str, lead: str) -> Row:
-        """Return the row of what an answer shows on its own; no known code does the same."""
+        """Returns the row of what an answer shows on its own; no known code does the same."""
         return cls(name, f"{told[0].upper()}{told[1:]}. {lead}")
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Row:
-        """Return the row from the output of `to_json`."""
+        """Returns the row from the output of `to_json`."""
         return cls(**{**plain, "code": tuple(plain["code"])})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row as a table stores it."""
+        """Returns the row as a table stores it."""
         return asdict(self)
 
     @property
     def is_entry(self) -> bool:
-        """Return whether the row is in the catalogue."""
+        """Returns whether the row is in the catalogue."""
         return self.member < 0
 
     @property
@@ -90,12 +90,12 @@ class Row:
         return _as_if(self.detail or self.words, self.lead) if self.words else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Return whether code contains one of the words that the mistake refers to, if any."""
+        """Returns whether code contains one of the words that the mistake refers to, if any."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
-    """Return the name and hint of rows that all fit: entries first, then the lowest rank.
+    """Returns the name and hint of rows that all fit: entries first, then the lowest rank.
 
     Either one is empty if the rows disagree.
     """
@@ -108,7 +108,7 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
 
 
 def hint_of(variant: Variant) -> str:
-    """Return a student's text: what seems to be confused, and a question."""
+    """Returns a student's text: what seems to be confused, and a question."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     if happens:
         return f"The likely mistake: {happens}. {variant.hint}"
@@ -117,7 +117,7 @@ def hint_of(variant: Variant) -> str:
 
 @lru_cache(maxsize=8)
 def names_in(text: str) -> frozenset[str]:
-    """Return the words of code without comments and strings; all words if it is not Python."""
+    """Returns the words of code without comments and strings; all words if it is not Python."""
     try:
         tokens = [*generate_tokens(StringIO(text).readline)]
     except (TokenError, SyntaxError):
@@ -126,7 +126,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Return a text about behaviour, because code may do the same without that step or tensor."""
+    """Returns a text about behaviour, because code may do the same without that step or tensor."""
     return f"This answer behaves as if {words}. {lead}"
 
 

@@ -45,10 +45,10 @@ class Answers(Protocol):
     """The answers in each test; `judged` adds what is compared for stochastic answers."""
 
     def answered(self, test: str) -> Answered:
-        """Return the record of one test."""
+        """Returns the record of one test."""
 
     def judged(self, test: str) -> Answered:
-        """Return the record with the test's words and shares."""
+        """Returns the record with the test's words and shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Search:
     # comparisons of cells, rows and tests
 
     def _cells(self, compare: Compare) -> Cells:
-        """Return the cells for which a comparison holds, or may hold because they are unknown."""
+        """Returns the cells for which a comparison holds, or may hold because they are unknown."""
         found = np.zeros(self.table.cells.shape, bool)
         for at, known in enumerate(self.table.answers):
             values = [compare(own, self._came[at], self._right[at]) for own in known]
@@ -124,7 +124,7 @@ class Search:
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
-        """Return a row's answers in a test for which they are known."""
+        """Returns a row's answers in a test for which they are known."""
         if (row, test) in self._learnt:
             return self._learnt[row, test]
         columns = self.tests[test]
@@ -136,18 +136,18 @@ class Search:
         yield from zip(self._own(row, test), self._came[columns], self._right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
-        """Return whether something holds for a row in all tests; tries the wrong ones first."""
+        """Returns whether something holds for a row in all tests; tries the wrong ones first."""
         return all(self._learn(row, test) and holds(row, test) for test in self._wrong_first)
 
     @property
     def is_right(self) -> bool:
-        """Return whether nothing is wrong in the replies, so that tests fail for another reason."""
+        """Returns whether no reply is wrong, so that the tests must fail for another reason."""
         return len(self._right_tests) == len(self.tests)
 
     # rows that explain all of an answer
 
     def entries(self) -> list[Row]:
-        """Return the entries with equal answers; otherwise up to randomness, then up to edges."""
+        """Returns the entries with equal answers; otherwise up to randomness, then up to edges."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
         found = [row for row in rows if self._equal[row].all()] or [
@@ -159,13 +159,13 @@ class Search:
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Return members with equal answers, perhaps up to edges, if a value or check is wrong."""
+        """Returns members with equal answers, perhaps up to edges, if a value or check is wrong."""
         rows = self._by_rank(~self._entries)
         found = self._first_of(rows, self._equal, lambda row, test: self._is(row, test, _equal))
         return [self.table.rows[row] for row in found or self._closest(rows)]
 
     def of_sizes(self) -> list[Row]:
-        """Return sizes that explain errors, if nothing else does and some calls are right."""
+        """Returns sizes that explain errors, if nothing else does and some calls are right."""
         pairs = zip(self._came, self._right, strict=True)
         if not any(c.equals(r) and not c.raised and c.figures for c, r in pairs):
             return []
@@ -181,7 +181,7 @@ class Search:
     def _first_of(
         self, rows: Iterable[int], may: Cells, holds: Callable[[int, str], bool]
     ) -> list[int]:
-        """Return the rows of the lowest rank that fit all tests and share a wrong value."""
+        """Returns the rows of the lowest rank that fit all tests and share a wrong value."""
         found: list[int] = []
         for row in rows:
             rank = self.table.rows[row].rank
@@ -192,7 +192,7 @@ class Search:
         return found
 
     def _is_carried(self, row: int) -> bool:
-        """Return whether a wrong value is the row's too; errors alone only suffice for checks."""
+        """Returns whether a wrong value is the row's too; errors alone only suffice for checks."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests
@@ -203,11 +203,11 @@ class Search:
         return all(compare(*calls) for calls in self._triples(row, test))
 
     def _fits(self, row: int, test: str, compare: Compare) -> bool:
-        """Return whether a row's answers fit, or may fit if it answers by chance."""
+        """Returns whether a row's answers fit, or may fit if it answers by chance."""
         return self._is(row, test, compare) or self._may_be_a_sample(row, test)
 
     def _may_be_a_sample(self, row: int, test: str) -> bool:
-        """Return whether an entry that answers by chance may have given this answer."""
+        """Returns whether an entry that answers by chance may have given this answer."""
         samples = self.table.samples.get((row, test))
         if samples is None:
             return False
@@ -218,14 +218,14 @@ class Search:
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Return whether tests say the same about an entry and about an answer that seems right."""
+        """Returns whether tests say the same about an entry and an answer that seems right."""
         return all(
             self.table.said.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
         )
 
     def _closest(self, rows: Sequence[int]) -> list[int]:
-        """Return the rows with equal answers up to edges, with the most equal calls among them."""
+        """Returns the rows with equal answers up to edges, with the most equal calls among them."""
         may = self._cells(_but_for_edges)
         chance = {row for row, _ in self.table.samples}
         likely = [row for row in rows if row in chance or may[row].all()]
@@ -238,7 +238,7 @@ class Search:
         return [row for row, calls in alike.items() if 0 < calls == most]
 
     def _alike_calls(self, row: int) -> int:
-        """Return the number of calls in which a row is equal; 0 if that is not most of them.
+        """Returns the number of calls in which a row is equal; 0 if that is not most of them.
 
         Also 0 if no wrong value is equal.
         """
@@ -254,7 +254,7 @@ class Search:
     # rows that explain most of an answer
 
     def most(self) -> Found:
-        """Return the rows that explain most of what is wrong."""
+        """Returns the rows that explain most of what is wrong."""
         hopes = self._hopes()
         likely = sorted((r for r in hopes if hopes[r].is_most), key=lambda r: -hopes[r].margin)
         exact = {row: self._explained(row) for row in likely[:_LIKELY]}
@@ -267,7 +267,7 @@ class Search:
         )
 
     def _hopes(self) -> dict[int, Explained]:
-        """Return an upper bound of how far each row explains what is wrong."""
+        """Returns an upper bound of how far each row explains what is wrong."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -286,7 +286,7 @@ class Search:
         return {row: Explained(*sums[row]) for row in chosen}
 
     def _explained(self, row: int) -> Explained:
-        """Return how far a row explains what is wrong; nothing if that can't be computed."""
+        """Returns how far a row explains what is wrong; nothing if that can't be computed."""
         whole = Explained()
         for test in self.tests:
             if not self._learn(row, test):
@@ -304,7 +304,7 @@ class Search:
     # two rows together
 
     def pair(self, ask: AskPair) -> list[Row]:
-        """Return a row of two members that together explain everything.
+        """Returns a row of two members that together explain everything.
 
         If one of two changes has no effect, both together answer like the other one, except for few
         calls. So a pair is likely if the answer equals each of them where the other one is right.
@@ -334,7 +334,7 @@ class Search:
         return test in self._right_tests, columns.stop - columns.start
 
     def _short_wrong_columns(self) -> list[int]:
-        """Return requests of wrong tests that every member was asked: the shortest, up to 40."""
+        """Returns requests of wrong tests that every member was asked: the shortest, up to 40."""
         members = ~self._entries
         wrong = [
             range(columns.start, columns.stop)
@@ -346,7 +346,7 @@ class Search:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
 
     def _likely_pairs(self, columns: Numbers) -> list[tuple[int, int]]:
-        """Return pairs of rows, the likeliest first; of equal rows, that with the lowest rank."""
+        """Returns pairs of rows, the likeliest first; of equal rows, that with the lowest rank."""
         came = [self._came[at] for at in columns]
         is_right = self._cells(lambda own, came, right: own.equals(right))[:, columns]
         equal = self._equal[:, columns]
@@ -379,7 +379,7 @@ def _ends(columns: slice) -> tuple[int, int]:
 
 
 def _bits(cells: Cells) -> list[int]:
-    """Return each row as an integer with one bit per cell."""
+    """Returns each row as an integer with one bit per cell."""
     return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
 
 
@@ -388,7 +388,7 @@ def _equal(own: Call, came: Call, right: Call) -> bool:
 
 
 def _but_for_edges(own: Call, came: Call, right: Call) -> bool:
-    """Return whether answers are equal, or the row raises an error where the answer is right.
+    """Returns whether answers are equal, or the row raises an error where the answer is right.
 
     If an error is expected and neither raises one, their values are not compared.
     """

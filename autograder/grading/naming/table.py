@@ -76,7 +76,7 @@ class Table:
     said: Mapping[tuple[int, str], str]
 
     def to_bytes(self) -> bytes:
-        """Return the table as the contents of a file."""
+        """Returns the table as the contents of a file."""
         plain = {
             "rows": [row.to_json() for row in self.rows],
             "answers": [[_plain(call) for call in answers] for answers in self.answers],
@@ -92,7 +92,7 @@ class Table:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
-        """Return the table from the output of `to_bytes`; raises one of `_NO_TABLE` otherwise."""
+        """Returns the table from the output of `to_bytes`; raises one of `_NO_TABLE` otherwise."""
         plain = json.loads(gzip.decompress(data))
         rows = tuple(map(Row.from_json, plain["rows"]))
         cells = np.frombuffer(base64.b64decode(plain["cells"]), np.int16)
@@ -118,13 +118,13 @@ class OfRow:
     row: int
 
     def answered(self, test: str) -> Answered:
-        """Return the record of one test."""
+        """Returns the record of one test."""
         numbers = self.table.cells[self.row, self.tests[test]]
         known = zip(self.table.answers[self.tests[test]], numbers, strict=True)
         return Answered(tuple(answers[number] for answers, number in known))
 
     def judged(self, test: str) -> Answered:
-        """Return the record with the test's words and shares."""
+        """Returns the record with the test's words and shares."""
         samples = self.table.samples.get((self.row, test))
         if samples:
             return samples.judged[0]
@@ -195,7 +195,7 @@ class Maker:
             self._cells.append(cells)
 
     def table(self) -> Table:
-        """Return the table of all rows."""
+        """Returns the table of all rows."""
         right = tuple(self._numbered(self.right))
         return Table(
             tuple(self._rows),
@@ -214,7 +214,7 @@ class Maker:
         )
 
     def _numbered(self, answers: Mapping[str, Answered]) -> list[int]:
-        """Return the numbers of the answers to each request; UNKNOWN if it was not asked."""
+        """Returns the numbers of the answers to each request; UNKNOWN if it was not asked."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)
@@ -235,7 +235,7 @@ class Store:
         self._folders = (course / TABLES, cache_folder())
 
     def get(self, name: str, make: Callable[[], Table]) -> Table:
-        """Return the table with this name; only one process makes it, while others wait."""
+        """Returns the table with this name; only one process makes it, while others wait."""
         if table := self._read(name):
             return table
         folder = next(filter(_is_writable, self._folders), None)
@@ -257,14 +257,14 @@ class Store:
 
 
 def cache_folder() -> Path:
-    """Return the folder of the cache: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
+    """Returns the folder of the cache: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return home / "autograder" / "mistakes"
 
 
 def _is_writable(folder: Path) -> bool:
-    """Return whether files can be created in a folder; also makes git ignore it."""
+    """Returns whether files can be created in a folder; also makes git ignore it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignored = folder / ".gitignore"
@@ -312,7 +312,7 @@ def _plain(call: Call) -> list[Any]:
 
 
 def _short(figures: Sequence[float], digits: int) -> list[float]:
-    """Return rounded figures: more digits would only make the file larger."""
+    """Returns rounded figures: more digits would only make the file larger."""
     return [float(f"{figure:.{digits}g}") for figure in figures]
 
 

@@ -10,7 +10,7 @@ _SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)
 
 
 def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:
-    """Return the names of two sizes that meet in every call, from its sizes and its error.
+    """Returns the names of two sizes that meet in every call, from its sizes and its error.
 
     None if there were other errors too, or if other names would also fit.
     """

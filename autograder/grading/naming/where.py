@@ -52,7 +52,7 @@ _LEADS: tuple[tuple[str, str], ...] = (
 
 
 def where_right(cases: Sequence[Case]) -> str:
-    """Return what is true of the right calls only, in words.
+    """Returns what is true of the right calls only, in words.
 
     The condition that explains the most calls is returned. Empty if several do, because each would
     be a guess, or if something that must be refused was not, which is a different mistake.
@@ -71,7 +71,7 @@ def where_right(cases: Sequence[Case]) -> str:
 
 
 def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
-    """Return the sentence for a student from `where_right`, and a hint.
+    """Returns the sentence for a student from `where_right`, and a hint.
 
     It is about the calls of the tests; uninformative ones may be right as well.
     """
@@ -88,7 +88,7 @@ def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
 
 
 def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
-    """Return how many different right calls meet a condition; 0 if a wrong call does.
+    """Returns how many different right calls meet a condition; 0 if a wrong call does.
 
     Also 0 if an informative call is right without it, or if all calls share another size of one,
     because either may be the reason.

@@ -45,7 +45,7 @@ class Case:
 
 
 def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
-    """Return the named assignments, each with its named exercises; by default all of them.
+    """Returns the named assignments, each with its named exercises; by default all of them.
 
     Raises `UserError` for a name that the course does not have.
     """
@@ -83,7 +83,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """Return a module as a notebook with one statement per cell."""
+    """Returns a module as a notebook with one statement per cell."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]

@@ -33,7 +33,7 @@ class Entry:
 
 
 def with_entry(catalogue: str, entry: Entry) -> str:
-    """Return the text of a catalogue with an entry added at its end.
+    """Returns the text of a catalogue with an entry added at its end.
 
     Imports of the answer are added to the catalogue's imports; its helpers are renamed.
     """
@@ -57,7 +57,7 @@ def with_entry(catalogue: str, entry: Entry) -> str:
 def graded_entry(
     course: Course, exercise: Exercise, entry: Entry, catalogue: str
 ) -> QuestionResult | None:
-    """Return the suite's result for an entry, submitted like a student's answer, or None.
+    """Returns the suite's result for an entry, submitted like a student's answer, or None.
 
     `catalogue` is the text that contains the entry. It is executed only in a sandboxed worker. The
     result's name is that of another known mistake with equal answers.
@@ -87,7 +87,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def _with_imports(catalogue: str, imports: list[str]) -> str:
-    """Return the text with missing imports added below its last one."""
+    """Returns the text with missing imports added below its last one."""
     body = ast.parse(catalogue).body
     known = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     missing = [text for text in imports if text not in {ast.unparse(node) for node in known}]
@@ -118,7 +118,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _quoted(text: str) -> str:
-    """Return a text as Python code, in short lines."""
+    """Returns a text as Python code, in short lines."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     parts = textwrap.wrap(escaped, _WIDTH, break_long_words=False) or [""]
     spaced = [f"{part} " for part in parts[:-1]] + parts[-1:]

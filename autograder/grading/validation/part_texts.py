@@ -33,7 +33,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _answered_by(exercise: Exercise, question: str, answer: str) -> str:
-    """Return the solution module with a different answer to one question; future imports first."""
+    """Returns the solution module with a different answer to one question; future imports first."""
     solution = ast.parse(exercise.solution.read_text(encoding="utf-8"))
     solution.body = [node for node in solution.body if getattr(node, "name", "") != question]
     text = ast.unparse(solution) + "\n\n\n" + answer
@@ -49,7 +49,7 @@ def _definition(text: str, name: str) -> ast.stmt:
 
 
 def _in_other_words(text: str) -> str:
-    """Return a text with a function's own names changed, without comments and layout."""
+    """Returns a text with a function's own names changed, without comments and layout."""
     tree = ast.parse(text)
     for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}

@@ -77,7 +77,7 @@ def _missing(
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
-    """Return whether a suite refuses a call, by name and by operator, in the rule's words."""
+    """Returns whether a suite refuses a call, by name and by operator, in the rule's words."""
     for by_name in (True, False):
         answer: Any = _Breaking(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)

@@ -231,7 +231,7 @@ def _targets(verdicts: Iterable[Judged]) -> Iterator[Judged]:
 
 
 def _is_named(item: Judged) -> bool:
-    """Return whether a case got its own name, or is `forbidden`, which explains itself."""
+    """Returns whether a case got its own name, or is `forbidden`, which explains itself."""
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"
@@ -250,7 +250,7 @@ class Group:
 
 
 def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
-    """Return the groups of equal misconceptions that contain these unnamed cases."""
+    """Returns the groups of equal misconceptions that contain these unnamed cases."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
     if not cases:

@@ -74,12 +74,12 @@ def _members(
 
 
 def is_small(rank: int) -> bool:
-    """Return whether a rank is that of a change in any code, which says little about its cause."""
+    """Returns whether a rank is that of a change in any code, which says little about its cause."""
     return rank >= _SMALL
 
 
 def is_plain(rank: int) -> bool:
-    """Return whether a change is of a known step or leaves one out: these may occur in pairs."""
+    """Returns whether a change is of a known step or leaves one out: these may occur in pairs."""
     return rank in (0, _SMALL)
 
 
@@ -113,7 +113,7 @@ def _changes(
 
 
 def _first_stored(definition: ast.AST) -> Mapping[str, int]:
-    """Return the line from which each name, except arguments, has a value."""
+    """Returns the line from which each name, except arguments, has a value."""
     parts = list(ast.walk(definition))
     arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
     names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]
@@ -122,13 +122,13 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Return the last `return` of each function: leaving it out has a family of its own."""
+    """Returns the last `return` of each function: leaving it out has a family of its own."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
-    """Return whether a name replaces another one where it has no value yet."""
+    """Returns whether a name replaces another one where it has no value yet."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return stored.get(other.id, 0) >= node.lineno
     return False

@@ -23,7 +23,7 @@ class Change:
     namespace: Mapping[str, Any]
 
     def answer(self) -> Callable[..., Any] | None:
-        """Return the changed definition, executed; None if it can't be."""
+        """Returns the changed definition, executed; None if it can't be."""
         own = dict(self.namespace)
         whole: ast.AST = self.definition
         for place, other in self.parts:
@@ -37,7 +37,7 @@ class Change:
         return answer if callable(answer) else None
 
     def with_(self, other: Change) -> Change | None:
-        """Return both changes combined; None if one removes what the other changes."""
+        """Returns both changes combined; None if one removes what the other changes."""
         if self.definition is not other.definition:
             return None
         parts: Parts | None = self.parts
@@ -47,7 +47,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Return the parts with one more: separate, inside a part's new node, or around it."""
+    """Returns the parts with one more: separate, inside a part's new node, or around it."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:

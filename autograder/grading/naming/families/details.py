@@ -42,7 +42,7 @@ _OF_WRAPPED = frozenset(key for _, key in WRAPPED) - {CUT}
 
 
 def detail_of(things: Things, key: str, parts: Sequence[Part]) -> str:
-    """Return a sentence with more detail than a family's words; empty if there is none."""
+    """Returns a sentence with more detail than a family's words; empty if there is none."""
     if key in (BIAS_LEFT_OUT, BIAS_TOO_MANY):
         return _of_bias(key, [things.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
@@ -68,7 +68,7 @@ def _takes_the_place(things: Things, old: ast.AST, new: ast.AST | None) -> str:
 
 
 def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """Return which argument is not checked."""
+    """Returns which argument is not checked."""
     if not isinstance(node, ast.If):
         return ""
     checked = things.arguments_in(node.test)
@@ -76,7 +76,7 @@ def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """Return which dimension a size is taken from, or which part of a tuple is taken."""
+    """Returns which dimension a size is taken from, or which part of a tuple is taken."""
     if not isinstance(other, ast.Constant):
         return ""
     if isinstance(other.value, bool):
@@ -136,7 +136,7 @@ def _cut(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """Return what is returned or added to the result."""
+    """Returns what is returned or added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value
@@ -156,7 +156,7 @@ def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _root(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    """Return which size's root is the divisor."""
+    """Returns which size's root is the divisor."""
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = things.size(size)
@@ -164,7 +164,7 @@ def _root(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _wrapped(things: Things, words: str, node: ast.AST) -> str:
-    """Return the words with the value that the change is applied to."""
+    """Returns the words with the value that the change is applied to."""
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"
     what = things.thing(node.targets[0]) if isinstance(node, ast.Assign) else ""
@@ -172,7 +172,7 @@ def _wrapped(things: Things, words: str, node: ast.AST) -> str:
 
 
 def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -> str:
-    """Return what a moved step is applied to."""
+    """Returns what a moved step is applied to."""
     step = key.rpartition("|")[2]
     what = things.applied_to(step, other) if other else set()
     what -= things.applied_to(step, node) | things.asked_of(step, node)
@@ -180,7 +180,7 @@ def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
-    """Return which layers have a bias that they should not have, or lack one."""
+    """Returns which layers have a bias that they should not have, or lack one."""
     if not all(names):
         return ""
     *first, last = (f"`{name}`" for name in names)

@@ -147,7 +147,7 @@ def _operands(place: Place, node: ast.AST) -> Iterator[Place]:
 
 
 def _without(target: Place, operand: Place, step: Place) -> Place | None:
-    """Return a place after a step was replaced by its operand; None for the step and its parts."""
+    """Returns a place after a step was replaced by its operand; None for the step and its parts."""
     if target in (step, operand):
         return None
     if target[: len(operand)] == operand:
@@ -156,7 +156,7 @@ def _without(target: Place, operand: Place, step: Place) -> Place | None:
 
 
 def _step(node: ast.AST) -> tuple[str, Place]:
-    """Return the name of a step and the path to its operand; an empty name for other nodes."""
+    """Returns the name of a step and the path to its operand; an empty name for other nodes."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return "the division", ("left",)
     if not isinstance(node, ast.Call):
@@ -171,13 +171,13 @@ def _step(node: ast.AST) -> tuple[str, Place]:
 
 
 def _is_layer(node: ast.AST) -> bool:
-    """Return whether a node is a call of `self.name` with one argument."""
+    """Returns whether a node is a call of `self.name` with one argument."""
     own = isinstance(node, ast.Call) and len(node.args) == 1
     return own and ast.unparse(node).startswith("self.")
 
 
 def _kind(argument: ast.arg) -> str:
-    """Return the annotation of an argument."""
+    """Returns the annotation of an argument."""
     return "" if argument.annotation is None else ast.unparse(argument.annotation)
 
 
@@ -186,7 +186,7 @@ def _is_method(function: ast.FunctionDef) -> bool:
 
 
 def _with_default(function: ast.FunctionDef, default: ast.Constant) -> ast.FunctionDef:
-    """Return a function in which the default of a switch is inverted."""
+    """Returns a function in which the default of a switch is inverted."""
     place = ("args", "defaults", function.args.defaults.index(default))
     other = changed(function, place, ast.Constant(not default.value))
     assert isinstance(other, ast.FunctionDef)
@@ -194,7 +194,7 @@ def _with_default(function: ast.FunctionDef, default: ast.Constant) -> ast.Funct
 
 
 def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.FunctionDef:
-    """Return a function that first assigns another value to one of its arguments."""
+    """Returns a function that first assigns another value to one of its arguments."""
     other = copy.copy(function)
     other.body = [*ast.parse(f"{name} = {value}").body, *function.body]
     return other
@@ -203,7 +203,7 @@ def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.Function
 def _around(
     function: ast.FunctionDef, tensors: list[str], before: str, after: str
 ) -> ast.FunctionDef:
-    """Return a function that calls the original with other tensors, and changes its result."""
+    """Returns a function that calls the original with other tensors, and changes its result."""
     inner, outer = copy.copy(function), copy.copy(function)
     inner.name = "_inner"
     names = [arg.arg for arg in function.args.args]
@@ -214,7 +214,7 @@ def _around(
 
 
 def _remembering(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
-    """Return a method that keeps its last result for calls that don't pass one."""
+    """Returns a method that keeps its last result for calls that don't pass one."""
     inner, outer = copy.copy(function), copy.copy(function)
     inner.name = "_inner"
     text = f"""
@@ -228,7 +228,7 @@ return _found
 
 
 def _returns_several(method: ast.FunctionDef) -> bool:
-    """Return whether a method of a class returns a tuple."""
+    """Returns whether a method of a class returns a tuple."""
     returns = "" if method.returns is None else ast.unparse(method.returns)
     return _is_method(method) and returns.startswith("tuple")
 

@@ -39,7 +39,7 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _layers_in(function: ast.FunctionDef) -> set[str]:
-    """Return attributes that are called, or used in matrix products."""
+    """Returns attributes that are called, or used in matrix products."""
     found: set[str] = set()
     for part in ast.walk(function):
         operands = [part.func] if isinstance(part, ast.Call) else []
@@ -79,7 +79,7 @@ def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[
 
 
 def _sizes_in(function: ast.FunctionDef) -> list[str]:
-    """Return expressions of sizes: items of a shape, and names that are assigned from one."""
+    """Returns expressions of sizes: items of a shape, and names that are assigned from one."""
     found = []
     for part in ast.walk(function):
         if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
@@ -101,7 +101,7 @@ def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
 
 
 def renamed(tree: ast.AST, names: Mapping[str, str]) -> ast.AST:
-    """Return a tree in which some expressions are replaced."""
+    """Returns a tree in which some expressions are replaced."""
     other: ast.AST = _Renamed(names).visit(copy.deepcopy(tree))
     return other
 
@@ -113,7 +113,7 @@ class _Renamed(ast.NodeTransformer):
         self._names = names
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Return the node, or its replacement."""
+        """Returns the node, or its replacement."""
         is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and is_read:
             other = self._names.get(ast.unparse(node))

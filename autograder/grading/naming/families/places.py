@@ -20,7 +20,7 @@ Place = tuple[str | int, ...]
 
 
 def solution_lines(text: str) -> frozenset[int]:
-    """Return the numbers of the lines between the markers."""
+    """Returns the numbers of the lines between the markers."""
     lines, inside, found = text.splitlines(), False, set()
     for number, line in enumerate(lines, start=1):
         inside = (inside or line.strip() == BEGIN) and line.strip() != END
@@ -57,7 +57,7 @@ def places(
 def alike(
     found: Iterable[tuple[Place, ast.AST, Scope]],
 ) -> list[list[tuple[Place, ast.AST, Scope]]]:
-    """Return groups of places in statements that differ only in names and numbers."""
+    """Returns groups of places in statements that differ only in names and numbers."""
     statements: dict[Place, str] = {}
     groups: defaultdict[tuple[Place, str, Place], list[tuple[Place, ast.AST, Scope]]]
     groups = defaultdict(list)
@@ -71,7 +71,7 @@ def alike(
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:
-    """Return arguments and local names, except `self`."""
+    """Returns arguments and local names, except `self`."""
     names = [arg.arg for arg in function.args.args if arg.arg != "self"]
     stored = (
         node.id
@@ -95,7 +95,7 @@ def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
 
 
 def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
-    """Return a tree with a new node at one place; None removes a statement.
+    """Returns a tree with a new node at one place; None removes a statement.
 
     The new tree shares all nodes except those on the path to that place.
     """
@@ -113,5 +113,5 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
 
 def _located(old: ast.AST, new: ast.AST) -> ast.AST:
-    """Return the new node with a position in the text, which the compiler needs."""
+    """Returns the new node with a position in the text, which the compiler needs."""
     return ast.fix_missing_locations(ast.copy_location(new, old))

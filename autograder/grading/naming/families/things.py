@@ -51,7 +51,7 @@ class Things:
 
     @classmethod
     def of(cls, definition: ast.AST) -> Things:
-        """Build from a function or class. Arguments that are reassigned are not counted."""
+        """Builds from a function or class. Arguments that are reassigned are not counted."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         layers: dict[ast.AST, str] = {
@@ -72,26 +72,26 @@ class Things:
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
     def thing(self, node: ast.AST | None) -> str:
-        """Return the meaning of a name in words; empty if only this code has the name."""
+        """Returns the meaning of a name in words; empty if only this code has the name."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
             return own or _CONCEPTS.get(node.id, "")
         return self.layer(node)
 
     def layer(self, node: ast.AST | None) -> str:
-        """Return the name of a layer with parameters; empty for anything else."""
+        """Returns the name of a layer with parameters; empty for anything else."""
         is_layer = isinstance(node, ast.Attribute) and node.attr in self.layers
         return f"`{node.attr}`" if is_layer and isinstance(node, ast.Attribute) else ""
 
     def called(self, node: ast.AST) -> str:
-        """Return the called function or layer in words."""
+        """Returns the called function or layer in words."""
         if not isinstance(node, ast.Call):
             return ""
         name = ast.unparse(node.func).rpartition(".")[2]
         return self.layer(node.func) or self.others.get(name, "") or _CALLED.get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
-        """Return the meaning of a size in words; empty if only this code has it."""
+        """Returns the meaning of a size in words; empty if only this code has it."""
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever comes in"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
@@ -103,7 +103,7 @@ class Things:
         return self.thing(node) if isinstance(node, ast.Name) else ""
 
     def applied_to(self, step: str, tree: ast.AST) -> set[str]:
-        """Return the values that a step is applied to, and the names of its result."""
+        """Returns the values that a step is applied to, and the names of its result."""
         return {
             self.thing(part.targets[0] if isinstance(part, ast.Assign) else part.args[0])
             for part in ast.walk(tree)
@@ -112,7 +112,7 @@ class Things:
         } - {""}
 
     def asked_of(self, step: str, tree: ast.AST) -> set[str]:
-        """Return everything inside the operand of a step."""
+        """Returns everything inside the operand of a step."""
         calls = [part for part in ast.walk(tree) if self._is(part, step)]
         return {self.thing(part) for call in calls for part in ast.walk(call)}
 
@@ -120,12 +120,12 @@ class Things:
         return self.called(node).strip("`") == step
 
     def arguments_in(self, node: ast.AST) -> str:
-        """Return the arguments that an expression reads."""
+        """Returns the arguments that an expression reads."""
         parts = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
 
     def is_in_a_check(self, node: ast.AST) -> bool:
-        """Return whether a node is a check, or part of a condition for raising an error."""
+        """Returns whether a node is a check, or part of a condition for raising an error."""
         if _is_check(node):
             return True
         while node in self.around:
@@ -140,10 +140,10 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _class_of(node: ast.AST) -> str:
-    """Return the last part of a called name; those of classes begin with a capital letter."""
+    """Returns the last part of a called name; those of classes begin with a capital letter."""
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def is_or_are(what: str) -> str:
-    """Return the verb that follows the words."""
+    """Returns the verb that follows the words."""
     return "are" if what.startswith("the ") and what.endswith(_PLURAL) else "is"

@@ -31,36 +31,36 @@ SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
 
 def rows_of(name: str) -> Rows:
-    """Return the rows of a table."""
+    """Returns the rows of a table."""
     return tuple((text, key) for text, key in STEPS[name])
 
 
 def rows_by_name(name: str) -> Mapping[str, Rows]:
-    """Return the rows of several tables, by what they apply to."""
+    """Returns the rows of several tables, by what they apply to."""
     return {of: tuple((text, key) for text, key in rows) for of, rows in STEPS[name].items()}
 
 
 def key_of(family: str, *filled: str) -> str:
-    """Return a key with the values for the words."""
+    """Returns a key with the values for the words."""
     return "|".join((family, *filled))
 
 
 @lru_cache(maxsize=1024)
 def words_of(key: str) -> str:
-    """Return the effect of a family, to follow "This answer behaves as if"."""
+    """Returns the effect of a family, to follow "This answer behaves as if"."""
     family, *filled = key.split("|")
     words: str = _WORDS[family]["words"]
     return words.format(*filled)
 
 
 def lead_of(key: str) -> str:
-    """Return a hint for a student: a question, or something to try."""
+    """Returns a hint for a student: a question, or something to try."""
     lead: str = _WORDS[key.partition("|")[0]].get("lead", LEAD)
     return lead
 
 
 @lru_cache(maxsize=1024)
 def id_of(key: str) -> str:
-    """Return the id of a family as it is written in results."""
+    """Returns the id of a family as it is written in results."""
     family, *filled = key.split("|")
     return _NO_NAME.sub("_", family.format(*filled).lower()).strip("_")
