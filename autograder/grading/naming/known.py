@@ -69,7 +69,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Returns the changes of the solution, one at a time; rows of a table have their numbers."""
+        """Returns the changes of the solution, one at a time; rows of a table refer to them."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
