@@ -258,7 +258,7 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
 
 
 def make_fresh(suites: Sequence[Path]) -> None:
-    """Reloads suites that have been imported before, so that a long-running process sees edits.
+    """Forgets imported suites, so that a long-running process imports them again after edits.
 
     Includes modules of other courses whose suites have the same names.
 
