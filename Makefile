@@ -126,6 +126,10 @@ soak: setup-test ## random files, killed graders, right answers 300 times (half 
 	@$(PY) tools/soak.py $(SOAK)
 	@$(PY) tools/soak_verdicts.py $(SOAK_VERDICTS)
 
+.PHONY: container
+container: setup-grade ## build the image without a registry of images, and grade a class in it (CONTAINER passes options; needs root)
+	@$(PY) -m tools.container $(CONTAINER)
+
 .PHONY: versions
 versions: ## run the core tests with other versions of Python, PyTorch and nbgrader (VERSIONS passes options)
 	@python3 tools/versions.py $(VERSIONS)

@@ -1,4 +1,4 @@
-"""Where the nbgrader configuration of a class finds `configure`, since version 1.0."""
+"""The `configure` that nbgrader configurations of classes import, since version 1.0."""
 
 from .nbgrader import configure
 

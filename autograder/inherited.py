@@ -32,7 +32,7 @@ def forget_callers_settings() -> None:
 
 @contextlib.contextmanager
 def without_pytests_settings() -> Iterator[None]:
-    """While this is held, pytest is told nothing by the environment, and loads no other plugin."""
+    """Hides the settings of pytest in the environment, and keeps it from loading other plugins."""
     before = {name: value for name, value in os.environ.items() if name.startswith(_PYTESTS)}
     for name in before:
         del os.environ[name]
