@@ -65,7 +65,8 @@ _STAFF = re.compile(
     r"trainer|dozent|lehrend|lehrer|observer|reader|editingteacher|non-editing)",
     re.IGNORECASE,
 )
-_SEPARATORS = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+|\s+und\s+")
+#: between sections, in a text whose white space is single spaces
+_SEPARATORS = re.compile(r" ?[;,] ?(?:and )?| and | und ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
 
 def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
     """Splits several sections in one cell, such as `Tutorial A and Tutorial B`, if known."""
-    whole = text.strip()
+    whole = " ".join(text.split())
     parts = tuple(filter(None, _SEPARATORS.split(whole)))
     if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):
         return parts

@@ -29,6 +29,7 @@ from ..classroom import (
     write_uploads,
 )
 from ..errors import UserError
+from ..escaping import for_json
 from ..files import replace_file
 from ..records import Key
 
@@ -79,7 +80,7 @@ class Record:
         """Records that the folder `made` appears, and that the existing one moves to `earlier`."""
         if not self._has_begun:
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            replace_file(self._path, json.dumps({"began": now}) + "\n")
+            replace_file(self._path, for_json({"began": now}) + "\n")
             self._has_begun = True
         step = {
             "key": key,
@@ -90,7 +91,7 @@ class Record:
             "upload": _fields(self._uploads.get(key)),
         }
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(step) + "\n")
+            file.write(for_json(step) + "\n")
             file.flush()
             os.fsync(file.fileno())
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..escaping import for_json
 from ..files import replace_file
 
 #: the file in the class folder; it may be removed at any time, and everything is then made again
@@ -68,7 +69,7 @@ class Step:
         names = [os.path.relpath(file, self.class_folder) for file in files]
         made = [self.class_folder / name for name in names]
         own = {"inputs": self.inputs, "files": names, "digest": _digest(made), "report": report}
-        text = json.dumps(_read(self.class_folder) | {self.name: own})
+        text = for_json(_read(self.class_folder) | {self.name: own})
         with contextlib.suppress(UserError):  # a read-only class remembers nothing
             replace_file(self.class_folder / FILE_NAME, text)
 

@@ -12,8 +12,8 @@ from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 NAME = "CausalAttention"
 
-#: "Your journey starts with one step", the weights that a seed gave the layers of the course's
-#: notes, and the context vectors that come out
+#: "Your journey starts with one step", the weights of the layers in the course's notes, drawn with
+#: a seed, and the context vectors
 SENTENCE = torch.tensor(
     [
         [0.43, 0.15, 0.89],

@@ -20,7 +20,7 @@ RULES = rules_of(__file__)
 @pytest.mark.question("dropout", points=0)
 @pytest.mark.by_chance
 def test_entries_are_zero_or_larger(expect: Expect) -> None:
-    # three quarters of 1050 is no whole number: who scales by what is left can't hit 4 by chance
+    # 3/4 of 1050 is not a whole number, so scaling by the share of kept entries can't give 4
     got = expect.result("dropout", torch.full((50, 21), 3.0), 0.25)
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
@@ -98,7 +98,7 @@ def test_context_by_hand(expect: Expect) -> None:
 @pytest.mark.question("dropout_attention_weights", points=0)
 @pytest.mark.by_chance
 def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
-    # values of 1, 10 and 100: each digit of the result tells whether its weight was kept
+    # with values of 1, 10 and 100, each digit of the result shows whether its weight was kept
     values = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
     got = expect.result("dropout_attention_weights", torch.ones(200, 3), values, 0.5)
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
@@ -174,7 +174,7 @@ def test_what_falls_has_no_gradient_and_what_stays_has_one(expect: Expect) -> No
 @pytest.mark.question("dropout_attention_weights", points=0)
 @pytest.mark.by_chance
 def test_weights_fall_one_by_one_and_afresh(expect: Expect) -> None:
-    # values that are the unit vectors show the weights
+    # unit vectors as values show the weights
     args = (torch.ones(30, 24, 20), torch.eye(20).repeat(30, 1, 1), 0.4)
     calls = [expect.result("dropout_attention_weights", *args) for _ in range(2)]
     _falls_one_by_one(expect, calls[0], 0.4)

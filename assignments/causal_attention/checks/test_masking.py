@@ -10,7 +10,7 @@ from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Tensor, Traits, check_by_itself, rows
 
 INF = float("inf")
-#: exp(LOG_3) is 3, so that quarters come out
+#: exp(LOG_3) is 3, so the weights are quarters
 LOG_3 = 1.0986123
 
 #: attention weights of the six words of "Your journey starts with one step", before a mask ...

@@ -91,7 +91,7 @@ def test_each_row_of_weights_sums_to_one(expect: Expect, draw: Draw) -> None:
 
 
 def _plain(expect: Expect, d_model: int, num_heads: int) -> ExpectLayer:
-    """Cross-attention whose layers hand on what they get."""
+    """Build cross-attention whose layers return their input."""
     layer = expect.layer("CrossAttention", d_model, d_model, num_heads)
     names = ("W_query", "W_key", "W_value", "out_proj")
     weights = {f"{name}.weight": torch.eye(d_model) for name in names}
@@ -117,7 +117,7 @@ def test_who_looks_at_whom(expect: Expect) -> None:
 def test_padding_of_two_sentences(expect: Expect) -> None:
     context = torch.tensor([[[1.0, 2], [3, 4], [50, 50]], [[70.0, 70], [5, 6], [60, 60]]])
     layer = _plain(expect, 2, 2)
-    zeros = torch.zeros(2, 1, 2)  # all scores are 0: the mean of what is no padding
+    zeros = torch.zeros(2, 1, 2)  # all scores are 0: the mean of all tokens but the padding
     layer.value(
         (zeros, context, torch.tensor([[False, False, True], [True, False, True]])),
         torch.tensor([[[2.0, 3.0]], [[5.0, 6.0]]]),
@@ -179,7 +179,7 @@ def test_a_batch_of_one_sentence(expect: Expect) -> None:
 @pytest.mark.question("CrossAttention", points=0)
 def test_two_heads_look_at_different_words(expect: Expect) -> None:
     layer = expect.layer("CrossAttention", 8, 2, 2)
-    # of the context (a, b): keys 0 and b ln 3 in head 0, 0 and -b ln 3 in head 1
+    # the two context words have the keys 0 and ln 3 in head 0, 0 and -ln 3 in head 1
     keys, values = torch.zeros(8, 2), torch.zeros(8, 2)
     keys[0, 1], keys[4, 1] = math.log(3), -math.log(3)
     values[:, 0] = torch.tensor([4.0, 0, 0, 0, 8, 0, 0, 12])

@@ -78,7 +78,7 @@ def test_five_query_heads_cannot_share_two(expect: Expect) -> None:
 @pytest.mark.question("GroupedQueryAttention", points=0)
 def test_means_of_the_past(expect: Expect) -> None:
     layer = expect.layer("GroupedQueryAttention", 4, 4, 2)
-    # queries of 0 make all weights of the past equal; values hand on columns 0 and 1
+    # queries of 0 make all weights of the past equal; the values are columns 0 and 1
     layer.load(
         {
             "W_query.weight": torch.zeros(4, 4),
@@ -166,7 +166,7 @@ def test_names_of_the_weights(expect: Expect) -> None:
 
 @pytest.mark.question("GroupedQueryAttention", points=0)
 def test_two_heads_and_equal_keys(expect: Expect) -> None:
-    # scores of the second token: head 0 has 0 and 2 ln 3, head 1 has 0 and -2 ln 3, divided by 2
+    # the second token's scores, divided by 2: 0 and 2 ln 3 in head 0, 0 and -2 ln 3 in head 1
     length = 1.4823038
     x = torch.tensor([[[0.0, 0, 0, 4, 0, 0, 0, 0], [length, 0, 0, 0, -length, 0, 0, 0]]])
     right = torch.tensor([[[0.0, 0, 0, 4, 0, 0, 0, 4], [1.1117279, 0, 0, 1, 0.3705760, 0, 0, 3]]])

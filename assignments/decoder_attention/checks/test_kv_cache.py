@@ -102,7 +102,7 @@ def test_a_prefill_of_two_positions(expect: Expect) -> None:
     )
 
 
-#: the layer of the notebook's example: one head of size 2, all layers change nothing
+#: the layer of the notebook's example: one head of size 2, all its layers are the identity
 PLAIN = {
     f"{name}.{part}": torch.eye(2) if part == "weight" else torch.zeros(2)
     for name in ("W_query", "W_key", "W_value", "out_proj")
@@ -189,7 +189,7 @@ def test_cached_attention_layer_called_in_other_ways(expect: Expect) -> None:
 
 
 def _two_heads(expect: Expect) -> Any:
-    """Two heads of size 4; out_proj turns the columns round."""
+    """Two heads of size 4; out_proj reverses the columns."""
     layer = expect.layer("CachedAttention", 8, 2)
     names = ("W_query", "W_key", "W_value", "out_proj")
     weights = {f"{name}.weight": torch.eye(8) for name in names}

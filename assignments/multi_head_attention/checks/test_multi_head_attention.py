@@ -11,8 +11,8 @@ from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 MHA = "MultiHeadAttention"
-#: "The cat sleeps", the weights that a seed gave the layers of the course's notes, and the two
-#: heads side by side that they make: what the last projection gets
+#: "The cat sleeps", the weights of the layers in the course's notes, drawn with a seed, and their
+#: two heads side by side: the input of the last projection
 SENTENCE = torch.tensor(
     [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
 )
@@ -52,7 +52,7 @@ MERGED = torch.tensor(
         [0.8291, 1.6919, -1.2977, 1.2108, -2.2525, 1.7438],
     ]
 )
-#: a last projection that turns the order of the columns round and adds 0, 1, 2, 3, 4, 5
+#: a last projection that reverses the order of the columns and adds 0, 1, 2, 3, 4, 5
 TURNED = torch.eye(6).flip(0)
 ADDED = torch.arange(6.0)
 

@@ -22,7 +22,7 @@ INPUTS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: the weights that a seed gave the two heads of the course's notes, and what they made of INPUTS
+#: the weights of the two heads in the course's notes, drawn with a seed, and their contexts
 WEIGHTS = {
     "heads.0.W_query.weight": [
         [-0.235430, 0.019124, -0.286746],

@@ -22,7 +22,7 @@ INPUTS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: weights (d_in, d_out) = (3, 2), and what they make of the second word
+#: weights (d_in, d_out) = (3, 2), and their projections of the second word
 W_QUERY = torch.tensor([[-0.1115, 0.1204], [-0.3696, -0.2404], [-1.1969, 0.2093]])
 W_KEY = torch.tensor([[-0.9724, -0.7550], [0.3239, -0.1085], [0.2103, -0.3908]])
 W_VALUE = torch.tensor([[0.2350, 0.6653], [0.3528, 0.9728], [-0.0386, -0.8861]])
@@ -89,7 +89,7 @@ SHOES_PROJECTED = (
 
 
 def _shapes(got: Any) -> list[tuple[int, ...]]:
-    """The shapes of the tensors in a tuple; none where it is no tuple."""
+    """Return the shapes of the tensors in a tuple; none for anything else."""
     items = got if isinstance(got, tuple | list) else []
     return [tuple(item.shape) for item in items if isinstance(item, torch.Tensor)]
 

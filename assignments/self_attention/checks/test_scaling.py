@@ -11,7 +11,7 @@ from autograder.suite import Expect, rules_of
 from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
-#: how "journey" scores the six words of "Your journey starts with one step", with keys of size 2
+#: the scores of "journey" with the six words of "Your journey starts with one step"; keys of size 2
 SCORES = torch.tensor([[1.2705, 1.8524, 1.8111, 1.0795, 0.5577, 1.5440]])
 #: "My shoes are small, my feet are big.": queries and keys of size 3, values of size 4
 QUERY = torch.tensor([[1.0321, 1.3501, 1.6555]])

@@ -24,7 +24,7 @@ INPUTS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: weights that a seed gave in the course's notes, and the context vectors that they make
+#: the weights in the course's notes, drawn with a seed, and their context vectors
 V1_WEIGHTS = {
     "W_query": torch.tensor([[0.2961, 0.5166], [0.2517, 0.6886], [0.0740, 0.8665]]),
     "W_key": torch.tensor([[0.1366, 0.1025], [0.1841, 0.7264], [0.3153, 0.6871]]),

@@ -101,7 +101,7 @@ def test_two_sentences_by_hand(expect: Expect) -> None:
 
 @pytest.mark.question("simplified_self_attention", points=0)
 def test_two_tokens_by_hand(expect: Expect) -> None:
-    # the second token scores log(3) with itself, every other score is 0
+    # the second token's score with itself is log(3), all other scores are 0
     inputs = torch.tensor([[0.0, 0.0], [0.0, 1.0481471]])
     expect.value(
         "simplified_self_attention",

@@ -185,7 +185,7 @@ def test_a_batch_with_another_eps(expect: Expect) -> None:
 @pytest.mark.question("EncoderBlock", points=0)
 def test_a_token_whose_entries_are_nearly_equal(expect: Expect) -> None:
     layer = expect.layer("EncoderBlock", 2, 1, 1)
-    # attention and feed-forward give 0: only the two norms are left
+    # attention and feed-forward return 0: only the two norms remain
     weights = {name: torch.zeros_like(value) for name, value in layer.answer.weights().items()}
     layer.load(weights | {f"{norm}.weight": torch.full((2,), 0.001) for norm in ("norm1", "norm2")})
     first = 0.001 * 0.001 / (1e-6 + 1e-5) ** 0.5

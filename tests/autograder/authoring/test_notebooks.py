@@ -139,7 +139,9 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(exercise: Exercise) 
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     sources += [claim for text in texts for claim in claims_in(text)]
-    sources.append((ROOT / "autograder" / "student" / "sentences.py").read_text(encoding="utf-8"))
+    sources.append(
+        (ROOT / "autograder/attention/notebooks/sentences.py").read_text(encoding="utf-8")
+    )
     known = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)_(?=\d)", "", "\n".join(sources))))
     shown = [re.sub(r"\]\(\S*\)", "]", without_claims(text)) for text in texts]  # no addresses
     stated = {number for text in shown for number in NUMBER.findall(text)}
