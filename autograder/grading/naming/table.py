@@ -226,9 +226,10 @@ class Maker:
 
 
 class Store:
-    """Stores tables in the course, so that they are copied with it, or in the user's cache.
+    """Stores tables in the course, so that they are copied with it, and in the user's cache.
 
-    The cache is for a course that is not writable. Unused tables are removed.
+    From the cache, another copy of the same course has them without making them again. Unused
+    tables are removed.
     """
 
     def __init__(self, course: Path) -> None:
@@ -238,21 +239,23 @@ class Store:
         """Returns the table with this name; only one process makes it, while others wait."""
         if table := self._read(name):
             return table
-        folder = next(filter(_is_writable, self._folders), None)
-        with _alone(folder, name):
+        shared = next(filter(_is_writable, reversed(self._folders)), None)
+        with _alone(shared, name):
             if table := self._read(name):
                 return table
             data = make().to_bytes()
-            if folder is not None:
-                with contextlib.suppress(OSError):  # a full disk only costs time
-                    _replace(folder / name, data)
-                    _clear(folder / name)
+            for folder in self._folders:
+                _keep(folder / name, data)
             return Table.from_bytes(data)  # as every other process will read it
 
     def _read(self, name: str) -> Table | None:
         for folder in self._folders:
             with contextlib.suppress(*_NO_TABLE):
-                return Table.from_bytes((folder / name).read_bytes())
+                data = (folder / name).read_bytes()
+                table = Table.from_bytes(data)
+                if folder != self._folders[0]:
+                    _keep(self._folders[0] / name, data)
+                return table
         return None
 
 
@@ -261,6 +264,14 @@ def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return home / "autograder" / "mistakes"
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Writes a table if its folder is writable; a full disk only costs time."""
+    if _is_writable(path.parent):
+        with contextlib.suppress(OSError):
+            _replace(path, data)
+            _clear(path)
 
 
 def _is_writable(folder: Path) -> bool:

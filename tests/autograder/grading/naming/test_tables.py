@@ -152,11 +152,20 @@ def test_a_table_is_made_once_whoever_asks(tmp_path: Path) -> None:
 def test_a_file_that_is_no_table_is_made_again(tmp_path: Path) -> None:
     made: list[int] = []
     Store(tmp_path).get(NAME, _counted(made))
-    path = tmp_path / TABLES / NAME
-    for broken in (b"", path.read_bytes()[:100], b"[]"):
-        path.write_bytes(broken)
+    paths = [tmp_path / TABLES / NAME, tmp_path / "cache" / "autograder" / "mistakes" / NAME]
+    for broken in (b"", paths[0].read_bytes()[:100], b"[]"):
+        for path in paths:
+            path.write_bytes(broken)
         Store(tmp_path).get(NAME, _counted(made))
     assert len(made) == 4
+
+
+def test_another_copy_of_a_course_takes_tables_from_the_cache(tmp_path: Path) -> None:
+    made: list[int] = []
+    for copy in ("one", "other"):
+        Store(tmp_path / copy).get(NAME, _counted(made))
+        assert (tmp_path / copy / TABLES / NAME).is_file()
+    assert len(made) == 1
 
 
 def test_a_course_that_cannot_be_written_has_its_tables_in_the_cache(tmp_path: Path) -> None:
