@@ -33,8 +33,11 @@ def temporary_folder() -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             Path(name, _MARK).touch()
+            # the inner folder has the rights of a temporary one; whoever opens it to others, as
+            # tier C does to its workers, need not care about the folder around it
+            os.chmod(name, 0o711)
             inner = Path(name, "files")
-            inner.mkdir()
+            inner.mkdir(mode=0o700)
             yield inner
         finally:
             os.close(lock)
