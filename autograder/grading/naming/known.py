@@ -37,6 +37,8 @@ _DIGITS = 32
 
 #: how many tests that an entry fails by chance are sampled: those with the fewest requests
 _SAMPLED = 3
+#: members of families in a table; more would make it for minutes and rarely name anything
+_MOST_MEMBERS = 250
 
 #: sends a batch to a module's text in a separate worker; None if that ends the worker
 AskText = Callable[[str, Batch], Replies | None]
@@ -145,7 +147,7 @@ class KnownMistakes:
         for variant in self.variants:
             if variant.question == question:
                 self._add_entry(maker, probe, variant)
-        for number, member in enumerate(self.members(question)):
+        for number, member in _likeliest(self.members(question)):
 
             def ask(tests: Sequence[str], number: int = number) -> Mapping[str, Answered] | None:
                 found = {test: self.of_member(question, number, test) for test in tests}
@@ -198,6 +200,12 @@ class KnownMistakes:
     def _namespace(self) -> Mapping[str, Any]:
         own = LocalImplementation.from_file(self._exercise.solution).namespace
         return MappingProxyType(dict(own))
+
+
+def _likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
+    """The members that a table holds, with their numbers: changes of known steps come first."""
+    numbered = sorted(enumerate(all_members), key=lambda item: (item[1].rank, item[0]))
+    return sorted(numbered[:_MOST_MEMBERS], key=lambda item: item[0])
 
 
 @cache
