@@ -60,9 +60,11 @@ def test_some_mistakes_are_noticed(said: list[tuple[str, CheckedTest]]) -> None:
 def test_every_message_names_the_call_what_came_and_what_was_expected(
     said: list[tuple[str, CheckedTest]],
 ) -> None:
+    # a call that is not allowed is no value: its message names the rule
     lacking = [
         (question, test)
         for question, test in said
+        if not test.name.endswith("_uses_allowed_calls")
         if f"{question}(" not in test.message
         or not re.search(r"\bgot\b.*\bexpected\b", test.message, re.S)
     ]
