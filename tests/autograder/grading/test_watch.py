@@ -55,8 +55,8 @@ def test_an_answer_that_ends_its_job_costs_its_own_question(
 ) -> None:
     call = PlannedImplementation.call
 
-    def ends(self: PlannedImplementation, name: str, args: Any) -> Any:
-        outcome = call(self, name, args)
+    def ends(self: PlannedImplementation, name: str, args: Any, *way: Any) -> Any:
+        outcome = call(self, name, args, *way)
         if type(outcome.value) is int:
             ENDINGS[ending]()
         return outcome
