@@ -257,7 +257,7 @@ def test_what_an_absent_library_was_to_make_hurts_only_those_who_use_it(
         "def a():\n    return 1\ndef b():\n    return made + 1"
     )
     assert made.call("a") == 1
-    with pytest.raises(errors.AnswerRaised, match="n could not be imported"):
+    with pytest.raises(errors.AnswerFault, match="n could not be imported"):
         made.call("b")
 
 
