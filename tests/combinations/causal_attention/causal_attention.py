@@ -29,7 +29,9 @@ class _Layers(nn.Module):
         return scores.masked_fill(future, -torch.inf)
 
 
-@combination("CausalAttention", "not_scaled", "context_dropped")
+@combination(
+    "CausalAttention", "not_scaled", "context_dropped", "it_is_right_where_d_out_is_1_only"
+)
 class not_scaled_and_context_dropped(_Layers):
     def forward(self, x):
         return self.dropout(self.masked(self.scores(x)).softmax(-1) @ self.W_value(x))
