@@ -75,6 +75,10 @@ student-mistakes: setup-grade ## write what known mistakes answer to the public 
 release: setup-grade ## write assignments/ and the bundle for students
 	@$(AUTOGRADER) release
 
+.PHONY: wheels
+wheels: setup-grade ## build the packages that pip installs, for graders and for students, into dist/wheels
+	@$(PY) -m tools.wheels
+
 .PHONY: weights
 weights: setup-grade ## train the model of the capstone again, about a minute; prints the curve for stories.py
 	@$(PY) tools/storyteller.py

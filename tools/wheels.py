@@ -1,0 +1,47 @@
+"""Builds the two wheels of a release into dist/wheels: for graders, and for students.
+
+    .venv/bin/python -m tools.wheels [--to FOLDER]
+
+No network is needed, and the same sources give the same bytes. A student gets the small wheel with
+every bundle (`autograder release` packs it), so only a course of your own needs it from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from autograder.authoring import package_wheel
+from autograder.authoring.student_wheel import student_wheel
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build_wheels(to: Path) -> tuple[Path, Path]:
+    """Writes the graders' and the students' wheel into a folder, instead of older ones there."""
+    with tempfile.TemporaryDirectory() as scratch:
+        built = package_wheel(ROOT, Path(scratch))
+        files = {built.name: built.read_bytes()}
+    name, content = student_wheel(built.name, files[built.name])
+    files[name] = content
+    to.mkdir(parents=True, exist_ok=True)
+    for old in to.glob("attention_autograder-*.whl"):
+        old.unlink()
+    for name, content in files.items():
+        (to / name).write_bytes(content)
+    full, small = (to / name for name in files)
+    return full, small
+
+
+def main() -> None:
+    """Builds the wheels and prints how each is installed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--to", type=Path, default=ROOT / "dist" / "wheels")
+    full, small = build_wheels(parser.parse_args().to)
+    print(f"for graders:  pip install --constraint constraints.txt '{full}[instructor]'")
+    print(f"for students: pip install '{small}'")
+
+
+if __name__ == "__main__":
+    main()
