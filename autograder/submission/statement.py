@@ -53,21 +53,24 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name) and _makes_a_function(node.value, target.id):
-                yield target.id
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        given, is_function = _read_by(node.value)
+        yield from (name for name in names if is_function or name in given)
 
 
-def _makes_a_function(value: ast.expr | None, name: str) -> bool:
-    """Returns whether a value is certainly a function: a lambda, a partial, or `name` wrapped."""
+def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
+    """Returns the names that a call gets, and whether the value is certainly a function.
+
+    It is if it is a lambda, a partial, or what a call makes of a lambda. What a call makes of a
+    function is one too, so a name that is assigned the result of a call of itself stays a function.
+    """
     if not isinstance(value, ast.Call):
-        return isinstance(value, ast.Lambda)
+        return frozenset(), isinstance(value, ast.Lambda)
     called = getattr(value.func, "attr", getattr(value.func, "id", ""))
     arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return called == "partial" or any(
-        isinstance(argument, ast.Lambda) or (isinstance(argument, ast.Name) and argument.id == name)
-        for argument in arguments
-    )
+    given = frozenset(argument.id for argument in arguments if isinstance(argument, ast.Name))
+    is_function = any(isinstance(argument, ast.Lambda) for argument in arguments)
+    return given, called == "partial" or is_function
 
 
 def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
