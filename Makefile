@@ -71,6 +71,10 @@ names: setup-grade ## name wrong answers that were written from the questions al
 student-mistakes: setup-grade ## write what known mistakes answer to the public checks, for the bundle (then: make release)
 	@$(PY) tools/student_mistakes.py $(NAMES)
 
+.PHONY: tables
+tables: setup-grade ## write what known mistakes answer to the hidden suites, tests/tables, where they changed
+	@$(PY) tools/tables.py $(NAMES)
+
 .PHONY: release
 release: setup-grade ## write assignments/ and the bundle for students
 	@$(AUTOGRADER) release

@@ -91,8 +91,8 @@ def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
     return Course(root, tuple(found), broken)
 
 
-#: the folder with the answers of a course's known mistakes; see `grading.naming.table`
-TABLES = ".tables"
+#: the folder with the answers of a course's known mistakes; see `grading.naming.store`
+TABLES = "tests/tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
@@ -104,7 +104,7 @@ def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
     if (course.root / "source" / CALLS).is_file():
         yield course.root / "source" / CALLS
     for exercise in assignment.exercises:
-        yield from sorted((course.root / TABLES).glob(f"{exercise.name}-*.json.gz"))
+        yield from sorted((course.root / TABLES).glob(f"{exercise.name}-*.npz"))
 
 
 def _assignment(root: Path, path: Path) -> Assignment:

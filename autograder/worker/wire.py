@@ -55,6 +55,11 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
         yield bytes_of(tensor)
 
 
+def header_of(value: Any) -> bytes:
+    """Returns the header of a frame with a value: everything in it but the numbers of tensors."""
+    return _Encoder(layouts=True).node(value).encode()
+
+
 def decode(
     header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
 ) -> Any:

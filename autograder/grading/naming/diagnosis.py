@@ -60,7 +60,15 @@ class Diagnosis:
     def prepare(self, result: QuestionResult) -> None:
         """Makes the table for a result's diagnosis if there is none yet, which may take long."""
         if result.verdict in _DIAGNOSED:
-            self._known.table(result.question)
+            self.make_table(result.question)
+
+    def make_table(self, question: str) -> None:
+        """Makes the table of a question if there is none yet."""
+        self._known.table(question)
+
+    def has_table(self, question: str) -> bool:
+        """Returns whether the course has the table of a question, as the suite is now."""
+        return self._known.has_table(question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
         """Returns the result with the name of the mistake that fits, if any, and its behaviour.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...suite.compare import FLOAT32, FLOAT64
 
-_PLACES, SUMS = 8, 2
+_PLACES, SUMS = 4, 2
 #: the numbers of one tensor; a larger tensor is compared by its shape only
 _MOST_NUMBERS = 1 << 18
 #: the factor for gradients in float32, in which rounding is larger, as in `suite.compare`

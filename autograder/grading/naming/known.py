@@ -6,14 +6,10 @@ The probe's inputs depend only on the suite, so all of this is computed once: se
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import torch
 
 from ...course import Course
 from ...records import Exercise
@@ -21,24 +17,26 @@ from ...sandbox.batch import Batch
 from ...suite.local import LocalImplementation
 from ...suite.traits import declarations
 from ...suite.variants import Variant, module_texts, variants_read
+from ...worker import wire
 from ..judging.suites import SuiteRunner
 from .cases import Calls
 from .families import Member, members
 from .probe import Probe, Replies, silence
 from .record import PASSED, Answered
 from .rows import Row
-from .table import SAMPLES, Maker, Samples, Store, Table
+from .store import Store
+from .table import SAMPLES, Maker, Samples, Table
 
-_PACKAGE = Path(__file__).resolve().parents[2]
-#: the folders on which a table's answers and words of tests depend, besides the course
-_FOLDERS = ("suite", "worker", "parts", "grading/naming")
-#: the number of digits of a digest in a table's name
+#: the version of what a table holds. Raise it if members, rows or figures change in a way that the
+#: solution's answers do not show
+_VERSION = 1
+#: the number of digits of a digest in a table's key
 _DIGITS = 32
 
 #: how many tests that an entry fails by chance are sampled: those with the fewest requests
-_SAMPLED = 3
+_SAMPLED = 2
 #: members of families in a table; more would make it for minutes and rarely name anything
-_MOST_MEMBERS = 250
+_MOST_MEMBERS = 150
 
 #: sends a batch to a module's text in a separate worker; None if that ends the worker
 AskText = Callable[[str, Batch], Replies | None]
@@ -55,7 +53,6 @@ class KnownMistakes:
         self._ask_text = ask_text
         self._path = course.variants("misconceptions", exercise)
         self._store = Store(course.root)
-        self._code = _code()
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -90,16 +87,31 @@ class KnownMistakes:
     @cache  # noqa: B019
     def table(self, question: str) -> Table:
         """Returns the answers of a question's mistakes; makes the table if there is none yet."""
-        return self._store.get(self.table_name(question), lambda: self._made(question))
+        place, key, fits = self._place(question)
+        return self._store.get(place, key, lambda: self._made(question), fits)
 
-    @cache  # noqa: B019
-    def table_name(self, question: str) -> str:
-        """Returns the name of a table's file, which contains a digest of all that it depends on."""
-        digest = hashlib.sha256(self._code.encode())
-        digest.update(self.probe(question).batch.frame)
+    def has_table(self, question: str) -> bool:
+        """Returns whether the course has the table of a question, as the suite is now."""
+        return self._store.is_current(*self._place(question))
+
+    def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
+        """Returns a table's name, its key, and whether one that has both is of this machine."""
+        right = [c for test in self.tests(question) for c in self.right(question, test).calls]
+        name = f"{self._exercise.name}-{question}"
+        return name, self._key(question), lambda table: table.is_right_like(right)
+
+    def _key(self, question: str) -> str:
+        """Returns a digest of all that a table depends on, besides the numbers that are asked.
+
+        Whether these are the same, the solution's answers show.
+        """
+        digest = hashlib.sha256(f"{_VERSION} {question}".encode())
+        for test, requests in self.probe(question).requests.items():
+            digest.update(test.encode())
+            digest.update(wire.header_of(requests))
         for path in (self._exercise.hidden_suite, self._exercise.solution, self._path):
             digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
-        return f"{self._exercise.name}-{question}-{digest.hexdigest()[:_DIGITS]}.json.gz"
+        return digest.hexdigest()[:_DIGITS]
 
     def tests(self, question: str) -> Sequence[str]:
         """Returns the names of the tests of a question."""
@@ -163,16 +175,14 @@ class KnownMistakes:
         first, second = probe.split_times(replies)
         answers = {test: probe.answered(test, first[test]) for test in probe.requests}
         samples = {
-            test: Samples(
-                (probe.judged(test, first[test]), probe.judged(test, second[test])),
-                (True,) * len(probe.requests[test]),
-            )
-            for test in (probe.requests if first != second else ())
-            if not probe.answered(test, second[test]).equals(answers[test])
+            test: Samples((probe.judged(test, first[test]),), (True,) * len(probe.requests[test]))
+            for test in probe.requests
+            if first[test] != second[test]
+            and not probe.answered(test, second[test]).equals(answers[test])
         }
-        failing = [t for t in samples if any(j.words != PASSED for j in samples[t].judged)]
+        failing = [test for test in samples if samples[test].judged[0].words != PASSED]
         failing.sort(key=lambda test: len(probe.requests[test]))
-        samples |= self._sampled(maker, probe, variant, failing[:_SAMPLED])
+        samples |= self._sampled(maker, probe, variant, tuple(failing[:_SAMPLED]))
         is_right = all(answers[test].equals(maker.right[test]) for test in answers)
         said = {t: probe.judged(t, first[t]).words for t in answers} if is_right else {}
         maker.add_entry(Row.of_entry(variant), answers, samples, said)
@@ -206,14 +216,3 @@ def _likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
     """The members that a table holds, with their numbers: changes of known steps come first."""
     numbered = sorted(enumerate(all_members), key=lambda item: (item[1].rank, item[0]))
     return sorted(numbered[:_MOST_MEMBERS], key=lambda item: item[0])
-
-
-@cache
-def _code() -> str:
-    """Returns a digest of the code that asks and answers, as of the first call."""
-    digest = hashlib.sha256(f"{platform.python_version()} {torch.__version__}".encode())
-    for folder in _FOLDERS:
-        for path in sorted((_PACKAGE / folder).rglob("*")):
-            if path.suffix in (".py", ".toml"):
-                digest.update(path.read_bytes())
-    return digest.hexdigest()

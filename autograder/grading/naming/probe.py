@@ -11,7 +11,7 @@ import hashlib
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,7 @@ class Probe:
         """All requests in one frame; each test begins with its own random numbers."""
         return self.batch_of((0,))
 
+    @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
         """Returns a batch of all or some tests, once for each time, with new random numbers."""
         asked = [

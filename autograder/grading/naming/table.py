@@ -9,24 +9,16 @@ there. `search` computes the remaining cells, within its budget.
 
 from __future__ import annotations
 
-import base64
-import contextlib
-import fcntl
-import gzip
+import io
 import json
-import os
-import time
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...course import TABLES
 from .record import Answered, Call, Request
 from .rows import Row
 
@@ -34,18 +26,17 @@ from .rows import Row
 SCREEN = 60
 #: how often an entry with random answers is asked: a kind of answer with probability q has been
 #: seen before with probability 1 - (1 - q)^n
-SAMPLES = 8
+SAMPLES = 6
 #: the number of members of one family that are kept if the screen can't tell them apart; more would
 #: take time without adding anything
 _ALIKE = 3
 UNKNOWN = -1
+Numbers = NDArray[np.float64]
 #: a layer's parameters say something even if it can't be called
 _WEIGHTS = "weights"
-#: the errors for a file that is missing or is not a table
-_NO_TABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
-#: the number of tables of one question in a cache, and the days that unused ones are kept
-_KEPT, _DAYS = 3, 30
-_DAY = 86400.0
+#: a figure is stored to this share of its bound, a share to this one of itself: more digits would
+#: only make the file larger
+_OF_BOUND, _OF_SHARE = 1 / 16, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,36 +68,68 @@ class Table:
 
     def to_bytes(self) -> bytes:
         """Returns the table as the contents of a file."""
+        calls = [call for answers in self.answers for call in answers]
+        drawn = [call for found in self.samples.values() for a in found.judged for call in a.calls]
+        figures = np.array([figure for call in calls for figure in call.figures], np.float64)
+        bounds = np.array([bound for call in calls for bound in call.bounds], np.float64)
+        bounds = np.exp2(np.ceil(np.log2(bounds)))
+        shares = np.array([share for call in drawn for share in call.shares], np.float64)
         plain = {
             "rows": [row.to_json() for row in self.rows],
-            "answers": [[_plain(call) for call in answers] for answers in self.answers],
-            "cells": base64.b64encode(self.cells.T.tobytes()).decode(),
+            "answers": [[_form(call) for call in answers] for answers in self.answers],
+            "shape": self.cells.shape,
             "right": self.right,
             "samples": [
-                [row, test, found.may_be_right, [_whole(answered) for answered in found.judged]]
+                [row, test, found.may_be_right, [[a.words, _forms(a)] for a in found.judged]]
                 for (row, test), found in self.samples.items()
             ],
             "said": [[row, test, words] for (row, test), words in self.said.items()],
         }
-        return gzip.compress(json.dumps(plain).encode(), mtime=0)
+        file = io.BytesIO()
+        np.savez_compressed(
+            file,
+            plain=np.frombuffer(json.dumps(plain).encode(), np.uint8),
+            cells=self.cells.T,
+            figures=_by_place(_rounded(figures, bounds * _OF_BOUND)),
+            bounds=_by_place(bounds),
+            shares=_by_place(_rounded(shares, np.abs(shares) * _OF_SHARE)),
+        )
+        return file.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Table:
-        """Returns the table from the output of `to_bytes`; raises one of `_NO_TABLE` otherwise."""
-        plain = json.loads(gzip.decompress(data))
-        rows = tuple(map(Row.from_json, plain["rows"]))
-        cells = np.frombuffer(base64.b64decode(plain["cells"]), np.int16)
+        """Returns the table from the output of `to_bytes`.
+
+        Raises ValueError, KeyError, TypeError, EOFError, BadZipFile or zlib.error for other bytes.
+        """
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            plain = json.loads(arrays["plain"].tobytes())
+            figures, bounds, shares = (_values(arrays[n]) for n in ("figures", "bounds", "shares"))
+            cells = arrays["cells"].astype(np.int16).T
+        if list(cells.shape) != plain["shape"] or len(figures) != len(bounds):
+            raise ValueError("not a table")
+        pairs, its_shares = iter(zip(figures, bounds, strict=True)), iter(shares)
         return cls(
-            rows,
-            tuple(tuple(map(_call, answers)) for answers in plain["answers"]),
-            cells.reshape(-1, len(rows)).T,
+            tuple(map(Row.from_json, plain["rows"])),
+            tuple(tuple(_call(form, pairs) for form in answers) for answers in plain["answers"]),
+            cells,
             tuple(plain["right"]),
             {
-                (row, test): Samples(tuple(map(_answered, judged)), tuple(may_be_right))
+                (row, test): Samples(
+                    tuple(_sample(words, forms, its_shares) for words, forms in judged),
+                    tuple(may_be_right),
+                )
                 for row, test, may_be_right, judged in plain["samples"]
             },
             {(row, test): words for row, test, words in plain["said"]},
         )
+
+    def is_right_like(self, right: Iterable[Call]) -> bool:
+        """Returns whether these are the solution's answers to the table's requests."""
+        known = zip(self.answers, self.right, strict=True)
+        own = [answers[number] for answers, number in known]
+        others = list(right)
+        return len(own) == len(others) and all(map(Call.equals, own, others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +169,7 @@ class Maker:
     _cells: list[list[int]] = field(default_factory=list)
     _samples: dict[tuple[int, str], Samples] = field(default_factory=dict)
     _said: dict[tuple[int, str], str] = field(default_factory=dict)
-    _numbers: list[dict[str, int]] = field(default_factory=list)
+    _numbers: list[dict[Call, int]] = field(default_factory=list)
     _alike: Counter[tuple[str, str, tuple[int, ...]]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -199,7 +222,7 @@ class Maker:
         right = tuple(self._numbered(self.right))
         return Table(
             tuple(self._rows),
-            tuple(tuple(_call(json.loads(text)) for text in known) for known in self._numbers),
+            tuple(tuple(known) for known in self._numbers),
             np.array(self._cells, np.int16).reshape(len(self._rows), len(self._numbers)),
             right,
             self._samples,
@@ -220,125 +243,49 @@ class Maker:
             calls = answers[test].calls if test in answers else [None] * len(requests)
             for call in calls:
                 known = self._numbers[len(numbers)]
-                text = json.dumps(_plain(call)) if call else ""
-                numbers.append(known.setdefault(text, len(known)) if call else UNKNOWN)
+                numbers.append(known.setdefault(call, len(known)) if call else UNKNOWN)
         return numbers
 
 
-class Store:
-    """Stores tables in the course, so that they are copied with it, and in the user's cache.
-
-    From the cache, another copy of the same course has them without making them again. Unused
-    tables are removed.
-    """
-
-    def __init__(self, course: Path) -> None:
-        self._folders = (course / TABLES, cache_folder())
-
-    def get(self, name: str, make: Callable[[], Table]) -> Table:
-        """Returns the table with this name; only one process makes it, while others wait."""
-        if table := self._read(name):
-            return table
-        shared = next(filter(_is_writable, reversed(self._folders)), None)
-        with _alone(shared, name):
-            if table := self._read(name):
-                return table
-            data = make().to_bytes()
-            for folder in self._folders:
-                _keep(folder / name, data)
-            return Table.from_bytes(data)  # as every other process will read it
-
-    def _read(self, name: str) -> Table | None:
-        for folder in self._folders:
-            with contextlib.suppress(*_NO_TABLE):
-                data = (folder / name).read_bytes()
-                table = Table.from_bytes(data)
-                if folder != self._folders[0]:
-                    _keep(self._folders[0] / name, data)
-                return table
-        return None
+def _form(call: Call) -> tuple[str, str, str, int]:
+    return call.operation, call.raised, call.form, len(call.figures)
 
 
-def cache_folder() -> Path:
-    """Returns the folder of the cache: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return home / "autograder" / "mistakes"
+def _forms(answered: Answered) -> list[tuple[str, str, str, int]]:
+    return [(call.operation, call.raised, call.form, len(call.shares)) for call in answered.calls]
 
 
-def _keep(path: Path, data: bytes) -> None:
-    """Writes a table if its folder is writable; a full disk only costs time."""
-    if _is_writable(path.parent):
-        with contextlib.suppress(OSError):
-            _replace(path, data)
-            _clear(path)
+def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
+    """Returns the next call in a table; its figures and bounds are the next ones."""
+    operation, raised, text, count = form
+    own = [next(pairs) for _ in range(count)]
+    figures, bounds = (f for f, _ in own), (b for _, b in own)
+    return Call(str(operation), str(raised), str(text), tuple(figures), tuple(bounds))
 
 
-def _is_writable(folder: Path) -> bool:
-    """Returns whether files can be created in a folder; also makes git ignore it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        ignored = folder / ".gitignore"
-        if not ignored.is_file():
-            ignored.write_text("*\n", encoding="utf-8")
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK)
-
-
-@contextlib.contextmanager
-def _alone(folder: Path | None, name: str) -> Iterator[None]:
-    """Lets one process at a time work on a question; without a folder, nothing is locked."""
-    with contextlib.ExitStack() as stack:
-        if folder is not None:
-            with contextlib.suppress(OSError):
-                file = stack.enter_context((folder / f".{name.rpartition('-')[0]}.lock").open("a"))
-                fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _replace(path: Path, data: bytes) -> None:
-    own = path.with_name(f"{path.name}.{os.getpid()}")
-    own.write_bytes(data)
-    own.replace(path)
-
-
-def _clear(path: Path) -> None:
-    """Removes unused tables, and all but the latest tables of this question."""
-    question = path.name.rpartition("-")[0]
-    with contextlib.suppress(OSError):  # another process may be doing the same
-        tables = {other: other.stat().st_mtime for other in path.parent.glob("*.json.gz")}
-        mine = [other for other in tables if other.name.rpartition("-")[0] == question]
-        mine.sort(key=lambda other: tables[other], reverse=True)
-        unused = {other for other, at in tables.items() if at < time.time() - _DAYS * _DAY}
-        for other in unused.union(mine[_KEPT:]) - {path}:
-            other.unlink(missing_ok=True)
-
-
-def _plain(call: Call) -> list[Any]:
-    return [
-        *(call.operation, call.raised, call.form),
-        *(_short(call.figures, 10), _short(call.bounds, 3), _short(call.shares, 6)),
+def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> Answered:
+    """Returns the next sample in a table: samples are compared by their forms and shares alone."""
+    calls = [
+        Call(str(o), str(raised), str(text), (), (), tuple(next(shares) for _ in range(count)))
+        for o, raised, text, count in forms
     ]
+    return Answered(tuple(calls), str(words))
 
 
-def _short(figures: Sequence[float], digits: int) -> list[float]:
-    """Returns rounded figures: more digits would only make the file larger."""
-    return [float(f"{figure:.{digits}g}") for figure in figures]
+def _rounded(values: Numbers, units: Numbers) -> Numbers:
+    """Returns the nearest multiples of a power of two that is at most a value's unit."""
+    with np.errstate(all="ignore"):  # infinite ones, and those without a unit, stay as they are
+        powers = np.exp2(np.floor(np.log2(units)))
+        rounded = np.round(values / powers) * powers
+    return np.where(np.isfinite(rounded), rounded, values)
 
 
-def _call(plain: Any) -> Call:
-    operation, raised, form, *numbers = plain
-    figures, bounds, shares = (tuple(map(float, row)) for row in numbers)
-    if len(figures) != len(bounds):
-        raise ValueError("each figure has a bound")
-    return Call(str(operation), str(raised), str(form), figures, bounds, shares)
+def _by_place(values: Numbers) -> NDArray[np.uint8]:
+    """Returns the bytes of numbers, all first bytes first: a file of these is smaller."""
+    return np.ascontiguousarray(values.astype("<f8").view(np.uint8).reshape(-1, 8).T)
 
 
-def _whole(answered: Answered) -> list[Any]:
-    return [answered.words, [_plain(call) for call in answered.calls]]
-
-
-def _answered(plain: Any) -> Answered:
-    words, calls = plain
-    return Answered(tuple(map(_call, calls)), str(words))
+def _values(places: NDArray[np.uint8]) -> list[float]:
+    """Returns the numbers from the output of `_by_place`."""
+    values: list[float] = np.ascontiguousarray(places.T).view("<f8").ravel().tolist()
+    return values

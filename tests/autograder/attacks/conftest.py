@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from autograder.course import TABLES, load_course
+from autograder.course import load_course
 from autograder.grading.options import RunOptions
 from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
@@ -175,10 +175,9 @@ class Sandboxed:
         return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
-        """Mode, size and time of every file but the grader's own tables: nobody may change it."""
+        """Mode, size and time of every file: nobody may change it."""
         found = {}
-        files = [path for path in self.root.rglob("*") if TABLES not in path.parts]
-        for path in [*files, *self.submitted.rglob("*")]:
+        for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:
             facts = path.lstat()
             found[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime)
         return found

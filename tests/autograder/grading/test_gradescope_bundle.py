@@ -125,7 +125,7 @@ def test_the_bundle_has_one_assignment_and_scripts_that_may_run(bundle: Path) ->
         modes = {info.filename: info.external_attr >> 16 & 0o777 for info in archive.infolist()}
     assert modes["setup.sh"] == modes["run_autograder"] == 0o755
     # kinds of calls and tables of mistakes belong to the whole course
-    shared = ("course/.tables/", "course/source/not_allowed.toml")
+    shared = ("course/tests/tables/", "course/source/not_allowed.toml")
     inside = [
         name.split("/")
         for name in modes

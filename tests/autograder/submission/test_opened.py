@@ -38,7 +38,7 @@ _OTHERS = {
     "grading/naming/families/__init__.py": "solutions",
     "grading/naming/families/words.py": "words of ours",
     "grading/naming/known.py": "misconceptions",
-    "grading/naming/table.py": "a table of ours",
+    "grading/naming/store.py": "a table of ours",
     "grading/secret.py": "the class's secret",
     "grading/validation/cases.py": "solutions",
     "grading/validation/entries.py": "solutions",

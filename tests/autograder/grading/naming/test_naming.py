@@ -37,7 +37,7 @@ from autograder.grading.naming.record import (
     events_of,
 )
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
-from autograder.grading.naming.table import Store
+from autograder.grading.naming.store import Store
 from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.batch import Batch
 from autograder.submission.bounded import memory_limited

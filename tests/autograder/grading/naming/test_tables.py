@@ -15,11 +15,14 @@ import pytest
 import torch
 
 from autograder.course import TABLES, graded_files, load_course
+from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import search as search_module
+from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.record import Answered, Event, answered
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search
-from autograder.grading.naming.table import UNKNOWN, Maker, Samples, Store, Table
+from autograder.grading.naming.store import Store
+from autograder.grading.naming.table import UNKNOWN, Maker, Samples, Table
 
 X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
 REQUESTS = {"short": (("call",),) * 2, "long": (("call",),) * 80}
@@ -129,7 +132,23 @@ def _counted(made: list[int]) -> Callable[[], Table]:
     return make
 
 
-NAME = "a-b-1.json.gz"
+QUESTION, KEY = "a-b", "1"
+
+
+def _got(
+    course: Path,
+    make: Callable[[], Table],
+    key: str = KEY,
+    *,
+    fits: bool = True,
+    of: str = QUESTION,
+) -> Table:
+    return Store(course).get(of, key, make, lambda table: fits)
+
+
+def _files(tmp_path: Path) -> list[Path]:
+    cache = tmp_path / "cache" / "autograder" / "mistakes"
+    return [tmp_path / TABLES / f"{QUESTION}.npz", cache / f"{QUESTION}-{KEY}.npz"]
 
 
 @pytest.fixture(autouse=True)
@@ -139,9 +158,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_table_is_made_once_whoever_asks(tmp_path: Path) -> None:
     made: list[int] = []
-    threads = [
-        threading.Thread(target=Store(tmp_path).get, args=(NAME, _counted(made))) for _ in range(3)
-    ]
+    threads = [threading.Thread(target=_got, args=(tmp_path, _counted(made))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -151,20 +168,37 @@ def test_a_table_is_made_once_whoever_asks(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_table_is_made_again(tmp_path: Path) -> None:
     made: list[int] = []
-    Store(tmp_path).get(NAME, _counted(made))
-    paths = [tmp_path / TABLES / NAME, tmp_path / "cache" / "autograder" / "mistakes" / NAME]
-    for broken in (b"", paths[0].read_bytes()[:100], b"[]"):
-        for path in paths:
+    _got(tmp_path, _counted(made))
+    kept = _files(tmp_path)[0].read_bytes()
+    for broken in (b"", kept[:100], b"1\n[]", b"1\n" + kept[2:-100]):
+        for path in _files(tmp_path):
             path.write_bytes(broken)
-        Store(tmp_path).get(NAME, _counted(made))
-    assert len(made) == 4
+        _got(tmp_path, _counted(made))
+    assert len(made) == 5
+
+
+def test_a_course_holds_the_table_of_its_suite_as_it_is_now(tmp_path: Path) -> None:
+    made: list[int] = []
+    for key in ("1", "2", "2", "1"):  # the cache still has the first one
+        _got(tmp_path, _counted(made), key)
+    assert len(made) == 2
+    assert [path.name for path in (tmp_path / TABLES).iterdir()] == [f"{QUESTION}.npz"]
+    assert Store(tmp_path).is_current(QUESTION, "2", lambda table: True)
+
+
+def test_a_table_of_a_machine_that_draws_otherwise_stays_and_is_not_used(tmp_path: Path) -> None:
+    made: list[int] = []
+    _got(tmp_path, _counted(made))
+    kept = _files(tmp_path)[0].stat().st_mtime_ns
+    _got(tmp_path, _counted(made), fits=False)
+    assert len(made) == 2
+    assert _files(tmp_path)[0].stat().st_mtime_ns == kept
 
 
 def test_another_copy_of_a_course_takes_tables_from_the_cache(tmp_path: Path) -> None:
     made: list[int] = []
     for copy in ("one", "other"):
-        Store(tmp_path / copy).get(NAME, _counted(made))
-        assert (tmp_path / copy / TABLES / NAME).is_file()
+        _got(tmp_path / copy, _counted(made))
     assert len(made) == 1
 
 
@@ -172,37 +206,51 @@ def test_a_course_that_cannot_be_written_has_its_tables_in_the_cache(tmp_path: P
     made: list[int] = []
     (tmp_path / "course").write_text("")
     for _ in range(2):
-        Store(tmp_path / "course").get(NAME, _counted(made))
+        _got(tmp_path / "course", _counted(made))
     assert len(made) == 1
-    assert (tmp_path / "cache" / "autograder" / "mistakes" / NAME).is_file()
+    assert _files(tmp_path)[1].is_file()
     (tmp_path / "other").write_text("")
     with pytest.MonkeyPatch.context() as patch:  # nothing can be written anywhere
         patch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-        assert Store(tmp_path / "course").get(NAME, _counted(made)).rows == _table().rows
+        assert _got(tmp_path / "course", _counted(made)).rows == _table().rows
 
 
 def test_a_table_travels_with_its_course(tmp_path: Path) -> None:
     course = load_course(Path(__file__).resolve().parents[4])
     assignment = course.assignment("simplified_attention")
-    Store(tmp_path).get("softmax-naive_softmax-1.json.gz", _table)
+    _got(tmp_path, _table, of="softmax-naive_softmax")
     files = [
         path.relative_to(tmp_path)
         for path in graded_files(replace(course, root=tmp_path), assignment)
     ]
-    assert files == [Path(TABLES, "softmax-naive_softmax-1.json.gz")]
+    assert files == [Path(TABLES, "softmax-naive_softmax.npz")]
 
 
-def test_tables_that_are_not_used_are_removed(tmp_path: Path) -> None:
-    folder, week = tmp_path / TABLES, 7 * 24 * 3600
-    folder.mkdir()
+def test_tables_that_are_not_used_are_removed_from_the_cache(tmp_path: Path) -> None:
+    folder, week = _files(tmp_path)[1].parent, 7 * 24 * 3600
+    folder.mkdir(parents=True)
     for number in range(5):
         for name in ("mine-softmax", "other-softmax"):
-            path = folder / f"{name}-{number}.json.gz"
+            path = folder / f"{name}-{number}.npz"
             path.write_text("")
             os.utime(path, (0, time.time() - number * week))
-    Store(tmp_path).get("mine-softmax-new.json.gz", _table)
-    left = {p.name.partition(".")[0].removesuffix("-softmax") for p in folder.glob("*.gz")}
+    _got(tmp_path, _table, "new", of="mine-softmax")
+    left = {p.name.partition(".")[0].removesuffix("-softmax") for p in folder.glob("*.npz")}
     assert left == {
         *("mine-softmax-new", "mine-softmax-0", "mine-softmax-1"),
         *(f"other-softmax-{number}" for number in range(5)),
     }
+
+
+def test_the_course_has_all_its_tables() -> None:
+    course = load_course(Path(__file__).resolve().parents[4])
+    exercises = [exercise for one in course.assignments for exercise in one.exercises]
+    runner = collect_suites(course.root, [exercise.hidden_suite for exercise in exercises])
+    missing = [
+        f"{exercise.name}-{question.name}"
+        for exercise in exercises
+        for known in [KnownMistakes(runner, course, exercise, lambda text, batch: None)]
+        for question in exercise.questions
+        if not known.has_table(question.name)
+    ]
+    assert missing == [], "make tables, and commit them with the suite"

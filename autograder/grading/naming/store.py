@@ -1,0 +1,129 @@
+"""Keeps tables of known mistakes: in the course, which they travel with, and in the user's cache.
+
+A table is known by a key, a digest of all that its answers depend on. The course holds one table
+for each question, which is committed with the suite. A table that nobody has made for the suite as
+it is now is made when it is needed first, and then kept in both places.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from zipfile import BadZipFile
+
+from ...course import TABLES
+from .table import Table
+
+#: the errors for a file that is missing or is not a table
+_NO_TABLE = (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError)
+#: the number of tables of one question in a cache, and the days that unused ones are kept
+_KEPT, _DAYS = 3, 30
+_DAY = 86400.0
+
+
+class Store:
+    """The tables of one course."""
+
+    def __init__(self, course: Path) -> None:
+        self._course = course / TABLES
+        self._cache = cache_folder()
+
+    def get(
+        self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
+    ) -> Table:
+        """Returns the table of a question that has this key and fits.
+
+        Only one process makes it, while others wait. The course keeps it instead of one with
+        another key; one that has the key and does not fit was made on a machine that rounds or
+        draws otherwise, and stays.
+        """
+        kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
+
+        def found() -> Table | None:
+            return next(filter(None, (_read(path, key, fits) for path in (kept, cached))), None)
+
+        if table := found():
+            return table
+        with _alone(self._cache / f".{question}.lock", self._course):
+            if table := found():
+                return table
+            data = make().to_bytes()
+            if _read(kept, key, lambda table: True) is None:
+                _keep(kept, key, data)
+            if _is_folder(cached.parent):
+                _keep(cached, key, data)
+                _clear(cached, question)
+            return Table.from_bytes(data)  # as every other process will read it
+
+    def is_current(self, question: str, key: str, fits: Callable[[Table], bool]) -> bool:
+        """Returns whether the course itself has the table."""
+        return _read(self._kept(question), key, fits) is not None
+
+    def _kept(self, question: str) -> Path:
+        return self._course / f"{question}.npz"
+
+
+def cache_folder() -> Path:
+    """Returns the folder of the cache: `$XDG_CACHE_HOME/autograder`, by default in `~/.cache`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    return home / "autograder" / "mistakes"
+
+
+def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
+    """Returns the table in a file if it has this key and fits."""
+    with contextlib.suppress(*_NO_TABLE):
+        own, _, data = path.read_bytes().partition(b"\n")
+        if own == key.encode() and fits(table := Table.from_bytes(data)):
+            return table
+    return None
+
+
+def _keep(path: Path, key: str, data: bytes) -> None:
+    """Writes a table if its folder is writable; a full disk only costs time."""
+    if _is_folder(path.parent):
+        own = path.with_name(f".{path.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            own.write_bytes(key.encode() + b"\n" + data)
+            own.replace(path)
+
+
+def _is_folder(folder: Path) -> bool:
+    """Returns whether files can be created in a folder, which is made if it is missing."""
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK)
+    return False
+
+
+@contextlib.contextmanager
+def _alone(lock: Path, folder: Path) -> Iterator[None]:
+    """Lets one process at a time work on a question; on any, if there is only the course's folder.
+
+    Where neither can be written, nothing is locked.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            if _is_folder(lock.parent):
+                fcntl.flock(stack.enter_context(lock.open("a")), fcntl.LOCK_EX)
+            elif _is_folder(folder):
+                fd = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, fd)
+                fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+
+
+def _clear(path: Path, question: str) -> None:
+    """Removes unused tables from a cache, and all but the latest tables of this question."""
+    with contextlib.suppress(OSError):  # another process may be doing the same
+        tables = {other: other.stat().st_mtime for other in path.parent.glob("*.npz")}
+        mine = [other for other in tables if other.name.rpartition("-")[0] == question]
+        mine.sort(key=lambda other: tables[other], reverse=True)
+        unused = {other for other, at in tables.items() if at < time.time() - _DAYS * _DAY}
+        for other in unused.union(mine[_KEPT:]) - {path}:
+            other.unlink(missing_ok=True)
