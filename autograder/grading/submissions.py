@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import SubmissionError
 from ..records import (
     Assignment,
     Exercise,
@@ -20,10 +19,14 @@ from ..records import (
 )
 from ..sandbox import ForkServer
 from ..submission import (
+    Stamps,
     Submission,
     SubmittedExercise,
+    counted_files,
     is_submitted,
     read_exercise,
+    require_unchanged,
+    stamps_of,
     unreadable,
     unused_notes,
 )
@@ -34,10 +37,6 @@ from .naming.diagnosis import Diagnosis
 from .secret import Seeds
 from .watch import Place, Watch
 
-_CHANGED = (
-    "{}: files were changed or moved while they were graded; grade again with --resume when "
-    "nothing writes there"
-)
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
 
 
@@ -74,6 +73,7 @@ class SubmissionGrader:
         Also raises `SubmissionError` if its files changed during grading.
         """
         start = time.perf_counter()
+        stamps = _stamps(submission, assignment)
         digest = submitted_digest(submission, assignment)
         suite_digest = self._suite_digests[assignment.name]
         seed = self._seeds.of(assignment.name, submission.attempt)
@@ -83,8 +83,9 @@ class SubmissionGrader:
             for exercise in assignment.exercises
         )
         watch.leave()
-        if digest != _digest_of_what_was_read(submission, assignment, exercises):
-            raise SubmissionError(_CHANGED.format(submission.folder))
+        read = _digest_of_what_was_read(submission, assignment, exercises)
+        now = (read, _stamps(submission, assignment))
+        require_unchanged(submission.folder, (digest, stamps), now)
         return SubmissionResult(
             student=submission.student,
             assignment=assignment.name,
@@ -129,6 +130,11 @@ class SubmissionGrader:
             for name, worth in points.items()
         )
         return _result(exercise, answers, questions)
+
+
+def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
+    names = [exercise.name for exercise in assignment.exercises]
+    return stamps_of(counted_files(submission.folder, names))
 
 
 def _digest_of_what_was_read(

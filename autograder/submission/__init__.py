@@ -12,8 +12,10 @@ from .intake import (
     unused_notes,
 )
 from .notebook import module_of_notebook
+from .opened import Stamps, require_unchanged, stamps_of
 from .read import (
     SubmittedExercise,
+    counted_files,
     is_submitted,
     read_exercise,
     submission_digest,
@@ -29,14 +31,18 @@ __all__ = [
     "SubmittedExercise",
     "Found",
     "Skipped",
+    "Stamps",
     "Submission",
     "about_missing_file",
+    "counted_files",
     "find_submissions",
     "is_answer",
     "is_submitted",
     "is_unanswered",
     "module_of_notebook",
     "read_exercise",
+    "require_unchanged",
+    "stamps_of",
     "standard_name",
     "submission_at",
     "submission_digest",

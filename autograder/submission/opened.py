@@ -1,9 +1,13 @@
-"""The only place that opens submitted files: with a size limit, and without following links."""
+"""The only place that opens submitted files: with a size limit, and without following links.
+
+Also notices whether files change while they are graded.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import SubmissionError
@@ -28,3 +32,32 @@ def read_bytes(path: Path, limit: int) -> bytes:
         raise SubmissionError("is not a regular file; submit the file itself")
     with os.fdopen(descriptor, "rb") as file:
         return file.read(limit)
+
+
+#: what is known of each file without reading it: None if it does not exist
+Stamps = tuple[tuple[int, ...] | None, ...]
+
+
+def stamps_of(paths: Iterable[Path]) -> Stamps:
+    """Returns values that change when one of the files is written, replaced, moved or renamed.
+
+    A digest does not show that a file was replaced for a moment and put back.
+    """
+    return tuple(map(_stamp, paths))
+
+
+def require_unchanged(folder: Path, before: object, after: object) -> None:
+    """Raises `SubmissionError` if what is known of a submission's files has changed."""
+    if before != after:
+        raise SubmissionError(
+            f"{folder}: files were changed or moved while they were graded; grade again with "
+            "--resume when nothing writes there"
+        )
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    try:
+        state = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

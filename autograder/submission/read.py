@@ -75,7 +75,7 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
 
 def is_submitted(exercise: Exercise, folder: Path) -> bool:
     """Returns whether there is a file that `read_exercise` would read."""
-    return any(_is_file(folder / f"{exercise.name}{suffix}") for suffix in (".py", ".ipynb"))
+    return any(map(_is_file, counted_files(folder, [exercise.name])))
 
 
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
@@ -94,14 +94,17 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
 def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
     """Like `submission_digest`, for the names of exercises in this order."""
     digest = hashlib.sha256()
-    for name in exercises:
-        for suffix in (".py", ".ipynb"):
-            path = folder / f"{name}{suffix}"
-            if _is_file(path):
-                data = read_bytes(path, MAX_NOTEBOOK_BYTES)
-                digest.update(f"{path.name}\0{len(data)}\0".encode())
-                digest.update(data)
+    for path in counted_files(folder, exercises):
+        if _is_file(path):
+            data = read_bytes(path, MAX_NOTEBOOK_BYTES)
+            digest.update(f"{path.name}\0{len(data)}\0".encode())
+            digest.update(data)
     return f"sha256:{digest.hexdigest()}"
+
+
+def counted_files(folder: Path, exercises: Iterable[str]) -> list[Path]:
+    """Returns the paths of all files that can count, whether they exist or not."""
+    return [folder / f"{name}{suffix}" for name in exercises for suffix in (".py", ".ipynb")]
 
 
 def _read(

@@ -13,13 +13,13 @@ from ...grading.digests import JUDGING, digest_of_files
 from ...grading.watch import Watch
 from ...records import Assignment, ExerciseResult, SubmissionResult, SubmissionStatus, Tier
 from ...sandbox import ForkServer, start_fork_server
-from ...submission import Submission, unused_notes
+from ...submission import Submission, require_unchanged, unused_notes
 from .autograding import autograde
 from .course import NotebookCourse, read_assignment, read_notebook_course
 from .execute import SandboxedExecute
 from .libraries import libraries_for
 from .results import NOTEBOOKS, exercises_of, waiting
-from .submitted_files import digest_of
+from .submitted_files import digest_of, state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,19 @@ class NotebookGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Grades one submission; raises only for the grader's own faults."""
+        """Grades one submission; raises only for the grader's own faults.
+
+        Also raises `SubmissionError` if its files changed during grading.
+        """
         start = time.perf_counter()
+        before = state_of(submission.folder)
         outcome = autograde(self.course, self.fork_server, submission, watch or Watch())
         exercises = exercises_of(self.course, submission, outcome)
+        require_unchanged(submission.folder, before, state_of(submission.folder))
         return SubmissionResult(
             student=submission.student,
             assignment=assignment.name,
-            submission_digest=digest_of(submission.folder),
+            submission_digest=before[0],
             suite_digest=self.digests[assignment.name],
             isolation=self.fork_server.tier,
             status=SubmissionStatus.GRADED,

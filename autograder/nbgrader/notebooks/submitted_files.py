@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...errors import SubmissionError
 from ...submission.bounds import MAX_FILES, MAX_SUBMISSION_BYTES
-from ...submission.opened import read_bytes
+from ...submission.opened import Stamps, read_bytes, stamps_of
 
 _TOO_MUCH = (
     f"the folder holds more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "
@@ -41,6 +41,11 @@ def too_much(folder: Path) -> str | None:
     files = list(islice(_below(folder), MAX_FILES + 1))
     size = sum(path.lstat().st_size for path in files if is_regular(path))
     return _TOO_MUCH if len(files) > MAX_FILES or size > MAX_SUBMISSION_BYTES else None
+
+
+def state_of(folder: Path) -> tuple[str, Stamps]:
+    """Returns the digest of a submission's files, and what changes with them."""
+    return digest_of(folder), stamps_of(islice(_below(folder), MAX_FILES + 1))
 
 
 def digest_of(folder: Path) -> str:

@@ -311,6 +311,32 @@ def test_a_file_that_is_away_for_a_moment_costs_nobody_anything(
     assert (line.status, line.score) == (SubmissionStatus.GRADED, 100.0)
 
 
+def test_a_file_that_is_swapped_for_a_moment_is_not_graded_for_the_other(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its digest is the same before and after: `--resume` would keep the other file's score."""
+    place = a_class.submit("ada")
+    file, aside, other = place / "scores.py", place / "aside", place / "other"
+    other.write_text(WRONG)
+
+    def swapping(folder: Path, exercise: Exercise) -> Any:
+        file.rename(aside)
+        other.rename(file)
+        try:
+            return read_exercise(folder, exercise)
+        finally:
+            file.rename(other)
+            aside.rename(file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("autograder.grading.submissions.read_exercise", swapping)
+        (line,) = a_class.grade().graded
+    assert line.status is SubmissionStatus.FAILED
+    assert line.error and "changed or moved while they were graded" in line.error
+    (line,) = a_class.grade(resume=True).graded
+    assert (line.status, line.score) == (SubmissionStatus.GRADED, 100.0)
+
+
 def test_a_folder_that_is_gone_is_no_empty_submission(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,7 +147,25 @@ def test_a_table_of_known_mistakes_has_more_time(
     waits = patience.Patience(watch, pid=0)
     waits.begin(course.assignment(ASSIGNMENT))
     watch.enter_tables()
-    for now[0] in (5.0, 1000.0, 1800.0):
+    for now[0] in range(5, 1_800, 5):
         assert not waits.is_out()
-    now[0] = 1900.0
+    now[0] = 1806.0
     assert waits.is_out()
+
+
+@pytest.mark.parametrize("in_tables", [False, True])
+def test_time_in_which_the_grader_itself_was_stopped_is_not_the_jobs(
+    in_tables: bool, monkeypatch: pytest.MonkeyPatch, course: Course
+) -> None:
+    watch, now = Watch(), [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    waits = patience.Patience(watch, pid=0)
+    waits.begin(course.assignment(ASSIGNMENT))
+    if in_tables:
+        watch.enter_tables()
+        now[0] = 5.0
+        assert not waits.is_out()
+    now[0] += 86_400.0
+    assert not waits.is_out()
+    now[0] = waits.due + 1.0
+    assert waits.is_out() is not in_tables
