@@ -19,7 +19,15 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from ..course import BEGIN_SOLUTION, END_SOLUTION, Course
-from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, MISTAKES, manifest_text, texts_text
+from ..course.manifest import (
+    AFTERWARDS,
+    HINTS,
+    MANIFEST,
+    MISTAKES,
+    STARS,
+    manifest_text,
+    texts_text,
+)
 from ..course.points import points_of
 from ..course.rules import CALLS, RULES
 from ..deadlines import duedate_text
@@ -27,7 +35,7 @@ from ..errors import ContentError, GraderError
 from ..records import Assignment, Exercise
 from .claims import without_claims
 from .course_map import CourseMap, course_map, map_cell, map_table
-from .hints import afterwards_of, hints_of, mistakes_of
+from .hints import afterwards_of, hints_of, mistakes_of, stars_of
 from .ipynb import code_cell, markdown_cell, notebook_json, notebook_of
 from .map_picture import map_picture
 from .notebook import source_notebook
@@ -121,6 +129,7 @@ def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),
         MISTAKES: mistakes_of(root, assignment),
+        STARS: stars_of(root, assignment),
     }
     return {f"checks/{file}": texts_text(found) for file, found in texts.items() if found}
 

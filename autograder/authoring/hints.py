@@ -1,4 +1,4 @@
-"""Reads the texts for each question from `hints.toml` and `afterwards.toml`."""
+"""Reads the texts for each question from `hints.toml`, `afterwards.toml` and `stars.toml`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ..course.manifest import MISTAKES
+from ..course.manifest import CONSTRAINTS, MISTAKES
 from ..errors import ContentError
 from ..records import Assignment
 
 HINTS = "hints.toml"
 AFTERWARDS = "afterwards.toml"
+STARS = "stars.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
@@ -32,6 +33,20 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
     path = root / "source" / assignment.name / AFTERWARDS
     texts = _by_question(path, assignment)
     return {name: _comparison(path, name, given) for name, given in texts}
+
+
+def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
+    """Reads the constraint of each question's second star; few questions need to have one.
+
+    Raises `ContentError` if a question or a constraint does not exist.
+    """
+    path = root / "source" / assignment.name / STARS
+    found = {name: rule for name, rule in _by_question(path, assignment) if rule is not None}
+    for name, rule in found.items():
+        if rule not in CONSTRAINTS:
+            known = ", ".join(CONSTRAINTS)
+            raise ContentError(path, None, f"{name}: no rule {rule!r}", f"use one of: {known}")
+    return found
 
 
 def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from string import Template
 
 from ..course import Course
+from ..course.manifest import WAYS, texts_text
+from ..course.ways import ways_of
 from ..errors import UserError
 from ..records import Assignment
 from ..sandbox.temporary import temporary_folder
@@ -57,13 +59,18 @@ class Difference:
 
 
 def release(
-    course: Course, names: Sequence[str] = (), *, wheel: Path | None = None
+    course: Course,
+    names: Sequence[str] = (),
+    *,
+    wheel: Path | None = None,
+    after: bool = False,
 ) -> ReleaseReport:
     """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
 
     A release of all assignments also writes one bundle with all of them, and removes folders of
-    assignments that are no longer in the course. Builds the wheel if none is given. Raises
-    `ContentError` for wrong content or a leak, before any old file is changed.
+    assignments that are no longer in the course. Builds the wheel if none is given. With `after`,
+    for when everybody has submitted, bundles (but not `assignments/`) have other right ways as
+    code. Raises `ContentError` for wrong content or a leak, before any old file is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"
@@ -76,6 +83,8 @@ def release(
             (leak for name in files for leak in finder.in_files(name, files[name])),
             course.root / "assignments",
         )
+        if after:
+            files = {name: {**files[name], **_ways(course, name)} for name in files}
         gone = () if names else _gone(course)
         report = _report(course, made, bundles, gone)
         folders: dict[Path, Path | None] = {path: None for path in gone}
@@ -150,6 +159,13 @@ def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, b
     """Returns the files of a bundle: those of `assignments/`, the wheel and its requirements."""
     install = {"requirements.txt": requirements_text(course.root, wheel.name)}
     return {**_encoded({**made.files, **install}), wheel.name: wheel.read_bytes()}
+
+
+def _ways(course: Course, name: str) -> dict[str, bytes]:
+    """Returns the file with other right ways; empty if the assignment has none."""
+    found = ways_of(course, course.assignment(name))
+    ways = {question: [[way.text, way.code] for way in ways] for question, ways in found.items()}
+    return {f"checks/{WAYS}": texts_text(ways).encode("utf-8")} if ways else {}
 
 
 def _new_folders(course: Course, scratch: Path, made: ReleasedAssignment) -> dict[Path, Path]:

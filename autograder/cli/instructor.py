@@ -67,10 +67,19 @@ def validate(
     is_flag=True,
     help="Write nothing; check that assignments/ is up to date and reveals nothing hidden.",
 )
+@click.option(
+    "--after",
+    is_flag=True,
+    help="Add other right ways as code to the bundles: for when everybody has submitted.",
+)
 @in_course
 @as_json
 def release(
-    assignments: tuple[str, ...], only_check: bool, course_folder: Path, as_json: bool
+    assignments: tuple[str, ...],
+    only_check: bool,
+    after: bool,
+    course_folder: Path,
+    as_json: bool,
 ) -> int:
     """Write assignments/ and the bundle for students.
 
@@ -79,7 +88,7 @@ def release(
     """
     if only_check:
         return _check_release(content.check_release(assignments, course=course_folder), as_json)
-    report = content.release(assignments, course=course_folder)
+    report = content.release(assignments, after=after, course=course_folder)
     if as_json:
         emit(
             [

@@ -56,6 +56,12 @@ def _document_alone(is_asked: bool) -> Iterator[None]:
 @click.option(
     "--all", "everything", is_flag=True, help="Show every check, not only the first failure."
 )
+@click.option(
+    "--rule",
+    default="",
+    metavar="RULE",
+    help='Also check a constraint, which is not graded: "one line", "no loop" or "no @".',
+)
 @_plain
 @_in_folder
 @as_json
@@ -63,6 +69,7 @@ def check(
     names: tuple[str, ...],
     trace: bool,
     everything: bool,
+    rule: str,
     plain: bool,
     folder: Path | None,
     as_json: bool,
@@ -75,10 +82,11 @@ def check(
     Example: autograder check scores
              autograder check query_scores --trace
              autograder check query_scores --all
+             autograder check query_scores --rule "one line"
     """
     folder = _place(folder, names)
     with loading():
-        from ..student import afterwards, check_folder, trace_folder
+        from ..student import check_folder, trace_folder
 
     with _document_alone(as_json):
         results = check_folder(folder, names)
@@ -90,10 +98,22 @@ def check(
         screen.exercise(result, everything)
         for question in result.questions:
             if question.standing.value == "passed" and question.question in names:
-                screen.prose(afterwards(folder, question.question), indent=4)
+                _show_more(screen, folder, question.question, rule)
             elif trace and question.standing.value == "fix":
                 screen.say(trace_folder(folder, question.question), indent=4)
     return _code(results)
+
+
+def _show_more(screen: Screen, folder: Path, question: str, rule: str) -> None:
+    """Shows what follows a right answer: its second star, the reference's way, and other ways."""
+    from ..student import afterwards, other_ways, star_of
+
+    if star := star_of(folder, question, rule):
+        screen.prose(star, indent=4)
+    screen.prose(afterwards(folder, question), indent=4)
+    for text, code in other_ways(folder, question):
+        screen.prose(f"another way: {text}", indent=4)
+        screen.say(code, indent=8)
 
 
 def _code(results: tuple[Any, ...]) -> int:

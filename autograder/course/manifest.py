@@ -14,6 +14,12 @@ from ..errors import UserError
 MANIFEST = "assignment.json"
 HINTS = "hints.json"
 AFTERWARDS = "afterwards.json"
+#: the file with the constraint of each question's second star
+STARS = "stars.json"
+#: the constraints of second stars, which `autograder.student.stars` checks
+CONSTRAINTS = ("one line", "no loop", "no @")
+#: the file with other right ways as code, only in bundles for after the due date
+WAYS = "ways.json"
 #: the file with one sealed sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
 
@@ -98,6 +104,22 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 def read_afterwards(folder: Path) -> dict[str, str]:
     """Reads the texts for after a right answer, by question; empty if none were released."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
+
+
+def read_stars(folder: Path) -> dict[str, str]:
+    """Reads the constraint of each question's second star; empty if none were released."""
+    return {name: str(rule) for name, rule in _texts(folder, STARS).items()}
+
+
+def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Reads other right ways by question, each with its code; empty before the course gives them.
+
+    A way is a pair: what it does and costs, and its code.
+    """
+    return {
+        name: tuple((str(text), str(code)) for text, code in ways)
+        for name, ways in _texts(folder, WAYS).items()
+    }
 
 
 def _texts(folder: Path, file: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..classroom import Lateness
 from ..course import Course
+from ..course.ways import Way, ways_of
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import (
@@ -34,6 +35,9 @@ from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
+
+#: other right ways by question
+Ways = Mapping[str, tuple[Way, ...]]
 
 _LONGEST_MESSAGE = 4_000
 #: a message of at most this many lines is never folded: "The same as in ..." has two
@@ -65,6 +69,8 @@ class _Question:
     next_step: str
     tests: tuple[_Test, ...]
     code: str
+    #: other right ways, for an answer that is right
+    ways: tuple[Way, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,8 @@ def write_feedback(
                 submitted = submission_folder(class_folder, result.student, result.assignment)
                 final, late = counted(result, work), (arrivals or {}).get(result.key, Lateness())
                 arrival = arrival_sentence(late, due)
-                page = _page(final, title, submitted, work, arrival, reader)
+                ways = ways_of(course, assignment) if assignment else {}
+                page = _page(final, title, submitted, work, arrival, reader, ways)
                 target = class_folder.joinpath("feedback", *parts, "feedback.html")
                 written.append(replace_file(target, page))
                 text = feedback_text(final, title, work, arrival)
@@ -117,9 +124,10 @@ def _page(
     human: HumanWork,
     arrival: str,
     reader: BoundedReader,
+    ways: Ways,
 ) -> str:
     exercises = [
-        _exercise(result, exercise, definitions_of(submitted, exercise, reader), human)
+        _exercise(result, exercise, definitions_of(submitted, exercise, reader), human, ways)
         for exercise in result.exercises
     ]
     questions = [question for exercise in exercises for question in exercise.questions]
@@ -138,7 +146,11 @@ def _page(
 
 
 def _exercise(
-    result: SubmissionResult, exercise: ExerciseResult, code: Mapping[str, str], human: HumanWork
+    result: SubmissionResult,
+    exercise: ExerciseResult,
+    code: Mapping[str, str],
+    human: HumanWork,
+    ways: Ways,
 ) -> _Exercise:
     return _Exercise(
         result=exercise,
@@ -149,13 +161,16 @@ def _exercise(
                 code.get(question.question, ""),
                 human.of(result, exercise.exercise, question.question),
                 f"{exercise.exercise}-{question.question}",
+                ways.get(question.question, ()),
             )
             for question in exercise.questions
         ),
     )
 
 
-def _question(question: QuestionResult, code: str, grade: HumanGrade, anchor: str) -> _Question:
+def _question(
+    question: QuestionResult, code: str, grade: HumanGrade, anchor: str, ways: tuple[Way, ...]
+) -> _Question:
     return _Question(
         result=question,
         anchor=anchor,
@@ -166,6 +181,7 @@ def _question(question: QuestionResult, code: str, grade: HumanGrade, anchor: st
         next_step=NEXT_STEPS[question.verdict],
         tests=_tests(question),
         code=code,
+        ways=ways if question.verdict is Verdict.CORRECT else (),
     )
 
 

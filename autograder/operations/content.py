@@ -70,14 +70,18 @@ def new(
     return Scaffold(root, repository, scaffold_exercise(root, assignment, exercise, questions))
 
 
-def release(assignments: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseReport:
+def release(
+    assignments: Sequence[str] = (), *, after: bool = False, course: Path | str = HERE
+) -> ReleaseReport:
     """Writes assignments/ and the bundles for students: all of it, or nothing.
 
-    autograder.release(["causal_attention"])
+    With `after`, for when everybody has submitted, a bundle also has other right ways as code.
+
+        autograder.release(["causal_attention"])
     """
     from .. import authoring
 
-    return authoring.release(load_course(course), assignments)
+    return authoring.release(load_course(course), assignments, after=after)
 
 
 def check_release(names: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseCheck:

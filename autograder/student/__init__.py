@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..suite.message import Place
     from .display import LOOKS, as_text, body_of, headline, readable
-    from .folder import check_folder, retry_folder, status, trace_folder
-    from .hints import Hint, afterwards, next_hint
+    from .folder import check_folder, retry_folder, star_of, status, trace_folder
+    from .hints import Hint, afterwards, next_hint, other_ways
     from .notebook import check, hint, retry, trace
     from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
     from .submitting import what_to_submit
@@ -36,10 +36,12 @@ __all__ = [
     "headline",
     "hint",
     "next_hint",
+    "other_ways",
     "readable",
     "retry",
     "retry_folder",
     "saved_exercises",
+    "star_of",
     "status",
     "trace",
     "trace_folder",
@@ -48,8 +50,8 @@ __all__ = [
 
 _MODULES = {
     "display": "LOOKS as_text body_of headline readable",
-    "folder": "check_folder retry_folder status trace_folder",
-    "hints": "Hint afterwards next_hint",
+    "folder": "check_folder retry_folder star_of status trace_folder",
+    "hints": "Hint afterwards next_hint other_ways",
     "notebook": "check hint retry trace",
     "results": "CheckedExercise CheckedQuestion CheckedTest Place Progress Standing",
     "submitting": "what_to_submit",

@@ -132,10 +132,10 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
     failed, passed = _to_show(question)
     parts += [_test_html(test, same) for test, same in failed[:1]]
     if left := failed[1:]:
-        parts.append(_unfolding(_more(left), [_test_html(test, same) for test, same in left]))
+        parts.append(unfolding(_more(left), [_test_html(test, same) for test, same in left]))
     lines = [_line_html("✓", _GREEN, name) for name in passed]
     is_short = not failed or not lines
-    parts += lines if is_short else [_unfolding(_count_passed(passed), lines)]
+    parts += lines if is_short else [unfolding(_count_passed(passed), lines)]
     if question.printed:
         opened = "" if question.standing is Standing.PASSED else " open"
         parts.append(
@@ -147,10 +147,11 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 def folded(summary: str, text: str) -> str:
     """Return HTML that shows its text after a click."""
-    return _unfolding(summary, [for_html(text)])
+    return unfolding(summary, [for_html(text)])
 
 
-def _unfolding(summary: str, parts: Sequence[str]) -> str:
+def unfolding(summary: str, parts: Sequence[str]) -> str:
+    """Return HTML that shows its parts, which are HTML as well, after a click."""
     return (
         f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
         f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'

@@ -206,7 +206,7 @@ def _raised(error: BaseException, step: Asked | None, around: Surroundings) -> M
     expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
     if wrong := _WRONG_SHAPE.search(said):
         said, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
-        hint = "the result has another shape than the question asks for: see its docstring"
+        hint = "the result does not have the shape that the question asks for: see its docstring"
     return _of(step, said, expected, hint, places, _cause(said, places))
 
 

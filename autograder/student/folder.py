@@ -29,6 +29,7 @@ from .results import (
 from .runner import OnQuestion, run_checks, step_to_trace
 from .similar_names import other_name
 from .sources import locator
+from .stars import star_line
 from .unfinished import unfinished
 
 
@@ -142,6 +143,16 @@ def _ready(
         "autograder retry {}",
     )
     return LocalImplementation(executed.namespace, answer.text), around
+
+
+def star_of(folder: Path, question: str, rule: str) -> str:
+    """Return the line about the second star of a question that passes its checks.
+
+    Raises `UserError` for an unknown question or rule.
+    """
+    ((exercise, _),) = _chosen(folder, read_manifest(folder), [question]).items()
+    answer = answer_of(folder, exercise, (question,)) if rule else None
+    return star_line(folder, question, rule, answer.text if answer else "")
 
 
 def trace_folder(folder: Path, question: str) -> str:

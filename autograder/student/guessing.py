@@ -50,12 +50,22 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
     if isinstance(guess, list) and isinstance(found, list):
         pairs = zip(guess, found, strict=False)
         return len(guess) == len(found) and all(_alike(a, b, within) for a, b in pairs)
+    if isinstance(guess, str) and isinstance(found, int | float):
+        return _alike(_number(guess), found, within)
     if isinstance(guess, str) and isinstance(found, str):
         said, is_error = guess.strip().casefold(), found.startswith("error")
         return "error" in said if is_error else said == found.strip().casefold()
     if isinstance(guess, int | float) and isinstance(found, int | float):
         return bool(abs(guess - found) <= within)
     return bool(guess == found)
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text spells; None if it spells none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _say(sign: str, text: str) -> None:

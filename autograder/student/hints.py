@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..course.manifest import HINTS, Manifest, read_afterwards, read_hints, read_manifest
+from ..course.manifest import (
+    HINTS,
+    Manifest,
+    read_afterwards,
+    read_hints,
+    read_manifest,
+    read_ways,
+)
 from ..errors import UserError
 from .questions import questions_of, unknown
 from .results import Standing
@@ -109,3 +116,8 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 def afterwards(folder: Path, question: str) -> str:
     """Return the text that a right answer is compared with; empty if the bundle has none."""
     return read_afterwards(folder).get(question, "")
+
+
+def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
+    """Return other right ways, each with its code; empty before the course gives them out."""
+    return read_ways(folder).get(question, ())

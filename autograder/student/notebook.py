@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest
+from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest, read_ways
 from ..course.points import points_of
 from ..errors import AutograderError, UserError
 from ..escaping import for_html
 from ..submission.similar import closest
 from ..suite import LocalImplementation
 from .assignment_folder import assignment_folder
-from .display import Shown, as_html, as_text, folded, notice, preformatted
+from .display import Shown, as_html, as_text, folded, notice, preformatted, unfolding
 from .explaining import Surroundings
 from .hints import next_hint
 from .other_files import leans_on_another_file
@@ -26,6 +26,7 @@ from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
 from .similar_names import other_name
 from .stale import FAILED, run_of, stale
+from .stars import star_line
 from .tracing import traced
 from .unfinished import unfinished
 
@@ -34,13 +35,15 @@ _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference way"
+_WAYS = "other ways, as code, and what they cost"
 
 
-def check(question: object) -> None:
+def check(question: object, rule: str = "") -> None:
     """Run the public checks of one question on the answer defined in this notebook.
 
     The question is given by name (`"query_scores"`), or as the function or class itself.
-    Shows what passed and what to fix. A mistake in the answer never raises here, except if
+    Shows what passed and what to fix. `rule` is the constraint of a second star, which is not
+    graded: "one line", "no loop" or "no @". A mistake in the answer never raises here, except if
     nbgrader runs the notebook: it ignores what is displayed, but counts errors.
     """
     namespace = sys._getframe(1).f_globals
@@ -51,7 +54,7 @@ def check(question: object) -> None:
     try:
         folder = _here(name)
         result = check_namespace(name, namespace, folder)
-        afterwards = read_afterwards(folder).get(name, "")
+        below = _below(result, namespace, folder, rule)
     except AutograderError as error:
         if mode:
             raise
@@ -59,7 +62,8 @@ def check(question: object) -> None:
         return
     if mode and result.standing is not Standing.PASSED:
         raise AssertionError(as_text(result, everything=True))
-    _show(_with_next_step(result, afterwards))
+    text, html = below
+    _show(Shown(result_text(result) + text, as_html(result, html)))
 
 
 def hint(question: object, *, again: bool = False) -> None:
@@ -174,21 +178,34 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
     return [cell for cell in cells if any(word in cell for word in words)]
 
 
-def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:
-    """Add what helps next to a result: a hint, or the comparison after a right answer."""
-    text, below = result_text(result), ""
+def _below(
+    result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
+) -> tuple[str, list[str]]:
+    """Return what helps next, as text and as HTML: a hint, or what follows a right answer."""
+    name = result.question
     if result.standing in _STUCK:
-        call = for_html(f'hint("{result.question}")')
-        below = f'<div style="margin-top:.4em">stuck? run <code>{call}</code></div>'
-    elif result.standing is Standing.PASSED and afterwards:
-        below = folded(_COMPARE, afterwards)
-    return Shown(text, as_html(result, [below] if below else []))
+        call = for_html(_hint(name))
+        return "", [f'<div style="margin-top:.4em">stuck? run <code>{call}</code></div>']
+    if result.standing is not Standing.PASSED:
+        return "", []
+    star = star_line(folder, name, rule, _source(namespace))
+    html = [f'<div style="margin-top:.4em">{for_html(star)}</div>'] * bool(star)
+    if text := read_afterwards(folder).get(name):
+        html.append(folded(_COMPARE, text))
+    ways = read_ways(folder).get(name, ())
+    parts = [f"<div>{for_html(text)}</div>{preformatted(code)}" for text, code in ways]
+    html += [unfolding(_WAYS, parts)] * bool(parts)
+    return f"\n  {star}" * bool(star), html
 
 
 def result_text(result: CheckedQuestion) -> str:
     """Return the result as text, with the call for a hint if one helps."""
-    stuck = f'\n  stuck? run  hint("{result.question}")' if result.standing in _STUCK else ""
+    stuck = f"\n  stuck? run  {_hint(result.question)}" if result.standing in _STUCK else ""
     return as_text(result) + stuck
+
+
+def _hint(question: str) -> str:
+    return f'hint("{question}")'
 
 
 def _here(question: str) -> Path:
@@ -237,16 +254,28 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _source(namespace: Mapping[str, Any]) -> str:
-    """Return the cells run so far as one text, for messages about calls that are not allowed."""
+    """Return the cells run so far as one text, for messages about calls that are not allowed.
+
+    Leaves out cells that only define what a later cell defines again: a student's earlier tries.
+    """
     cells = namespace.get("In", [])
     if not isinstance(cells, list):
         return ""
-    return "\n".join(cell for cell in cells if isinstance(cell, str) and _is_python(cell))
+    kept: list[str] = []
+    later: set[str] = set()
+    for cell in reversed([cell for cell in cells if isinstance(cell, str)]):
+        names = _defined_by(cell)
+        if names is not None and not (names and names <= later):
+            kept.append(cell)
+            later |= names
+    return "\n".join(reversed(kept))
 
 
-def _is_python(cell: str) -> bool:
+def _defined_by(cell: str) -> set[str] | None:
+    """Return what a cell defines, if it does nothing else; None if it is not valid Python."""
     try:
-        ast.parse(cell)
+        body = ast.parse(cell).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None
+    names = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return names if len(names) == len(body) else set()

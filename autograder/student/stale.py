@@ -27,10 +27,11 @@ def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
     if ran is None:
         return ""
     defining = _definition_of(question)
-    if any(defining.search(cell) for cell in cells[ran + 1 :]):
-        return FAILED
-    if renamed := _renamed(question, cells[ran], cells[ran + 1 :], namespace):
+    failed = [number for number, cell in enumerate(cells) if defining.search(cell) and number > ran]
+    if renamed := _renamed(question, cells[ran], cells[max([ran, *failed]) + 1 :], namespace):
         return renamed
+    if failed:
+        return FAILED
     # a cell that was saved with the number of its last run was saved after that run
     changed = any(
         count == ran and not _alike(saved, cells[ran]) for count, saved in _saved(question, folder)

@@ -45,17 +45,23 @@ def warm_up(**lines: Any) -> None:
         lines: `row_sums`, `scaled`, `differences`, `column_sums`, `products`.
     """
     for name, given in lines.items():
+        if name not in _EXPECTED:
+            _say("!", f"no line is called {name}; there are: {', '.join(_EXPECTED)}")
+            continue
         expected, nudge = _EXPECTED[name]
         sign, told = _judged(given, torch.tensor(expected))
-        said = f"{name}: {told}" + f" ({nudge})" * (sign == "!")
-        display(notice(sign, said))  # type: ignore[no-untyped-call]  # IPython has no types
+        _say(sign, f"{name}: {told}" + f" ({nudge})" * (sign == "!"))
+
+
+def _say(sign: str, text: str) -> None:
+    display(notice(sign, text))  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def _judged(given: Any, expected: torch.Tensor) -> tuple[str, str]:
     if given is None:
         return "○", "replace None"
     if not isinstance(given, torch.Tensor):
-        return "!", f"no tensor but {type(given).__name__}"
+        return "!", f"got the type {type(given).__name__}, expected a tensor"
     if given.shape != expected.shape:
         return "!", f"the shape is {tuple(given.shape)}, expected {tuple(expected.shape)}"
     if not torch.allclose(given.to(expected.dtype), expected):

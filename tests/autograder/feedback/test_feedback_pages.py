@@ -48,6 +48,22 @@ def test_a_page_tells_score_verdicts_tests_messages_hint_and_next_step(
         assert part in words
 
 
+def test_other_ways_are_shown_below_right_answers_only(
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
+) -> None:
+    names = ("causal_mask", "mask_scores")
+    ways = "".join(f'[{name}]\nway_of_{name} = "{name} costs <less>."\n' for name in names)
+    (course.root / "source" / "masks" / "ways.toml").write_text(ways, encoding="utf-8")
+    path = course.variants("alternatives", course.assignments[0].exercises[0])
+    path.parent.mkdir(parents=True)
+    code = "".join(f"def way_of_{name}(x):\n    return x\n" for name in names)
+    path.write_text(code, encoding="utf-8")
+    (page,) = write_feedback(course, class_folder, [make_result("ada", scores=(2.0, 0.0, 2.0))])
+    words = text_of(page.read_text(encoding="utf-8"))
+    assert "causal_mask costs <less>. def causal_mask(x): return x" in words
+    assert "mask_scores costs" not in words
+
+
 def test_of_a_question_the_first_message_stands_open_and_long_ones_after_it_unfold(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:

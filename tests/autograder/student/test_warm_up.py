@@ -24,5 +24,5 @@ def test_wrong_lines_get_a_nudge(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert printed.count("!") == 3
     assert "the shape is (2,), expected (2, 1)" in printed and "keepdim" in printed
-    assert "no tensor but int" in printed
+    assert "differences: got the type int, expected a tensor" in printed
     assert "○ column_sums: replace None" in printed

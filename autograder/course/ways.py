@@ -1,0 +1,96 @@
+"""Other right ways to answer a question, as code with what they cost.
+
+`source/<assignment>/ways.toml` names alternatives of `tests/alternatives/`, which `validate`
+grades, so only code that gets all points is shown. Students see it after they have submitted.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ContentError
+from ..records import Assignment
+from .content import Course
+
+FILE = "ways.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One right way: what it does and costs, and its code."""
+
+    text: str
+    code: str
+
+
+def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[Way, ...]]:
+    """Reads the ways of each question; empty for an assignment without the file.
+
+    Raises `ContentError` if a question or an alternative does not exist, or has no text.
+    """
+    path = course.root / "source" / assignment.name / FILE
+    if not path.is_file():
+        return {}
+    document = _read(path)
+    exercises = {q.name: item for item in assignment.exercises for q in item.questions}
+    for name in sorted(document.keys() - exercises.keys()):
+        known = ", ".join(exercises)
+        raise ContentError(path, None, f"no question is called {name!r}", f"use one of: {known}")
+    found: dict[str, tuple[Way, ...]] = {}
+    for name in (name for name in exercises if name in document):
+        source = course.variants("alternatives", exercises[name])
+        found[name] = tuple(
+            Way(_text(path, way, text), _code(path, source, way, name))
+            for way, text in document[name].items()
+        )
+    return found
+
+
+def _read(path: Path) -> dict[str, Mapping[str, object]]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+
+
+def _text(path: Path, way: str, text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise ContentError(path, None, f"no text for {way}", f'add {way} = "..."')
+    return " ".join(text.split())
+
+
+def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
+    """Returns the code of an alternative under the question's name, after the helpers it uses."""
+    source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
+    known = {
+        node.name: node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    if way not in known:
+        raise ContentError(
+            path, None, f"{question}: {alternatives.name} has no {way!r}", "name an alternative"
+        )
+    lines = source.splitlines()
+    texts = {
+        name: "\n".join(lines[known[name].lineno - 1 : known[name].end_lineno])
+        for name in _used(known, way)
+    }
+    own = texts.pop(way).replace(way, question)
+    return "\n\n\n".join([*texts.values(), own])
+
+
+def _used(known: Mapping[str, ast.stmt], way: str) -> list[str]:
+    """Returns a definition and the unmarked ones that it uses, in the order of the file."""
+    wanted, waiting = {way}, [way]
+    while waiting:
+        for node in ast.walk(known[waiting.pop()]):
+            name = getattr(node, "id", "")
+            if name in known and name not in wanted:
+                wanted.add(name)
+                waiting.append(name)
+    return [name for name in known if name in wanted]

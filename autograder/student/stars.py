@@ -1,0 +1,125 @@
+"""The second star of a question: the same answer under a constraint. It is never graded."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..course.manifest import CONSTRAINTS, read_stars
+from ..errors import UserError
+
+#: the names of matrix products
+_PRODUCTS = frozenset(
+    {
+        *("matmul", "mm", "bmm", "mv", "dot", "inner", "tensordot", "addmm", "baddbmm", "linear"),
+        *("scaled_dot_product_attention", "vecdot", "multi_dot", "chain_matmul"),
+    }
+)
+#: functions that call another one for each item
+_LOOPING = frozenset({"map", "vmap", "reduce", "starmap", "vectorize"})
+_LOOPS = (ast.For, ast.While, ast.comprehension)
+_WIDEST = 100
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _one_line(definition: ast.stmt, text: str) -> str:
+    body = [node for node in _function(definition).body if not _is_docstring(node)]
+    if len(body) > 1:
+        return f"there are {len(body)} statements below the docstring"
+    lines = (body[0].end_lineno or 0) - body[0].lineno + 1 if body else 0
+    if lines != 1:
+        return f"the statement takes {lines} lines"
+    width = len(text.splitlines()[body[0].lineno - 1])
+    return f"the line has {width} characters, and at most {_WIDEST} fit" * (width > _WIDEST)
+
+
+def _no_loop(definition: ast.stmt, text: str) -> str:
+    for node in ast.walk(definition):
+        name = _name(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, _LOOPS) or name in _LOOPING:
+            at = node.target if isinstance(node, ast.comprehension) else node
+            return f"this is a loop: {_line(text, at)}"
+        if name == getattr(definition, "name", ""):
+            return f"a function that calls itself is a loop: {_line(text, node)}"
+    return ""
+
+
+def _no_product(definition: ast.stmt, text: str) -> str:
+    for node in ast.walk(definition):
+        operator = node.op if isinstance(node, ast.BinOp | ast.AugAssign) else None
+        name = _name(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(operator, ast.MatMult) or name in _PRODUCTS:
+            return f"this is a matrix product: {_line(text, node)}"
+    return ""
+
+
+#: each constraint, with the function that finds what breaks it
+RULES: dict[str, Callable[[ast.stmt, str], str]] = dict(
+    zip(CONSTRAINTS, (_one_line, _no_loop, _no_product), strict=True)
+)
+
+
+_OFFERS = dict(
+    zip(
+        CONSTRAINTS,
+        (
+            "can you do it in one line",
+            "can you do it without a loop",
+            "can you do it without @ or another matrix product (einsum is allowed)",
+        ),
+        strict=True,
+    )
+)
+
+
+def broken(question: str, rule: str, text: str) -> str:
+    """Return how the last definition of a question in a text breaks a rule; empty if it does not.
+
+    Only that definition counts, not what it calls; in a class, "one line" is about `forward`.
+    Raises `UserError` for an unknown rule.
+    """
+    if rule not in RULES:
+        known = ", ".join(f'"{name}"' for name in RULES)
+        raise UserError(f"no second star is called {rule!r}; there are: {known}")
+    found = [node for node in _definitions(text) if node.name == question]
+    return RULES[rule](found[-1], text) if found else "the definition was not found"
+
+
+def star_line(folder: Path, question: str, rule: str, text: str) -> str:
+    """Return the line about the second star of a question that passes its checks.
+
+    With a `rule`, whether the answer in `text` keeps it; otherwise the offer of a star, if the
+    question has one. Raises `UserError` for an unknown rule.
+    """
+    if rule:
+        problem = broken(question, rule, text)
+        return f"☆ not yet {rule}: {problem}" if problem else f"★ second star: {rule}"
+    offered = read_stars(folder).get(question, "")
+    call = f'check("{question}", rule="{offered}")'
+    return f"☆ not graded: {_OFFERS[offered]}? {call}" if offered in _OFFERS else ""
+
+
+def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    tree = ast.parse(text)
+    yield from (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+
+
+def _function(definition: ast.stmt) -> _Function:
+    """Return the definition itself, or the `forward` of a class, or its last method."""
+    if isinstance(definition, _Function):
+        return definition
+    methods = [node for node in ast.walk(definition) if isinstance(node, _Function)]
+    return next((node for node in methods if node.name == "forward"), methods[-1])
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _name(node: ast.expr) -> str:
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def _line(text: str, node: ast.AST) -> str:
+    return text.splitlines()[getattr(node, "lineno", 1) - 1].strip()
