@@ -21,6 +21,7 @@ from .dates import (
     read_late_days,
     read_rules,
     with_class_dates,
+    write_dates,
 )
 from .decisions import (
     EVERYTHING,
@@ -31,6 +32,7 @@ from .decisions import (
     read_withdrawals,
     withdraw,
 )
+from .links import Link, Pushed, read_links, read_pushed, write_links, write_pushed
 from .looks import keep_looks, read_looks
 from .matching import (
     Identity,
@@ -44,7 +46,17 @@ from .matching import (
     squashed,
 )
 from .origins import Origin, forget_origins, late_mark, read_origins, write_origins
-from .people import Person, Roster, RosterChange, read_roster, write_roster
+from .people import (
+    PeopleList,
+    Person,
+    Roster,
+    RosterChange,
+    compare_people,
+    listed_people,
+    read_roster,
+    write_people,
+    write_roster,
+)
 from .roles import Columns, Role, Said
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
@@ -64,9 +76,12 @@ __all__ = [
     "Identity",
     "Index",
     "Lateness",
+    "Link",
     "NoZone",
     "Origin",
+    "PeopleList",
     "Person",
+    "Pushed",
     "Role",
     "Roster",
     "Rules",
@@ -78,6 +93,7 @@ __all__ = [
     "anonymous",
     "arrival",
     "canvas_number",
+    "compare_people",
     "count_late_days",
     "digest_of",
     "forget_origins",
@@ -89,6 +105,7 @@ __all__ = [
     "late_mark",
     "lateness",
     "lateness_lines",
+    "listed_people",
     "marked_late",
     "moodle_number",
     "normal",
@@ -100,8 +117,10 @@ __all__ = [
     "read_dates",
     "read_extensions",
     "read_late_days",
+    "read_links",
     "read_looks",
     "read_origins",
+    "read_pushed",
     "read_roster",
     "read_rules",
     "read_stamp",
@@ -113,7 +132,11 @@ __all__ = [
     "utc_text",
     "with_class_dates",
     "withdraw",
+    "write_dates",
+    "write_links",
     "write_origins",
+    "write_people",
+    "write_pushed",
     "write_roster",
     "write_table",
     "write_uploads",

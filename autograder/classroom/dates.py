@@ -20,7 +20,7 @@ from ..deadlines import HOW_TO_WRITE, late_by, parse_duedate
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
 from .people import Person
-from .tables import read_csv, read_table, write_table
+from .tables import Row, change_table, read_csv, read_table, write_table
 
 DUE_FILE, RULES_FILE = "due.csv", "class.toml"
 LATE_DAYS_FILE = "late_days.csv"
@@ -96,6 +96,18 @@ def read_dates(class_folder: Path) -> ClassDates:
             fix = HOW_TO_WRITE.replace("duedate = ", "").replace('"', "")
             wrong[name] = ContentError(path, number, f"due date: {error}", fix)
     return ClassDates(dates, wrong)
+
+
+def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
+    """Stores dates by assignment and section in `due.csv`; its other rows stay as they are."""
+
+    def change(rows: list[dict[str, str]]) -> list[Row]:
+        kept = [r for r in rows if (r["assignment"].strip(), r["section"].strip()) not in new]
+        added = [(name, section, text) for (name, section), text in sorted(new.items())]
+        return [*kept, *(dict(zip(_COLUMNS, row, strict=True)) for row in added)]
+
+    if new:
+        change_table(class_folder / DUE_FILE, _COLUMNS, change)
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:

@@ -101,7 +101,8 @@ class RosterChange:
     """The changes of a list to the roster: who was added, and who stays although not in the list.
 
     `staff` are people in the list who teach, and are not students; `doubts` are sentences about
-    people who may or may not be the same person.
+    people who may or may not be the same person. `updated` are people whose entries change, and
+    `students` has the roster's name of each person in the list.
     """
 
     people: tuple[Person, ...]
@@ -109,6 +110,22 @@ class RosterChange:
     not_in_list: tuple[str, ...]
     staff: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    students: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleList:
+    """A list of people, and where it comes from, for messages.
+
+    With `has_sure_numbers`, the numbers are Canvas's own, so that equal numbers mean the same
+    person whatever their names are.
+    """
+
+    people: tuple[Person, ...]
+    source: Path
+    staff: tuple[str, ...] = ()
+    has_sure_numbers: bool = False
 
 
 def read_roster(class_folder: Path) -> Roster:
@@ -135,7 +152,11 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     Gradescope's, or any CSV file whose columns say who people are, such as student, name, email,
     section, extra_time, grader. Raises `UserError` for a file that is not such a list.
     """
-    columns, rows = in_english(*read_csv(source))
+    return write_people(class_folder, listed_people(*in_english(*read_csv(source)), source))
+
+
+def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> PeopleList:
+    """Returns the people of a table; raises `UserError` if it has no column that says who."""
     roles = Columns(columns, rows)
     said = [one for row in rows if (one := roles.said(row)) and one.key]
     staff = tuple(one.name or one.key for one in said if one.is_staff)
@@ -145,17 +166,26 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
             f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
         )
     new = _checked(people_of([one for one in said if not one.is_staff]), source)
-    changes: list[_Merge] = []
+    return PeopleList(new, source, staff)
+
+
+def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
+    """Merges people into the class's roster; raises `UserError` if two would have one name."""
+    merges: list[_Merge] = []
 
     def change(old: list[dict[str, str]]) -> list[Row]:
-        merge = _Merge([Person(**row) for row in old], new)
-        changes.append(merge)
-        return [asdict(person) for person in _checked(merge.people, source)]
+        merges.append(_Merge([Person(**row) for row in old], new))
+        return [asdict(person) for person in _checked(merges[-1].people, new.source)]
 
     change_table(class_folder / ROSTER_FILE, _COLUMNS, change)
-    (merge,) = changes
-    people = read_roster(class_folder).people
-    return RosterChange(people, merge.added, merge.not_in_list, staff, tuple(merge.doubts))
+    return replace(merges[-1].changed(), people=read_roster(class_folder).people)
+
+
+def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
+    """Returns what `write_people` would change, and changes nothing."""
+    merge = _Merge(read_roster(class_folder).people, new)
+    _checked(merge.people, new.source)
+    return merge.changed()
 
 
 def people_of(said: Sequence[Said]) -> list[Person]:
@@ -184,26 +214,46 @@ def _person(said: Said, sections: Iterable[str] = ()) -> Person:
 class _Merge:
     """Merges a list of people into an existing one."""
 
-    def __init__(self, old: Sequence[Person], new: Sequence[Person]) -> None:
+    def __init__(self, old: Sequence[Person], new: PeopleList) -> None:
         self._index = Index([person.identity for person in old])
-        self._names = _names(old), _names(new)
+        self._names = _names(old), _names(new.people)
+        self._numbers = _numbers(old) if new.has_sure_numbers else {}
+        self._staff = new.staff
         self.people = list(old)
         self.doubts: list[str] = []
+        self._students: list[str] = []
         added: list[Person] = []
         met: set[int] = set()
-        for person in new:
+        for person in new.people:
             number = self._find(person)
             if number is None or number in met:
                 added.append(person)
+                self._students.append(person.student)
             else:
                 met.add(number)
                 self.people[number] = _filled(self.people[number], person)
+                self._students.append(self.people[number].student)
+        self._updated = tuple(p.student for p, q in zip(self.people, old, strict=True) if p != q)
         self.people += added
-        self.added = tuple(person.student for person in added)
-        self.not_in_list = tuple(p.student for n, p in enumerate(old) if n not in met)
+        self._added = tuple(person.student for person in added)
+        self._not_in_list = tuple(p.student for n, p in enumerate(old) if n not in met)
+
+    def changed(self) -> RosterChange:
+        """Returns the record of what the list changes."""
+        return RosterChange(
+            people=tuple(self.people),
+            added=self._added,
+            not_in_list=self._not_in_list,
+            staff=self._staff,
+            doubts=tuple(self.doubts),
+            updated=self._updated,
+            students=tuple(self._students),
+        )
 
     def _find(self, person: Person) -> int | None:
         """Returns the existing person that a new one is; None if nobody is for certain."""
+        if (number := self._numbers.get(person.number)) is not None:
+            return number
         ids = (person.student, person.login, person.email, person.sis_id)
         accounts = (name.partition("@")[0] for name in ids if "@" in name)
         for name in filter(None, (*ids, *accounts)):
@@ -241,6 +291,15 @@ class _Merge:
             )
             return None
         return number
+
+
+def _numbers(people: Sequence[Person]) -> dict[str, int]:
+    """Returns the person of each number that only one person has."""
+    found: dict[str, list[int]] = {}
+    for place, person in enumerate(people):
+        if person.number.isdigit():
+            found.setdefault(person.number, []).append(place)
+    return {number: places[0] for number, places in found.items() if len(places) == 1}
 
 
 def _names(people: Sequence[Person]) -> dict[str, list[int]]:

@@ -97,7 +97,7 @@ def collect(
         zone=zone,
         roster=roster,
     )
-    emit(_document(report)) if as_json else _print(report, submitted)
+    emit(collected_document(report)) if as_json else print_collected(report, submitted)
     if not report.collected:
         return 1
     return WAITS if report.missing or report.waiting or report.looks else 0
@@ -129,7 +129,8 @@ def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
     return WAITS if found.left else 0
 
 
-def _document(report: CollectReport) -> dict[str, object]:
+def collected_document(report: CollectReport) -> dict[str, object]:
+    """Returns the outcome of a collection as a document for JSON."""
     return {
         "collected": [
             {
@@ -158,7 +159,8 @@ def _document(report: CollectReport) -> dict[str, object]:
     }
 
 
-def _print(report: CollectReport, submitted: Path) -> None:
+def print_collected(report: CollectReport, submitted: Path) -> None:
+    """Prints the outcome of a collection: what an instructor should know, and sums."""
     for item in report.collected:
         if about := _about(item):
             who = for_terminal(f"{item.student}/{item.assignment}")

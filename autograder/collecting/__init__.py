@@ -3,21 +3,26 @@
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .logins import read_logins
-from .placing import EARLIER, Collected, Ends, Outcome
+from .placing import EARLIER, Collected, Ends, Outcome, is_collected
+from .platforms import CANVAS, MOODLE, Owner
 from .times import Times, read_times
 from .transaction import Undone, undo
 
 __all__ = [
+    "CANVAS",
     "EARLIER",
+    "MOODLE",
     "CollectOptions",
     "CollectReport",
     "Collected",
     "Ends",
     "Outcome",
+    "Owner",
     "Refused",
     "Times",
     "Undone",
     "collect",
+    "is_collected",
     "read_logins",
     "read_times",
     "undo",

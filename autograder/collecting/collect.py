@@ -65,13 +65,15 @@ class CollectOptions:
 
     `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
     case, to students, `times` is a platform's own table of times, and `ends` gives the deadline of
-    a submission if the last one in time counts.
+    a submission if the last one in time counts. `owners` says whose each outermost folder is, if
+    the platform itself has said it, so that no name has to be read.
     """
 
     assignment: str | None = None
     logins: Mapping[str, str] = field(default_factory=dict)
     times: Times = field(default_factory=Times)
     ends: Ends = lambda _: None
+    owners: Submitters = field(default_factory=dict)
 
 
 def collect(
@@ -96,8 +98,8 @@ def collect(
     try:
         with collecting_alone(submitted.parent) as staging:
             names = Names(exercises, said.assignment)
-            collection = _Collection(names, submitted, staging, said.times, said.ends)
-            notes = [note for source in sources for note in collection.sort(source, said.logins)]
+            collection = _Collection(names, submitted, staging, said)
+            notes = [note for source in sources for note in collection.sort(source)]
             return collection.place([*notes, *collection.taken_apart()])
     except OSError as error:
         raise UserError(
@@ -116,21 +118,19 @@ def _check_source(source: Path) -> None:
 class _Collection:
     """Sorts downloads one after the other, then puts the results in their places."""
 
-    def __init__(
-        self, names: Names, submitted: Path, staging: Path, times: Times, ends: Ends
-    ) -> None:
-        self._ends = ends
+    def __init__(self, names: Names, submitted: Path, staging: Path, said: CollectOptions) -> None:
+        self._ends, self._logins, self._owners = said.ends, said.logins, said.owners
         self._names = names
         self._submitted = submitted
         self._class_folder = submitted.parent
-        self._times = times
+        self._times = times = said.times
         self._roster = read_roster(self._class_folder)
         self._students = Students(read_origins(self._class_folder), self._roster, times, submitted)
         self._sorting = Sorting(names, staging, self._students)
 
-    def sort(self, source: Path, logins: Mapping[str, str]) -> Iterator[str]:
+    def sort(self, source: Path) -> Iterator[str]:
         """Sorts an archive, a folder of clones or any other folder; yields notes."""
-        is_folder = source.is_dir()
+        logins, is_folder = self._logins, source.is_dir() and not self._owners
         clones, others = (
             clones_in(source, self._names.assignments, logins) if is_folder else ([], [])
         )
@@ -161,9 +161,8 @@ class _Collection:
         with entries_of(source) as found:
             listed = list(found)
             entries = [entry for entry in listed if isinstance(entry, Entry)]
-            layout = Layout(
-                [entry.path for entry in entries], name, self._names, _metadata(entries)
-            )
+            paths = [entry.path for entry in entries]
+            layout = Layout(paths, name, self._names, _metadata(entries), self._owners)
             places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
             for _, place in places:
                 self._students.know(place.owners if isinstance(place, Place) else ())

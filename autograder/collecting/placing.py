@@ -37,7 +37,7 @@ from .transaction import Record
 #: returns the deadline of a submission, in UTC without a zone; None if it does not matter
 Ends = Callable[[Key], datetime | None]
 
-EARLIER = "earlier"
+SUBMITTED, EARLIER = "submitted", "earlier"
 #: new submissions of students whose folder in `submitted/` was edited by hand
 WAITING = "waiting"
 
@@ -227,6 +227,14 @@ class _Making:
         )  # fmt: skip
 
 
+def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: datetime) -> bool:
+    """Returns whether a submission of this time is in the class, or was kept next to it."""
+    if origin is not None and origin.time == utc_text(time):
+        return (class_folder / SUBMITTED / key[0] / key[1]).is_dir()
+    kept = (class_folder / where / key[0] / key[1] for where in (EARLIER, WAITING))
+    return any(any(folder.glob(f"{_time_text(time)}*")) for folder in kept)
+
+
 def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
     """Returns new submissions that wait because what they would replace was edited by hand."""
     return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
@@ -257,7 +265,11 @@ def _stamp(folder: Path, time: datetime) -> None:
 def _time_of(folder: Path) -> str:
     """Returns when a submission arrived, or the date of its folder, in a form for file names."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
-    return f"{moment:%Y-%m-%dT%H%M%S}"
+    return _time_text(moment)
+
+
+def _time_text(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H%M%S}"
 
 
 def _free(path: Path) -> Path:

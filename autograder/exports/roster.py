@@ -69,13 +69,14 @@ class Roster:
 class Matching:
     """The student of each row of people, by the row's number, and a note on every mismatch.
 
-    `left_over` are students without a row. `waiting` are the rows of people without a result who
-    may still submit.
+    `left_over` are students without a row, and `doubts` says why. `waiting` are the rows of people
+    without a result who may still submit.
     """
 
     student_of: Mapping[int, str]
     notes: tuple[str, ...]
     left_over: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
     waiting: Mapping[int, str] = field(default_factory=dict)
 
     def name_of(self, row: int) -> str:
@@ -162,13 +163,14 @@ def match(
             same = ", ".join(map(repr, rivals))
             notes.append(f"{same} may all be {label(roster.people[number])} of {file}")
     student_of = {number: rivals[0] for number, rivals in claims.items() if len(rivals) == 1}
+    doubts = tuple(notes)
     notes += [
         f"{label(person)} of {file} has no result here"
         for number, person in enumerate(roster.people)
         if number not in claims
     ]
     matched = set(student_of.values())
-    return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched))
+    return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched), doubts)
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from .attempts import AttemptCodes, attempt_codes
 from .changes_page import QuestionChange, before_text, by_question, score_text, write_changes
-from .delivery import Delivered, Recipients, Way, deliver
+from .delivery import Delivered, Recipients, Way, deliver, page_of
 from .drill_down import drill_down
 from .pages import write_feedback
 from .report import (
@@ -37,6 +37,7 @@ __all__ = [
     "class_report",
     "deliver",
     "drill_down",
+    "page_of",
     "score_text",
     "similar_pairs",
     "write_changes",

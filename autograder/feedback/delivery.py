@@ -57,7 +57,7 @@ def deliver(
     way: Way, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
     """Packs the pages below `feedback/` for a way; raises `UserError` if there are none."""
-    pages = those_of(results, lambda key: _page(class_folder, key).is_file())
+    pages = those_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
     if way is Way.MAIL:
@@ -65,7 +65,8 @@ def deliver(
     return _archives(way, class_folder, pages, to)
 
 
-def _page(class_folder: Path, key: Key) -> Path:
+def page_of(class_folder: Path, key: Key) -> Path:
+    """Returns the page of a submission; its plain text is next to it."""
     parts = map(for_file_name, key)
     return class_folder.joinpath("feedback", *parts, "feedback.html")
 
@@ -82,7 +83,7 @@ def _archives(
         if name is None:
             notes.append(f"{student}/{assignment}: not collected from {way.value.capitalize()}")
         else:
-            page = _page(class_folder, (student, assignment))
+            page = page_of(class_folder, (student, assignment))
             files.setdefault(assignment, []).append((name, page))
     target = class_folder / f"feedback.{way}"
     paths = [
@@ -134,7 +135,7 @@ def _letters(
 ) -> Iterator[dict[str, str]]:
     folder = class_folder / "feedback.mail"
     for result in pages:
-        page = _page(class_folder, result.key)
+        page = page_of(class_folder, result.key)
         person = to.roster.person(result.student)
         origin = to.origins.get(result.key)
         known = (person.email if person else "", origin.email if origin else "", result.student)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -13,11 +13,11 @@ from ..course import Course
 from ..deadlines import zone_of
 from ..errors import UserError
 from ..records import Key
-from .class_folder import existing_class, submissions_of
+from .class_folder import SUBMITTED, existing_class, submissions_of
 from .courses import HERE, course_at
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import CollectReport, Ends, Undone
+    from ..collecting import CollectReport, Ends, Owner, Undone
 
 
 def collect(
@@ -48,7 +48,7 @@ def collect(
     of_course = with_class_dates(course_at(Path(course)), folder.parent)
     if assignment is not None:
         of_course.assignment(assignment)
-    exercises = {a.name: [exercise.name for exercise in a.exercises] for a in of_course.assignments}
+    exercises = _exercises(of_course)
     options = CollectOptions(
         assignment,
         read_logins(Path(roster)) if roster else {},
@@ -58,6 +58,25 @@ def collect(
     report = bring([Path(source) for source in sources], folder, exercises, options)
     broken = [f"nothing is collected for {name}: {why}" for name, why in of_course.broken.items()]
     return replace(report, notes=(*report.notes, *broken))
+
+
+def collect_owned(
+    source: Path,
+    class_folder: Path,
+    course: Course,
+    assignment: str,
+    owners: Mapping[str, tuple[Owner, ...]],
+) -> CollectReport:
+    """Collects a folder of one assignment in which each folder is of the given owners."""
+    from ..collecting import CollectOptions
+    from ..collecting import collect as bring
+
+    options = CollectOptions(assignment, ends=_ends(course, class_folder), owners=owners)
+    return bring([source], class_folder / SUBMITTED, _exercises(course), options)
+
+
+def _exercises(course: Course) -> Mapping[str, Sequence[str]]:
+    return {a.name: [exercise.name for exercise in a.exercises] for a in course.assignments}
 
 
 def undo_collect(class_folder: Path | str = "course") -> Undone:

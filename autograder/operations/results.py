@@ -166,7 +166,7 @@ def export(
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    dates = _duedates(Path(course), folder)
+    dates = duedates(Path(course), folder)
     grades = class_grades(folder, counted_results(folder), showing, dates)
     grades = replace(grades, has_mark=has_mark)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
@@ -174,7 +174,7 @@ def export(
     return replace(written, notes=(*notes, *written.notes))
 
 
-def _duedates(course: Path, folder: Path) -> dict[str, datetime]:
+def duedates(course: Path, folder: Path) -> dict[str, datetime]:
     """Returns the due dates of a class's course; empty if no course is found."""
     try:
         assignments = course_of_class(course, folder).assignments

@@ -1,0 +1,90 @@
+"""What a class knows of a live connection: `live.csv` and `pushed.csv` of the class folder.
+
+`live.csv` says which course, and which assignment there, is which of ours, by the platform's
+numbers, so that an assignment may be renamed. `pushed.csv` says which grade was written last, so
+that a grade that a person has changed on the platform since is noticed. Neither has a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ..errors import UserError
+from ..records import Key
+from .tables import Row, change_rows, change_table, read_table
+
+LINKS_FILE, PUSHED_FILE = "live.csv", "pushed.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An assignment on a platform, or the course itself, whose `assignment` is empty.
+
+    `address` is that of the course's page, and empty for assignments.
+    """
+
+    platform: str
+    assignment: str
+    number: str
+    title: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """The grade of a submission as it was written last, and a digest of the feedback."""
+
+    student: str
+    assignment: str
+    platform: str
+    points: str
+    feedback: str
+    time: str
+
+    @property
+    def key(self) -> Key:
+        """The key of the submission."""
+        return self.student, self.assignment
+
+
+_LINK_COLUMNS = tuple(field.name for field in fields(Link))
+_PUSHED_COLUMNS = tuple(field.name for field in fields(Pushed))
+
+
+def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
+    """Returns the links to a platform by assignment; that of the course has an empty name."""
+    path = class_folder / LINKS_FILE
+    found: dict[str, Link] = {}
+    for row in read_table(path, _LINK_COLUMNS):
+        link = Link(**row)
+        if link.platform != platform:
+            continue
+        if link.assignment in found:
+            what = link.assignment or "the course"
+            raise UserError(f"{path}: {what} is there twice for {platform}: leave one of the rows")
+        found[link.assignment] = link
+    return found
+
+
+def write_links(class_folder: Path, platform: str, links: Iterable[Link]) -> None:
+    """Stores all links to one platform; those to others stay."""
+
+    def change(rows: list[dict[str, str]]) -> list[Row]:
+        others: list[Row] = [row for row in rows if row["platform"] != platform]
+        return [*others, *map(asdict, links)]
+
+    change_table(class_folder / LINKS_FILE, _LINK_COLUMNS, change)
+
+
+def read_pushed(class_folder: Path, platform: str) -> Mapping[Key, Pushed]:
+    """Returns the grades that were written to a platform."""
+    rows = (Pushed(**row) for row in read_table(class_folder / PUSHED_FILE, _PUSHED_COLUMNS))
+    return {row.key: row for row in rows if row.platform == platform}
+
+
+def write_pushed(class_folder: Path, rows: Iterable[Pushed]) -> None:
+    """Stores these grades, and replaces what was known of the same submissions."""
+    new = {row.key: asdict(row) for row in rows}
+    change_rows(class_folder / PUSHED_FILE, _PUSHED_COLUMNS, new)
