@@ -207,8 +207,9 @@ def _declared_for(path: Path) -> set[str]:
     if path.relative_to(PACKAGE).parts[0] == "student":
         return names
     names |= _names(project["optional-dependencies"]["instructor"])
-    if path.is_relative_to(PACKAGE / "grading" / "cluster"):
-        names |= _names(project["optional-dependencies"]["cluster"])
+    for folder, extra in (("grading/cluster", "cluster"), ("live", "live")):
+        if path.is_relative_to(PACKAGE / folder):
+            names |= _names(project["optional-dependencies"][extra])
     return names
 
 

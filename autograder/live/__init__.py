@@ -1,0 +1,43 @@
+"""Talks to the web services of learning platforms: reads people, dates and work; writes grades.
+
+It knows nothing of a class folder. What it reads and writes are the records of `records`, which are
+the same for each platform.
+"""
+
+from .connect import PLATFORMS, Address, address_of, connect
+from .http import Patience, Token, Unreachable, find_token
+from .records import (
+    SAME_GRADE,
+    Attempt,
+    File,
+    Grade,
+    Member,
+    Platform,
+    Sent,
+    Update,
+    Work,
+    has_arrived,
+    squeezed,
+)
+
+__all__ = [
+    "PLATFORMS",
+    "SAME_GRADE",
+    "Address",
+    "Attempt",
+    "File",
+    "Grade",
+    "Member",
+    "Patience",
+    "Platform",
+    "Sent",
+    "Token",
+    "Unreachable",
+    "Update",
+    "Work",
+    "address_of",
+    "connect",
+    "find_token",
+    "has_arrived",
+    "squeezed",
+]

@@ -1,0 +1,377 @@
+"""A course on Canvas, by its REST API and the package canvasapi.
+
+Documented in https://developerdocs.instructure.com/services/canvas; no version has a number there.
+The package never gets the token: `_session` adds it to requests to the site itself, and to no
+other, so that neither its logs nor a host of files contain it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import UserError
+from .http import (
+    NoAnswer,
+    Patience,
+    Token,
+    Unreachable,
+    client,
+    needed,
+    no_connection,
+    origin,
+    stream_to,
+)
+from .records import (
+    Attempt,
+    File,
+    Grade,
+    Member,
+    Sent,
+    Update,
+    Work,
+    has_arrived,
+    has_points,
+    squeezed,
+)
+
+if TYPE_CHECKING:
+    import requests
+
+T = TypeVar("T")
+
+_TIMEOUT = 60.0
+#: grades in one request, and how often it is sent if it is not certain that it has arrived
+_BATCH, _TRIES = 50, 3
+#: how often, and after how many seconds, to ask whether Canvas has written a batch
+_POLLS, _POLL_WAIT = 300, 2.0
+_NO_TOKEN = "none"
+
+
+class Canvas:
+    """One course on Canvas."""
+
+    name = "Canvas"
+
+    def __init__(self, site: str, course: str, token: Token, patience: Patience) -> None:
+        self._site, self._number, self._token, self._patience = site, course, token, patience
+        package = needed("canvasapi")
+        with warnings.catch_warnings(action="ignore"):  # about http, which is of this machine only
+            self._canvas = package.Canvas(site, _NO_TOKEN)
+        self._requester = self._canvas._Canvas__requester
+        self._requester._session = _session(site, token, patience)
+        self._client = client()
+        self._known: Any = None
+
+    def title(self) -> str:
+        """Returns the title of the course."""
+        return str(getattr(self._course, "name", "") or f"course {self._number}")
+
+    def zone(self) -> str:
+        """Returns the name of the course's time zone."""
+        return str(getattr(self._course, "time_zone", "") or "")
+
+    @property
+    def _course(self) -> Any:
+        if self._known is None:
+            self._known = self._ask(lambda: self._canvas.get_course(self._number), "the course")
+        return self._known
+
+    def members(self) -> Sequence[Member]:
+        """Returns the students who are active or invited, without the test student."""
+        users = self._list(
+            lambda: self._course.get_users(
+                enrollment_type=["student"],
+                enrollment_state=["active", "invited"],
+                include=["enrollments", "email"],
+            ),
+            "the students",
+        )
+        sections = {s.id: squeezed(str(s.name)) for s in self._sections()}
+        groups = self._groups_of_people()
+        return [_member(user, sections, groups.get(user.id, ())) for user in users]
+
+    def _sections(self) -> Sequence[Any]:
+        return self._list(self._course.get_sections, "the sections")
+
+    def _groups(self) -> Sequence[Any]:
+        """Returns the groups of the course; nothing if the token may not see them."""
+        try:
+            return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
+        except _Denied:
+            return ()
+
+    def _groups_of_people(self) -> Mapping[int, Sequence[str]]:
+        found: dict[int, list[str]] = {}
+        for group in self._groups():
+            for user in getattr(group, "users", None) or ():
+                found.setdefault(user["id"], []).append(squeezed(str(group.name)))
+        return found
+
+    def works(self) -> Sequence[Work]:
+        """Returns the assignments with the due dates of everybody, sections, groups and people."""
+        found = self._list(
+            lambda: self._course.get_assignments(
+                include=["overrides"], override_assignment_dates=False
+            ),
+            "the assignments",
+        )
+        names = {("section", s.id): squeezed(str(s.name)) for s in self._sections()}
+        if any(getattr(work, "overrides", None) for work in found):
+            names |= {("group", group.id): squeezed(str(group.name)) for group in self._groups()}
+        return [_work(work, names) for work in found]
+
+    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+        """Returns all attempts, with the files of each."""
+        wanted = {member.number for member in members}
+        there = self._submissions(work, ["submission_history"])
+        found = [
+            _attempt(said)
+            for submission in there
+            if str(submission.user_id) in wanted
+            for said in getattr(submission, "submission_history", None) or ()
+            if said.get("submitted_at")
+        ]
+        return sorted(found, key=lambda one: (one.student, one.number))
+
+    def grades(self, work: Work) -> Mapping[str, Grade]:
+        """Returns the grades, with the comments."""
+        there = self._submissions(work, ["submission_comments"])
+        return {str(submission.user_id): _grade(submission) for submission in there}
+
+    def _submissions(self, work: Work, include: Sequence[str]) -> Sequence[Any]:
+        assignment = self._assignment(work)
+        return self._list(lambda: assignment.get_submissions(include=include), work.title)
+
+    def _assignment(self, work: Work) -> Any:
+        """Returns canvasapi's object, which only needs the two numbers."""
+        from canvasapi.assignment import Assignment
+
+        return Assignment(self._requester, {"id": work.number, "course_id": self._number})
+
+    def download(self, file: File, path: Path) -> None:
+        """Writes an attachment to `path`; other hosts that Canvas names get no token."""
+        is_own = origin(file.url) == origin(self._site)
+        headers = {"Authorization": f"Bearer {self._token.reveal()}"} if is_own else {}
+        answer = self._patience.ask(
+            self._site,
+            lambda: stream_to(
+                path, lambda: self._client.stream("GET", file.url, headers=headers), file.size
+            ),
+            is_safe=True,
+        )
+        if answer.status_code != 200:
+            raise UserError(
+                f"{self._site}: {file.path[-1]!r} can't be downloaded (status {answer.status_code})"
+            )
+
+    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+        """Writes grades in batches; each is read back."""
+        for start in range(0, len(updates), _BATCH):
+            batch = updates[start : start + _BATCH]
+            yield self._send_batch(work, batch)
+
+    def _send_batch(self, work: Work, batch: Sequence[Update]) -> Sequence[Sent]:
+        """Sends a batch again only if the connection was lost, and only what has not arrived."""
+        pending, problem = list(batch), ""
+        for _ in range(_TRIES):
+            try:
+                problem = self._write(work, pending)
+            except Unreachable:
+                there = self.grades(work)
+                pending = [one for one in pending if not has_arrived(one, there.get(one.student))]
+                problem = "the connection was lost"
+                if pending:
+                    continue
+            break
+        there = self.grades(work)
+        why = problem or "Canvas says that it is done, and still shows another grade"
+        return [Sent(one, "" if has_points(one, there.get(one.student)) else why) for one in batch]
+
+    def _write(self, work: Work, updates: Sequence[Update]) -> str:
+        """Sends one request and waits until Canvas has obeyed; returns why it has not."""
+        data: dict[str, dict[str, object]] = {}
+        for update in updates:
+            own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}
+            if update.file is not None:
+                own["file_ids"] = [self._upload(work, update)]
+            elif update.comment:
+                own["text_comment"] = update.comment
+            data[update.student] = own
+        assignment = self._assignment(work)
+        progress = self._ask(
+            lambda: assignment.submissions_bulk_update(grade_data=data), work.title
+        )
+        for _ in range(_POLLS):
+            if progress.workflow_state in ("completed", "failed"):
+                break
+            self._patience.sleep(_POLL_WAIT)
+            progress = self._ask(progress.query, "the progress of grading")
+        if progress.workflow_state == "completed":
+            return ""
+        said = self._token.without(str(getattr(progress, "message", "") or ""))[:200]
+        return f"Canvas did not finish: {said or progress.workflow_state}"
+
+    def _upload(self, work: Work, update: Update) -> int:
+        """Uploads a file of feedback under its name; returns Canvas's number for it."""
+        from canvasapi.upload import Uploader
+
+        url = (
+            f"courses/{self._number}/assignments/{work.number}/submissions/{update.student}"
+            "/comments/files"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, update.file_name)
+            path.write_bytes(update.file.read_bytes() if update.file else b"")
+            _, said = self._ask(Uploader(self._requester, url, path).start, "feedback")
+        return int(said["id"])
+
+    def _list(self, call: Callable[[], Iterable[T]], what: str) -> Sequence[T]:
+        """Returns all pages of a list."""
+        return self._ask(lambda: list(call()), what)
+
+    def _ask(self, call: Callable[[], T], what: str) -> T:
+        """Makes calls of canvasapi; turns its exceptions into `UserError`."""
+        from canvasapi import exceptions
+
+        try:
+            return call()
+        except exceptions.InvalidAccessToken:
+            raise UserError(
+                f"{self._site} does not accept the token: it was revoked, has expired, or is of "
+                "another site\n  fix: make a new one (Account, Settings, New Access Token)"
+            ) from None
+        except (exceptions.Unauthorized, exceptions.Forbidden):
+            raise _Denied(
+                f"{self._site}: the token's owner may not see or change {what} of the course "
+                f"{self._number}: use the token of a teacher of it"
+            ) from None
+        except exceptions.ResourceDoesNotExist:
+            raise UserError(
+                f"{self._site}: {what} of the course {self._number} is not there"
+            ) from None
+        except exceptions.CanvasException as error:
+            said = self._token.without(" ".join(str(error).split()))[:200]
+            raise UserError(f"{self._site}: {what}: refused: {said}") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"{self._site}: {what}: the answer has another form than Canvas's "
+                f"({type(error).__name__}): is it the address of a Canvas?"
+            ) from None
+
+
+class _Denied(UserError):
+    """Raised if the owner of the token lacks a permission."""
+
+
+def _session(site: str, token: Token, patience: Patience) -> requests.Session:
+    """Returns a session that waits if Canvas throttles, and that adds the token."""
+    package = needed("requests")
+    own = origin(site)
+
+    class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
+        def send(self, request: Any, **kwargs: Any) -> Any:
+            """Sends one request, also each of a redirect; the token is for the site only."""
+            request.headers.pop("Authorization", None)
+            if origin(request.url) == own:
+                request.headers["Authorization"] = f"Bearer {token.reveal()}"
+            kwargs["timeout"] = _TIMEOUT
+
+            def once() -> Any:
+                try:
+                    return super(Session, self).send(request, **kwargs)
+                except package.Timeout:
+                    raise NoAnswer(f"no answer within {_TIMEOUT:.0f} s") from None
+                except package.RequestException as error:
+                    raise NoAnswer(no_connection(error)) from None
+
+            return patience.ask(site, once, is_safe=request.method == "GET")
+
+    made: requests.Session = Session()
+    return made
+
+
+def _member(user: Any, sections: Mapping[int, str], groups: Sequence[str]) -> Member:
+    own = (e.get("course_section_id") for e in getattr(user, "enrollments", None) or ())
+    names = (sections[number] for number in own if number in sections)
+    return Member(
+        number=str(user.id),
+        name=_text(user, "name"),
+        sortable=_text(user, "sortable_name"),
+        login=_text(user, "login_id"),
+        email=_text(user, "email"),
+        sis_id=_text(user, "sis_user_id"),
+        sections=tuple(dict.fromkeys(names)),
+        groups=tuple(dict.fromkeys(groups)),
+    )
+
+
+def _text(item: Any, name: str) -> str:
+    return str(getattr(item, name, None) or "").strip()
+
+
+def _work(work: Any, names: Mapping[tuple[str, int], str]) -> Work:
+    sections: dict[str, datetime] = {}
+    people: dict[str, datetime] = {}
+    for override in getattr(work, "overrides", None) or ():
+        due = _time(getattr(override, "due_at", None))
+        if due is None:
+            continue
+        for kind, key in (("section", "course_section_id"), ("group", "group_id")):
+            if name := names.get((kind, getattr(override, key, None) or 0)):
+                sections[name] = due
+        people |= {str(number): due for number in getattr(override, "student_ids", None) or ()}
+    points = getattr(work, "points_possible", None)
+    return Work(
+        number=str(work.id),
+        title=str(work.name),
+        points=None if points is None else float(points),
+        due=_time(getattr(work, "due_at", None)),
+        sections=sections,
+        people=people,
+    )
+
+
+def _attempt(said: Mapping[str, Any]) -> Attempt:
+    files = said.get("attachments") or ()
+    note = ""
+    if not files:
+        note = {"online_url": "a web address", "online_text_entry": "a text"}.get(
+            str(said.get("submission_type")), "no file"
+        )
+    return Attempt(
+        student=str(said["user_id"]),
+        number=int(said.get("attempt") or 1),
+        time=_time(said.get("submitted_at")),
+        files=tuple(map(_file, files)),
+        note=note,
+    )
+
+
+def _file(said: Mapping[str, Any]) -> File:
+    name = str(said.get("display_name") or said.get("filename") or said["id"])
+    size = said.get("size")
+    return File(str(said["id"]), (name,), str(said["url"]), None if size is None else int(size))
+
+
+def _grade(submission: Any) -> Grade:
+    score = getattr(submission, "entered_score", None)
+    if score is None:
+        score = getattr(submission, "score", None)
+    comments = getattr(submission, "submission_comments", None) or ()
+    texts = {str(c.get("comment") or "") for c in comments}
+    names = {str(a.get("display_name") or "") for c in comments for a in c.get("attachments") or ()}
+    return Grade(
+        points=None if score is None else float(score),
+        deducted=float(getattr(submission, "points_deducted", None) or 0.0),
+        feedback=frozenset(map(squeezed, texts | names)),
+        is_excused=bool(getattr(submission, "excused", False)),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text).astimezone(UTC) if text else None

@@ -1,0 +1,86 @@
+"""Finds the platform's site and course in the address that a browser shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from ..errors import UserError
+from .canvas import Canvas
+from .http import Patience, Token, find_token
+from .moodle import Moodle
+from .records import Platform
+
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_CANVAS_COURSE = re.compile(r"/courses/(\d+)(?:/.*)?")
+_MOODLE_COURSE = re.compile(r"(?P<folder>.*)/(?:course/\w+|user/index|grade/[\w/]+)\.php")
+_EXAMPLES = {
+    "canvas": "https://canvas.example.edu/courses/4711",
+    "moodle": "https://moodle.example.edu/course/view.php?id=12",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A course: the site's address, without a slash at its end, and the course's number there."""
+
+    platform: str
+    site: str
+    course: str
+
+
+def address_of(platform: str, url: str) -> Address:
+    """Returns the course in the address of its page; raises `UserError` if it is not one.
+
+    A token would be sent in the clear without TLS, so only this machine is allowed without it.
+    """
+    parts = urlsplit(url.strip())
+    found = _PLATFORMS[platform].course_in(parts.path, parts.query)
+    if parts.scheme not in ("http", "https") or not parts.hostname or found is None:
+        raise UserError(
+            f"{url!r} is not the address of a course: copy it from the browser, such as "
+            f"{_EXAMPLES[platform]}"
+        )
+    if parts.username or parts.password:
+        raise UserError("the address contains a name or a password: leave them out")
+    if parts.scheme != "https" and parts.hostname not in _LOCAL:
+        raise UserError(f"{parts.hostname}: the address must begin with https://")
+    folder, course = found
+    return Address(platform, f"{parts.scheme}://{parts.netloc}{folder}", course)
+
+
+def connect(
+    address: Address, token: Token | None = None, patience: Patience | None = None
+) -> Platform:
+    """Returns a course on its platform; raises `UserError` if there is no token for it."""
+    known = token or find_token(address.platform, address.site)
+    make = _PLATFORMS[address.platform].make
+    return make(address.site, address.course, known, patience or Patience())
+
+
+def _canvas_course(path: str, _query: str) -> tuple[str, str] | None:
+    found = _CANVAS_COURSE.fullmatch(path)
+    return ("", found[1]) if found else None
+
+
+def _moodle_course(path: str, query: str) -> tuple[str, str] | None:
+    found = _MOODLE_COURSE.fullmatch(path)
+    numbers = parse_qs(query).get("id", [])
+    return (found["folder"], numbers[0]) if found and numbers and numbers[0].isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One platform: how to read an address, and how to make a connection."""
+
+    course_in: Callable[[str, str], tuple[str, str] | None]
+    make: Callable[[str, str, Token, Patience], Platform]
+
+
+_PLATFORMS: Mapping[str, _Kind] = {
+    "canvas": _Kind(_canvas_course, Canvas),
+    "moodle": _Kind(_moodle_course, Moodle),
+}
+PLATFORMS = tuple(_PLATFORMS)

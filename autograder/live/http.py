@@ -1,0 +1,235 @@
+"""Requests with patience, and tokens that no text can contain.
+
+A platform that is overloaded or throttles is asked again later. A request that writes is repeated
+only if the platform has certainly not obeyed it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from ..errors import UserError, install_with
+from ..files import replacing
+
+if TYPE_CHECKING:
+    import httpx
+
+_TRIES = 6
+_LONGEST_WAIT = 60.0
+_TIMEOUT = 60.0
+_OVERLOADED = (500, 502, 503, 504)
+#: how Canvas says that too much was asked, if it does so with the status 403
+_THROTTLED = "rate limit exceeded"
+#: Canvas's quota below which the next request waits, so that it need not be refused
+_LOW_QUOTA = 50.0
+#: the service under which the keyring keeps tokens; the user is the address of the platform
+KEYRING = "autograder"
+_SECRET = "***"
+
+
+class NoAnswer(Exception):
+    """Raised if a request got no whole answer; its text is the reason."""
+
+
+class Unreachable(UserError):
+    """The platform did not answer, or only with errors of its own.
+
+    It is uncertain whether a request that writes has been obeyed.
+    """
+
+
+class Token:
+    """A platform's access token. Its text appears in requests only."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text.strip()
+        if not self._text or not self._text.isprintable() or not self._text.isascii():
+            raise UserError(
+                "the token is empty, or has characters that no token has: copy it again"
+            )
+
+    def __repr__(self) -> str:
+        return f"Token({_SECRET})"
+
+    def reveal(self) -> str:
+        """Returns the token for a request."""
+        return self._text
+
+    def without(self, text: str) -> str:
+        """Returns a text of the platform without the token, in case the platform repeats it."""
+        return text.replace(self._text, _SECRET)
+
+
+def find_token(platform: str, site: str) -> Token:
+    """Returns the token for a site from the environment or the keyring; raises `UserError`."""
+    variable = f"{platform.upper()}_TOKEN"
+    text = os.environ.get(variable, "") or _from_keyring(site)
+    if not text.strip():
+        raise UserError(
+            f"there is no token for {site}\n"
+            f"  fix: keyring set {KEYRING} {site}, or set the environment variable {variable}; the "
+            "token is never taken from a file or an option"
+        )
+    return Token(text)
+
+
+def _from_keyring(site: str) -> str:
+    try:
+        import keyring
+        import keyring.errors
+    except ImportError:
+        return ""
+    with contextlib.suppress(keyring.errors.KeyringError):  # a server without a keyring
+        return keyring.get_password(KEYRING, site) or ""
+    return ""
+
+
+class Answer(Protocol):
+    """The part of a response that decides whether to ask again."""
+
+    @property
+    def status_code(self) -> int:
+        """The status of the response."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, by names in any case."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The body."""
+        ...
+
+
+A = TypeVar("A", bound=Answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The way to wait; tests replace `sleep`."""
+
+    sleep: Callable[[float], None] = time.sleep
+
+    def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
+        """Returns an answer that is no refusal for lack of time.
+
+        `is_safe` means that the request may be repeated although it may have been obeyed. Raises
+        `Unreachable`; `once` raises `NoAnswer` if there is none.
+        """
+        problem = ""
+        for tried in range(_TRIES):
+            if tried:
+                self.sleep(min(2.0 ** (tried - 1), _LONGEST_WAIT))
+            try:
+                answer = once()
+            except NoAnswer as error:
+                problem = str(error)
+            else:
+                if _is_throttled(answer):
+                    self.sleep(_wanted_wait(answer.headers))
+                    problem = "it limits how much is asked in a short time"
+                    continue
+                if answer.status_code not in _OVERLOADED:
+                    self._keep_quota(answer.headers)
+                    return answer
+                problem = f"it answered with the status {answer.status_code}"
+            if not is_safe:
+                break
+        raise Unreachable(
+            f"{site} can't be reached: {problem}. Call again later: what is done is kept"
+        )
+
+    def _keep_quota(self, headers: Mapping[str, str]) -> None:
+        """Waits if Canvas reports that little is left of the quota."""
+        with contextlib.suppress(ValueError):
+            if float(headers.get("X-Rate-Limit-Remaining", "inf")) < _LOW_QUOTA:
+                self.sleep(1.0)
+
+
+def _is_throttled(answer: Answer) -> bool:
+    if answer.status_code == 429:
+        return True
+    return answer.status_code == 403 and _THROTTLED in answer.text.lower()
+
+
+def _wanted_wait(headers: Mapping[str, str]) -> float:
+    try:
+        return min(max(float(headers.get("Retry-After", "1")), 0.0), _LONGEST_WAIT)
+    except ValueError:  # a date: the usual waiting must do
+        return 1.0
+
+
+def client() -> httpx.Client:
+    """Returns a client; raises `UserError` if its package is not installed."""
+    made: httpx.Client = needed("httpx").Client(timeout=_TIMEOUT, follow_redirects=True)
+    return made
+
+
+def needed(module: str) -> Any:
+    """Imports a package of the extra `live`; raises `UserError` that says how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise UserError(f"pull and push need {error.name}: {install_with('live')}") from error
+
+
+@contextlib.contextmanager
+def connecting() -> Iterator[None]:
+    """Turns the errors of a connection into `NoAnswer`, without any address."""
+    import httpx
+
+    try:
+        yield
+    except httpx.TimeoutException:
+        raise NoAnswer(f"no answer within {_TIMEOUT:.0f} s") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise NoAnswer(no_connection(error)) from None
+
+
+def no_connection(error: Exception) -> str:
+    """Returns why there is no connection, without the text of the error, which may be anything."""
+    text = str(error).lower()
+    if "certificate" in text or "ssl" in text:
+        return "its certificate is not valid, or it does not speak TLS"
+    if "name or service" in text or "name resolution" in text or "getaddrinfo" in text:
+        return "there is no such host: is the address right?"
+    return f"the connection failed ({type(error).__name__})"
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Returns what decides whether two addresses are of one site: scheme, host and port."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
+
+
+def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answer:
+    """Writes the body of a successful response to `path` in one step; returns the response.
+
+    `request` opens a response of httpx as a stream. Raises `NoAnswer` if the body ends early
+    or has a different size than was announced.
+    """
+    with connecting(), request() as response:
+        if response.status_code != 200:
+            response.read()
+            answer: Answer = response
+            return answer
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            written = sum(file.write(part) for part in response.iter_bytes())
+            if size is not None and written != size:
+                raise NoAnswer(f"{path.name} has {written} bytes instead of {size}")
+        done: Answer = response
+        return done

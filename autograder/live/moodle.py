@@ -1,0 +1,391 @@
+"""A course on Moodle, by its web services over REST.
+
+Follows the functions as Moodle 4.1 and later document them (Site administration, Server, Web
+services, API documentation). The token is only ever in the body of a request, never in an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from .http import Patience, Token, client, connecting, origin, stream_to
+from .records import Attempt, File, Grade, Member, Sent, Update, Work
+
+_PAGE, _BATCH = 200, 25
+_STUDENT = "student"
+#: Moodle's own roles of people who do not submit
+_STAFF = frozenset(("manager", "coursecreator", "editingteacher", "teacher", "guest"))
+_SUBMITTED = "submitted"
+#: the format of a text that is HTML
+_HTML = 1
+#: errors that mean that the token itself is of no use
+_BAD_TOKENS = ("invalidtoken", "tokenexpired")
+
+Values = Mapping[str, Any]
+
+
+class _Refusal(UserError):
+    """Raised if Moodle answers a call with an error; `code` is Moodle's own."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Moodle:
+    """One course on Moodle."""
+
+    name = "Moodle"
+
+    def __init__(self, site: str, course: str, token: Token, patience: Patience) -> None:
+        self._site, self._number, self._token, self._patience = site, course, token, patience
+        self._client = client()
+        self._members_of: dict[str, list[str]] = {}
+
+    def title(self) -> str:
+        """Returns the title of the course, after asking whether the site knows the token."""
+        self._call("core_webservice_get_site_info")
+        found = self._call("core_course_get_courses_by_field", field="id", value=self._number).get(
+            "courses"
+        )
+        if not found:
+            raise UserError(
+                f"{self._site}: the token's owner sees no course {self._number}: use the token of "
+                "a teacher of it"
+            )
+        return str(found[0].get("fullname") or f"course {self._number}")
+
+    def zone(self) -> str:
+        """Returns an empty text: no function says the site's time zone."""
+        return ""
+
+    def members(self) -> Sequence[Member]:
+        """Returns the active participants with the role of a student."""
+        found: list[Values] = []
+        while True:
+            options = {"onlyactive": 1, "limitfrom": len(found), "limitnumber": _PAGE}
+            page = self._call(
+                "core_enrol_get_enrolled_users",
+                courseid=self._number,
+                options=[{"name": name, "value": value} for name, value in options.items()],
+            )
+            found += page
+            if len(page) < _PAGE:
+                break
+        students = _students(found)
+        for user in students:
+            for group in user.get("groups") or ():
+                self._members_of.setdefault(str(group["id"]), []).append(str(user["id"]))
+        return [_member(user) for user in students]
+
+    def works(self) -> Sequence[Work]:
+        """Returns the assignments, with the extensions of single students."""
+        said = self._call(
+            "mod_assign_get_assignments", courseids=[self._number], includenotenrolledcourses=1
+        )
+        found = [work for course in said["courses"] for work in course["assignments"]]
+        if not said["courses"]:
+            raise self._unseen("the assignments", said)
+        flags = self._by_assignment("mod_assign_get_user_flags", "userflags", found)
+        return [_work(work, flags.get(str(work["id"]), ())) for work in found]
+
+    def _by_assignment(
+        self, function: str, part: str, works: Iterable[Values], *, must_be_seen: bool = False
+    ) -> Mapping[str, Sequence[Values]]:
+        """Returns the rows of assignments; Moodle leaves out those that have none or are unseen."""
+        numbers = [work["id"] for work in works]
+        if not numbers:
+            return {}
+        said = self._call(function, assignmentids=numbers)
+        found = {str(one["assignmentid"]): one[part] for one in said["assignments"]}
+        if must_be_seen and not found:
+            raise self._unseen(part, said)
+        return found
+
+    def _unseen(self, what: str, said: Values) -> UserError:
+        """Returns an error for what is left out, with Moodle's reason, which it calls a warning."""
+        why = next((str(one.get("message")) for one in said.get("warnings") or ()), "no reason")
+        return UserError(
+            f"{self._site}: the token's owner may not see {what} of the course {self._number} "
+            f"({self._token.without(why)[:200]}): use the token of a teacher of it"
+        )
+
+    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+        """Returns the last attempt of each student: Moodle reports no others.
+
+        The submission of a group is one of each of its members.
+        """
+        own = [{"id": work.number}]
+        there = self._by_assignment(
+            "mod_assign_get_submissions", "submissions", own, must_be_seen=True
+        )
+        numbers = self._identifiers(work)
+        found = [
+            _attempt(submission, student, numbers.get(student, ""))
+            for submission in there.get(work.number, ())
+            if submission.get("status") == _SUBMITTED
+            for student in self._owners(submission, members)
+        ]
+        return sorted(found, key=lambda one: one.student)
+
+    def _identifiers(self, work: Work) -> Mapping[str, str]:
+        """Returns the participants' numbers in names of files, if they may be seen."""
+        try:
+            found = self._by_assignment(
+                "mod_assign_get_user_mappings", "mappings", [{"id": work.number}]
+            )
+        except _Refusal:
+            return {}
+        return {str(one["userid"]): str(one["id"]) for one in found.get(work.number, ())}
+
+    def _owners(self, submission: Values, members: Sequence[Member]) -> Sequence[str]:
+        """Returns the students whose submission it is; a group's has no user."""
+        if submission.get("userid"):
+            number = str(submission["userid"])
+            return [number] if any(member.number == number for member in members) else []
+        return self._members_of.get(str(submission.get("groupid") or ""), [])
+
+    def grades(self, work: Work) -> Mapping[str, Grade]:
+        """Returns the grades; Moodle reports feedback only for one student at a time."""
+        there = self._by_assignment("mod_assign_get_grades", "grades", [{"id": work.number}])
+        last: dict[str, Values] = {}
+        for grade in there.get(work.number, ()):
+            number = str(grade["userid"])
+            if number not in last or grade["attemptnumber"] >= last[number]["attemptnumber"]:
+                last[number] = grade
+        return {number: Grade(_points(grade.get("grade"))) for number, grade in last.items()}
+
+    def download(self, file: File, path: Path) -> None:
+        """Writes a submitted file to `path`; refuses a file of another site."""
+        if origin(file.url) != origin(self._site):
+            raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
+        data = {"token": self._token.reveal()}
+        answer = self._patience.ask(
+            self._site,
+            lambda: stream_to(
+                path, lambda: self._client.stream("POST", file.url, data=data), file.size
+            ),
+            is_safe=True,
+        )
+        if answer.status_code != 200:
+            raise UserError(
+                f"{self._site}: {file.path[-1]!r} can't be downloaded (status "
+                f"{answer.status_code}): does the service of the token allow downloads?"
+            )
+
+    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+        """Writes grades in batches; if one is refused, each of its grades alone.
+
+        Whatever Moodle keeps with a grade would be emptied if it were left out, so that the comment
+        and the state of the marking workflow are sent back as they are.
+        """
+        flags = self._by_assignment("mod_assign_get_user_flags", "userflags", [{"id": work.number}])
+        states = {
+            str(flag["userid"]): str(flag.get("workflowstate") or "")
+            for flag in flags.get(work.number, ())
+        }
+        for start in range(0, len(updates), _BATCH):
+            rows: list[tuple[Update, Values]] = []
+            refused: list[Sent] = []
+            for update in updates[start : start + _BATCH]:
+                try:
+                    rows.append((update, self._row(work, update, states.get(update.student, ""))))
+                except _Refusal as error:
+                    refused.append(self._refused(update, error))
+            yield [*refused, *self._save_rows(work, rows)]
+
+    def _save_rows(self, work: Work, rows: Sequence[tuple[Update, Values]]) -> Sequence[Sent]:
+        try:
+            if rows:
+                self._save(work, [row for _, row in rows])
+        except _Refusal as error:
+            if len(rows) == 1:
+                return [self._refused(rows[0][0], error)]
+            return [sent for row in rows for sent in self._save_rows(work, [row])]
+        return [Sent(update) for update, _ in rows]
+
+    def _refused(self, update: Update, error: _Refusal) -> Sent:
+        if error.code in _BAD_TOKENS:
+            raise error
+        return Sent(update, str(error))
+
+    def _save(self, work: Work, rows: Sequence[Values]) -> None:
+        self._call("mod_assign_save_grades", assignmentid=work.number, applytoall=0, grades=rows)
+
+    def _row(self, work: Work, update: Update, state: str) -> Values:
+        row = {
+            "userid": update.student,
+            "grade": f"{update.points:.5f}",
+            "attemptnumber": -1,
+            "addattempt": 0,
+            "workflowstate": state,
+        }
+        comment = update.comment or self._comment(work, update.student)
+        plugins: dict[str, Any] = {}
+        if comment:
+            plugins["assignfeedbackcomments_editor"] = {"text": comment, "format": _HTML}
+        if update.file is not None:
+            plugins["files_filemanager"] = self._upload(update.file, update.file_name)
+        return {**row, "plugindata": plugins} if plugins else row
+
+    def _comment(self, work: Work, student: str) -> str:
+        """Returns the comment that is on Moodle; empty if there is none."""
+        said = self._call("mod_assign_get_submission_status", assignid=work.number, userid=student)
+        return next(
+            (
+                str(field.get("text") or "")
+                for plugin in (said.get("feedback") or {}).get("plugins") or ()
+                if plugin.get("type") == "comments"
+                for field in plugin.get("editorfields") or ()
+            ),
+            "",
+        )
+
+    def _upload(self, path: Path, name: str) -> int:
+        """Uploads a file into an area of drafts; returns the number of the area."""
+        data = {"token": self._token.reveal(), "filearea": "draft", "itemid": "0"}
+        content = path.read_bytes()
+        said = self._post(
+            f"{self._site}/webservice/upload.php",
+            "upload.php",
+            is_safe=True,  # a draft that nothing refers to is removed by Moodle
+            data=data,
+            files={"file_1": (name, content, "text/html")},
+        )
+        return int(said[0]["itemid"])
+
+    def _call(self, function: str, **values: Any) -> Any:
+        """Calls a function; each may be repeated, because writing sets and never adds."""
+        data = {
+            **dict(flattened(values)),
+            "wstoken": self._token.reveal(),
+            "wsfunction": function,
+            "moodlewsrestformat": "json",
+        }
+        url = f"{self._site}/webservice/rest/server.php"
+        return self._post(url, function, is_safe=True, data=data)
+
+    def _post(self, url: str, what: str, *, is_safe: bool, **values: Any) -> Any:
+        def once() -> Any:
+            with connecting():
+                return self._client.post(url, **values)
+
+        answer = self._patience.ask(self._site, once, is_safe=is_safe)
+        try:
+            said = answer.json()
+        except ValueError:
+            raise UserError(
+                f"{self._site}: {what}: the answer is not Moodle's (status {answer.status_code}): "
+                "is it the address of a Moodle with web services over REST?"
+            ) from None
+        if isinstance(said, Mapping) and (said.get("errorcode") or said.get("exception")):
+            raise self._refusal(what, said)
+        return said
+
+    def _refusal(self, what: str, said: Values) -> _Refusal:
+        code = str(said.get("errorcode") or "")
+        text = self._token.without(" ".join(str(said.get("message") or said.get("error")).split()))
+        if code in _BAD_TOKENS:
+            return _Refusal(
+                f"{self._site} does not accept the token: it was revoked, has expired, or is of "
+                "another site\n  fix: make a new one (Preferences, Security keys)",
+                code,
+            )
+        fix = (
+            f"\n  fix: add the function {what} to the token's service, or use a teacher's token"
+            if code == "accessexception"
+            else ""
+        )
+        return _Refusal(f"{self._site}: {what} is refused: {text[:200]} ({code}){fix}", code)
+
+
+def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yields nested values by names as Moodle's REST reads them, such as `grades[0][userid]`."""
+    if isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from flattened(value, f"{name}[{key}]" if name else key)
+    elif isinstance(values, (list, tuple)):
+        for place, value in enumerate(values):
+            yield from flattened(value, f"{name}[{place}]")
+    else:
+        yield name, str(values)
+
+
+def _students(users: Sequence[Values]) -> Sequence[Values]:
+    """Returns those with the role of a student; if nobody has it, those without one of staff."""
+    roles = [{str(role.get("shortname")) for role in user.get("roles") or ()} for user in users]
+    if any(_STUDENT in own for own in roles):
+        return [user for user, own in zip(users, roles, strict=True) if _STUDENT in own]
+    return [user for user, own in zip(users, roles, strict=True) if not own & _STAFF]
+
+
+def _member(user: Values) -> Member:
+    groups = (str(group.get("name") or "") for group in user.get("groups") or ())
+    name = str(user.get("fullname") or "").strip()
+    first, last = (str(user.get(key) or "").strip() for key in ("firstname", "lastname"))
+    return Member(
+        number=str(user["id"]),
+        name=name,
+        sortable=f"{last}, {first}" if first and last else name,
+        login=str(user.get("username") or "").strip(),
+        email=str(user.get("email") or "").strip(),
+        sis_id=str(user.get("idnumber") or "").strip(),
+        groups=tuple(filter(None, groups)),
+    )
+
+
+def _work(work: Values, flags: Sequence[Values]) -> Work:
+    people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
+    points = float(work.get("grade") or 0)
+    return Work(
+        number=str(work["id"]),
+        title=str(work["name"]),
+        points=points if points > 0 else None,  # below zero, it is the number of a scale
+        due=_time(work.get("duedate")),
+        people=people,
+    )
+
+
+def _attempt(submission: Values, student: str, identifier: str) -> Attempt:
+    files: list[File] = []
+    note = ""
+    for plugin in submission.get("plugins") or ():
+        for area in plugin.get("fileareas") or ():
+            if plugin.get("type") == "file":
+                files += [_file(said) for said in area.get("files") or ()]
+        if plugin.get("type") == "onlinetext" and any(
+            field.get("text") for field in plugin.get("editorfields") or ()
+        ):
+            note = "a text"
+    return Attempt(
+        student=student,
+        number=int(submission.get("attemptnumber") or 0) + 1,
+        time=_time(submission.get("timemodified")),
+        files=tuple(files),
+        note=note if files or note else "no file",
+        identifier=identifier,
+    )
+
+
+def _file(said: Values) -> File:
+    folders = [part for part in str(said.get("filepath") or "/").split("/") if part]
+    name, size = str(said["filename"]), said.get("filesize")
+    path = (*folders, name)
+    return File("/".join(path), path, str(said["fileurl"]), None if size is None else int(size))
+
+
+def _points(text: object) -> float | None:
+    """Returns a grade; Moodle writes -1 for none."""
+    try:
+        points = float(str(text))
+    except ValueError:
+        return None
+    return points if points >= 0 else None
+
+
+def _time(seconds: object) -> datetime | None:
+    return datetime.fromtimestamp(int(str(seconds)), UTC) if seconds else None

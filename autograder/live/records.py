@@ -1,0 +1,166 @@
+"""The people, assignments, submissions and grades of a course as a platform reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+#: grades that differ by less are equal: platforms round them
+SAME_GRADE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A student of a course. `number` is the platform's number, `sortable` is `Lovelace, Ada`."""
+
+    number: str
+    name: str
+    sortable: str = ""
+    login: str = ""
+    email: str = ""
+    sis_id: str = ""
+    sections: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An assignment of a course; times are in UTC, and None if the platform has none.
+
+    `sections` has the due dates that differ, by the name of a section or group, and `people` those
+    of single students, by number. `points` is the maximum, None if it is not graded by points.
+    """
+
+    number: str
+    title: str
+    points: float | None = None
+    due: datetime | None = None
+    sections: Mapping[str, datetime] = field(default_factory=dict)
+    people: Mapping[str, datetime] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A submitted file. `path` is its name, after the names of folders, and `number` its id.
+
+    `size` is None if the platform does not report it.
+    """
+
+    number: str
+    path: tuple[str, ...]
+    url: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One submission of a student to an assignment; the first one has the number 1.
+
+    `identifier` is the number that the platform writes into names of files, if it is not the
+    student's. `note` says what else was submitted, such as a text.
+    """
+
+    student: str
+    number: int
+    time: datetime | None
+    files: tuple[File, ...] = ()
+    note: str = ""
+    identifier: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of a student on the platform; `points` is None if there is none.
+
+    `deducted` are points that the platform itself takes off, `feedback` are texts of comments and
+    names of files that were given back, and `is_excused` means that no grade is wanted.
+    """
+
+    points: float | None = None
+    deducted: float = 0.0
+    feedback: frozenset[str] = frozenset()
+    is_excused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A grade to write, with a comment, or a file under a name of its own."""
+
+    student: str
+    points: float
+    comment: str = ""
+    file: Path | None = None
+    file_name: str = ""
+
+    @property
+    def feedback(self) -> str:
+        """The text or the name of a file by which the platform shows that it has the feedback."""
+        return self.file_name or self.comment
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The outcome of one update; `problem` is empty if the platform has taken it."""
+
+    update: Update
+    problem: str = ""
+
+
+class Platform(Protocol):
+    """One course on a platform. Methods raise `UserError` if the platform can't be reached."""
+
+    name: str
+
+    def title(self) -> str:
+        """Returns the title of the course; the first request, which shows whether all is well."""
+        ...
+
+    def zone(self) -> str:
+        """Returns the name of the course's time zone; empty if it is unknown."""
+        ...
+
+    def members(self) -> Sequence[Member]:
+        """Returns the students of the course."""
+        ...
+
+    def works(self) -> Sequence[Work]:
+        """Returns the assignments of the course, with their due dates."""
+        ...
+
+    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+        """Returns the submissions of these members, the first attempts first."""
+        ...
+
+    def grades(self, work: Work) -> Mapping[str, Grade]:
+        """Returns the grades of an assignment by the number of the student."""
+        ...
+
+    def download(self, file: File, path: Path) -> None:
+        """Writes a submitted file to `path`, in one step."""
+        ...
+
+    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+        """Writes grades; yields after each batch what became of it."""
+        ...
+
+
+def has_points(update: Update, there: Grade | None) -> bool:
+    """Returns whether a platform shows the points that were sent."""
+    if there is None or there.points is None:
+        return False
+    return abs(there.points - update.points) < SAME_GRADE
+
+
+def has_arrived(update: Update, there: Grade | None) -> bool:
+    """Returns whether a platform shows the points and the feedback that were sent."""
+    if there is None or not has_points(update, there):
+        return False
+    return not update.feedback or squeezed(update.feedback) in there.feedback
+
+
+def squeezed(text: str) -> str:
+    """Normalizes white space, which platforms change."""
+    return " ".join(text.split())

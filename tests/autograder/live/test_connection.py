@@ -1,0 +1,189 @@
+"""The connection is patient, tells what is wrong, and gives its token to the site alone."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UserError
+from autograder.live import Address, Patience, Platform, Token, address_of, connect, find_token
+
+from .servers import MOODLE_TOKEN, TOKEN, Canvas, Fault, Moodle, Response
+
+THROTTLED = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
+
+
+def open_canvas(canvas: Canvas, waited: list[float], token: str = TOKEN) -> Platform:
+    """Connects with Canvas; nothing really waits."""
+    address = address_of("canvas", canvas.course)
+    return connect(address, Token(token), Patience(waited.append))
+
+
+def open_moodle(moodle: Moodle, token: str = MOODLE_TOKEN) -> Platform:
+    """Connects with Moodle; nothing really waits."""
+    return connect(address_of("moodle", moodle.course), Token(token), Patience(lambda _: None))
+
+
+@pytest.mark.parametrize(
+    "response",
+    [THROTTLED, Response(b"", 429, {"Retry-After": "7"}), Response(b"", 502), None],
+    ids=["throttled", "429", "502", "dropped"],
+)
+def test_a_page_that_fails_is_asked_for_again(canvas: Canvas, response: Response | None) -> None:
+    waited: list[float] = []
+    canvas.faults.append(Fault("users", response, times=2, skip=1))
+    members = open_canvas(canvas, waited).members()
+    assert [member.login for member in members] == ["ada", "ben", "ben2", "emmy"]
+    assert len(waited) >= 2
+    if response and "Retry-After" in response.headers:
+        assert 7.0 in waited
+
+
+def test_what_stays_broken_is_told_in_the_end(canvas: Canvas) -> None:
+    canvas.faults.append(Fault("users", Response(b"", 503), times=99))
+    with pytest.raises(UserError, match="it answered with the status 503. Call again later"):
+        open_canvas(canvas, []).members()
+
+
+def test_little_quota_slows_the_next_request_down(canvas: Canvas) -> None:
+    waited: list[float] = []
+    low = Response({"id": 4711, "name": "A"}, headers={"X-Rate-Limit-Remaining": "12.5"})
+    canvas.faults.append(Fault("courses/4711", low))
+    assert open_canvas(canvas, waited).title() == "A"
+    assert waited == [1.0]
+
+
+def test_a_revoked_token_is_told_and_not_shown(canvas: Canvas, moodle: Moodle) -> None:
+    for platform in (open_canvas(canvas, [], "7~revoked"), open_moodle(moodle, "revoked99")):
+        with pytest.raises(UserError, match="does not accept the token") as caught:
+            platform.title()
+        assert "revoked" not in str(caught.value).replace("it was revoked", "")
+
+
+def test_a_refusal_never_repeats_the_token(moodle: Moodle) -> None:
+    text = {"errorcode": "strange", "exception": "e", "message": f"bad request: {MOODLE_TOKEN}"}
+    moodle.faults.append(Fault("get_site_info", Response(text)))
+    with pytest.raises(UserError, match="strange") as caught:
+        open_moodle(moodle).title()
+    assert MOODLE_TOKEN not in str(caught.value)
+
+
+def test_a_function_outside_the_service_is_named(moodle: Moodle) -> None:
+    denied = Response({"errorcode": "accessexception", "message": "Access control exception"})
+    moodle.faults.append(Fault("get_assignments", denied))
+    with pytest.raises(UserError, match="add the function mod_assign_get_assignments"):
+        open_moodle(moodle).works()
+
+
+def test_an_assignment_that_may_not_be_seen_is_no_empty_one(moodle: Moodle) -> None:
+    platform = open_moodle(moodle)
+    (work,) = platform.works()
+    warning = {"item": "assignment", "message": "No access rights in module context"}
+    unseen = Response({"assignments": [], "warnings": [warning]})
+    moodle.faults.append(Fault("get_submissions", unseen))
+    with pytest.raises(UserError, match="No access rights in module context"):
+        platform.attempts(work, [])
+
+
+@pytest.mark.parametrize("name", ["canvas", "moodle"])
+def test_a_page_that_is_no_platform_is_told(
+    name: str, canvas: Canvas, moodle: Moodle, request: pytest.FixtureRequest
+) -> None:
+    server = canvas if name == "canvas" else moodle
+    server.faults.append(Fault("", Response(b"<html>Log in</html>"), times=99))
+    platform = open_canvas(canvas, []) if name == "canvas" else open_moodle(moodle)
+    with pytest.raises(UserError, match=f"is it the address of a {name.title()}"):
+        platform.title()
+
+
+def test_a_teacher_without_rights_is_told(canvas: Canvas) -> None:
+    canvas.faults.append(Fault("users", Response({"errors": [{"message": "no"}]}, 403), times=9))
+    with pytest.raises(UserError, match="may not see or change the students"):
+        open_canvas(canvas, []).members()
+
+
+def test_only_the_site_gets_the_token(
+    canvas: Canvas, moodle: Moodle, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    canvas.submit(101, 991, "2026-11-20T10:00:00Z", {"masking.py": b"x = 1\n"})
+    moodle.submit(11, 31, 1795200000, {"masking.py": b"x = 1\n"})
+    for platform in (open_canvas(canvas, []), open_moodle(moodle)):
+        (work,) = platform.works()
+        (attempt,) = platform.attempts(work, platform.members())
+        platform.download(attempt.files[0], tmp_path / platform.name)
+        assert (tmp_path / platform.name).read_bytes() == b"x = 1\n"
+    assert len(canvas.store.requests) == 1
+    assert "authorization" not in canvas.store.requests[0].headers
+    assert all(MOODLE_TOKEN not in str(request.query) for request in moodle.requests)
+    assert caplog.records
+    said = "\n".join(record.getMessage() for record in caplog.records)
+    assert TOKEN not in said and TOKEN[-4:] not in said and MOODLE_TOKEN not in said
+
+
+def test_a_file_that_ends_early_is_downloaded_again(canvas: Canvas, tmp_path: Path) -> None:
+    canvas.submit(101, 991, "2026-11-20T10:00:00Z", {"masking.py": b"x = 1\n"})
+    platform = open_canvas(canvas, [])
+    (work,) = platform.works()
+    (attempt,) = platform.attempts(work, platform.members())
+    canvas.store.faults.append(Fault("store", Response(b"x =")))
+    path = tmp_path / "masking.py"
+    platform.download(attempt.files[0], path)
+    assert path.read_bytes() == b"x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("platform", "url", "expected"),
+    [
+        ("canvas", "https://c.example/courses/7", ("https://c.example", "7")),
+        ("canvas", "https://c.example/courses/7/gradebook?x=1", ("https://c.example", "7")),
+        ("moodle", "https://m.example/course/view.php?id=7", ("https://m.example", "7")),
+        ("moodle", "https://u.example/m/course/view.php?id=7#s", ("https://u.example/m", "7")),
+        ("moodle", "https://m.example/user/index.php?id=7", ("https://m.example", "7")),
+    ],
+)  # fmt: skip
+def test_the_address_is_that_of_the_browser(
+    platform: str, url: str, expected: tuple[str, str]
+) -> None:
+    assert address_of(platform, url) == Address(platform, *expected)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://c.example/courses/7", "must begin with https"),
+        ("https://c.example/", "is not the address of a course"),
+        ("courses/7", "is not the address of a course"),
+        ("https://me:secret@c.example/courses/7", "leave them out"),
+    ],
+)
+def test_other_addresses_are_refused(url: str, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        address_of("canvas", url)
+
+
+def test_the_token_comes_from_the_environment_or_the_keyring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import keyring
+
+    kept: dict[tuple[str, str], str] = {("autograder", "https://c.example"): "from-keyring"}
+    monkeypatch.setattr(keyring, "get_password", lambda service, user: kept.get((service, user)))
+    monkeypatch.delenv("CANVAS_TOKEN", raising=False)
+    assert find_token("canvas", "https://c.example").reveal() == "from-keyring"
+    monkeypatch.setenv("CANVAS_TOKEN", " from-environment\n")
+    assert find_token("canvas", "https://c.example").reveal() == "from-environment"
+    assert "from" not in repr(find_token("canvas", "https://c.example"))
+    monkeypatch.delenv("CANVAS_TOKEN")
+    with pytest.raises(UserError, match="keyring set autograder https://d.example"):
+        find_token("canvas", "https://d.example")
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "canvasapi", None)
+    address = Address("canvas", "https://c.example", "7")
+    with pytest.raises(UserError, match=r"pip install 'WHEEL\[live\]'"):
+        connect(address, Token(TOKEN))
