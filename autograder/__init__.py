@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .operations.merge import merge
     from .operations.misconceptions import add_misconception
     from .operations.mistakes import unnamed_mistakes
+    from .operations.pull import pull
+    from .operations.push import push
     from .operations.reading import class_results
     from .operations.report import report, write_report
     from .operations.results import (
@@ -66,6 +68,8 @@ _HOMES = {
     "load_course": "operations.content",
     "merge": "operations.merge",
     "new": "operations.content",
+    "pull": "operations.pull",
+    "push": "operations.push",
     "record": "operations.results",
     "release": "operations.content",
     "report": "operations.report",
@@ -105,6 +109,8 @@ __all__ = [
     "load_course",
     "merge",
     "new",
+    "pull",
+    "push",
     "record",
     "release",
     "report",

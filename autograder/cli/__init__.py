@@ -37,6 +37,7 @@ _SECTIONS = {
         "release": ("instructor", "Write assignments/ and the bundles for students."),
         "nbgrader": ("nbgrading", "Make a folder a course of nbgrader."),
         "collect": ("collecting", "Bring downloads and clones into the class folder."),
+        "pull": ("live", "Bring roster, dates and submissions from Canvas or Moodle."),
         "roster": ("classes", "Say who is in the class; show who has submitted."),
         "extend": ("classes", "Give one student more time, with a reason."),
         "withdraw": ("classes", "Take a submission out of what counts."),
@@ -55,6 +56,7 @@ _SECTIONS = {
         "mistakes": ("mistakes", "Show wrong answers that behave alike and have no name."),
         "misconception": ("mistakes", "Make a real answer a known mistake."),
         "export": ("results", "Export grades for a platform."),
+        "push": ("live", "Write grades and feedback to Canvas or Moodle."),
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
     },
 }

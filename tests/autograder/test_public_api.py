@@ -57,7 +57,7 @@ FACE = {
     *("export_formats", "final_results", "grade", "grade_stream", "load_course", "new", "record"),
     *("release", "report", "class_changes", "similar", "validate", "write_changes"),
     *("write_feedback", "write_report"),
-    *("merge", "unnamed_mistakes", "add_misconception"),
+    *("merge", "unnamed_mistakes", "add_misconception", "pull", "push"),
 }
 
 

@@ -1,0 +1,398 @@
+"""The commands of the live connection to a platform: pull and push."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..deadlines import duration_text
+from ..errors import UserError
+from ..escaping import for_terminal
+from ..live import PLATFORMS
+from ..operations.connection import Access
+from .collecting import collected_document, print_collected
+from .once import command
+from .options import ClassFolder, in_course, of_people
+from .output import WAITS, as_json, console, emit
+
+if TYPE_CHECKING:
+    from ..classroom import Selection
+    from ..operations.pull import PullPlan, PullReport
+    from ..operations.push import GradeChange, PushPlan, PushReport
+
+F = TypeVar("F", bound=Callable[..., Any])
+_MOST = 10
+
+
+def _live(command: F) -> F:
+    """Adds the arguments and options that pull and push have in common."""
+    for add in (
+        click.option(
+            "--yes", is_flag=True, help="Do it without asking, for a script; first use --dry-run."
+        ),
+        click.option("--dry-run", is_flag=True, help="Show what would change, and stop."),
+        click.option(
+            "--link",
+            "links",
+            multiple=True,
+            metavar="ASSIGNMENT=NUMBER",
+            help="The number of an assignment on the platform, if its name does not say it.",
+        ),
+        click.option(
+            "--at",
+            metavar="URL",
+            help="The address of the course's page, as the browser shows it; needed once.",
+        ),
+        click.argument(
+            "class_folder", metavar="[CLASS]", type=ClassFolder(), default=Path("course")
+        ),
+        click.argument("platform", type=click.Choice(PLATFORMS)),
+    ):
+        command = add(command)
+    return command
+
+
+@command()
+@_live
+@click.option(
+    "--only",
+    "parts",
+    multiple=True,
+    type=click.Choice(["roster", "dates", "submissions"]),
+    help="Only this part; may be repeated (default: all).",
+)
+@in_course
+@as_json
+def pull(
+    platform: str,
+    class_folder: Path,
+    at: str | None,
+    links: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    parts: tuple[str, ...],
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Bring roster, due dates and submissions of a course on Canvas or Moodle into a class.
+
+    First shows what will change, and asks. Submissions are placed as `collect` places them:
+    earlier ones are kept, files that you have edited stay. If it is interrupted, call it again.
+    The access token is taken from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
+    (keyring set autograder https://SITE), and is stored nowhere.
+
+    \b
+    Example: autograder pull canvas course --at https://canvas.example.edu/courses/4711
+             autograder pull moodle course --dry-run
+             autograder pull canvas course --link causal_attention=991 --yes
+
+    \b
+    Exit status: 0 all done; 1 it could not be done; 3 done, but something needs a person.
+    """
+    from ..operations.pull import PARTS
+    from ..operations.pull import pull as bring
+
+    with _progress("downloading file") as told:
+        report = bring(
+            platform,
+            class_folder,
+            approve=_asking(_print_pull, dry_run, yes, as_json),
+            access=Access(at, _links(links)),
+            parts=parts or PARTS,
+            course=course_folder,
+            told=told,
+        )
+    if as_json:
+        emit(_pull_document(report))
+    else:
+        _print_pulled(report, class_folder, dry_run)
+    return _status(report.is_done, dry_run, report.waits, _collect_waits(report))
+
+
+@command()
+@_live
+@of_people
+@click.option(
+    "--feedback",
+    type=click.Choice(["none", "comment", "file"]),
+    default="none",
+    show_default=True,
+    help="What to give back with the grades: the feedback as a comment, or its page as a file.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["keep", "zero"]),
+    default="keep",
+    show_default=True,
+    help="What to write for people on the roster who have not submitted and have no grade.",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Also replace grades that somebody else has given there."
+)
+@in_course
+@as_json
+def push(
+    platform: str,
+    class_folder: Path,
+    at: str | None,
+    links: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    selection: Selection,
+    feedback: str,
+    missing: str,
+    overwrite: bool,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Write the grades of a class, and feedback if wanted, into a course on Canvas or Moodle.
+
+    First shows what will change, and asks. Grades that are equal are not sent again, and a grade
+    that somebody else has given there stays. If it is interrupted, call it again. The token is
+    found as in `pull`.
+
+    \b
+    Example: autograder push canvas course --dry-run
+             autograder push moodle course --assignment causal_attention --feedback comment
+
+    \b
+    Exit status: 0 all done; 1 it could not be done; 3 done, but something needs a person.
+    """
+    from ..exports import Missing
+    from ..operations.grades import Showing
+    from ..operations.push import GiveBack
+    from ..operations.push import push as write
+
+    with _progress("writing grade") as told:
+        report = write(
+            platform,
+            class_folder,
+            approve=_asking(_print_push, dry_run, yes, as_json),
+            access=Access(at, _links(links)),
+            showing=Showing(selection, Missing(missing)),
+            feedback=GiveBack(feedback),
+            overwrite=overwrite,
+            course=course_folder,
+            told=told,
+        )
+    if as_json:
+        emit(_push_document(report))
+    else:
+        _print_pushed(report, dry_run)
+    return _status(report.is_done, dry_run, report.waits)
+
+
+COMMANDS = (pull, push)
+
+Plan = TypeVar("Plan")
+
+
+def _links(texts: Iterable[str]) -> Mapping[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for name, _, number in pairs:
+        if not name or not number.isdigit():
+            raise click.UsageError("--link is ASSIGNMENT=NUMBER, such as causal_attention=991")
+    return {name: number for name, _, number in pairs}
+
+
+def _asking(
+    show: Callable[[Plan], None], dry_run: bool, yes: bool, as_json: bool
+) -> Callable[[Plan], bool]:
+    """Returns a function that shows a plan and asks whether to do it."""
+    if as_json and not (dry_run or yes):
+        raise click.UsageError("with --json nobody can be asked: say --dry-run or --yes")
+
+    def approve(plan: Plan) -> bool:
+        if not as_json:
+            show(plan)
+        if dry_run or yes:
+            return yes and not dry_run
+        if not sys.stdin.isatty():
+            raise UserError("nothing was changed: there is no terminal to ask on; say --yes")
+        return click.confirm("Do this?")
+
+    return approve
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yields a function that shows on a terminal how far it is."""
+    if not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+
+    def told(done: int, of: int) -> None:
+        click.echo(f"\r{what} {done} of {of}", nl=done == of, err=True)
+
+    yield told
+
+
+def _status(is_done: bool, dry_run: bool, *waits: Iterable[object]) -> int:
+    if not is_done and not dry_run:
+        return 1
+    return WAITS if any(map(any, waits)) else 0
+
+
+def _collect_waits(report: PullReport) -> Iterable[object]:
+    found = report.collected
+    return (found.missing, found.waiting, found.looks) if found else ()
+
+
+def _line(text: str) -> None:
+    console.print(for_terminal(text), soft_wrap=True)
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _MOST} more" if len(every) > _MOST else ""
+    return f"{', '.join(every[:_MOST])}{more}"
+
+
+def _print_pull(plan: PullPlan) -> None:
+    _line(f"{plan.platform}: {plan.title} ({plan.address})")
+    if plan.roster and plan.roster.added:
+        _line(f"roster: {len(plan.roster.added)} new: {_some(plan.roster.added)}")
+    if plan.roster and plan.roster.updated:
+        _line(f"roster: {len(plan.roster.updated)} updated: {_some(plan.roster.updated)}")
+    for date in plan.dates:
+        where = f"{date.assignment}{f' for {date.section}' if date.section else ''}"
+        _line(f"due date of {where}: {date.before or 'none'} -> {date.after}")
+    for item in plan.extensions:
+        before = "no extension" if item.before is None else duration_text(item.before)
+        after = duration_text(item.after)
+        _line(f"extension of {item.student} for {item.assignment}: {before} -> {after}")
+    for name, count in Counter(item.assignment for item in plan.submissions).items():
+        own = [item for item in plan.submissions if item.assignment == name]
+        again = sum(item.attempt.number > 1 for item in own)
+        more = f" ({again} are not first attempts)" if again else ""
+        _line(f"submissions of {name}: {count} to download{more}: {_some(i.student for i in own)}")
+    _print_rest(plan.notes, plan.waits)
+
+
+def _print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
+    plan = report.plan
+    if not plan.changes_something:
+        _line(f"{plan.platform}: {plan.title}: nothing has changed")
+        _print_rest(plan.notes, plan.waits)
+        return
+    if report.collected:
+        print_collected(report.collected, class_folder / "submitted")
+    _print_rest((), report.waits[len(plan.waits) :])
+    _print_end(report.is_done, dry_run)
+
+
+def _print_push(plan: PushPlan) -> None:
+    _line(f"{plan.platform}: {plan.title} ({plan.address})")
+    for name in dict.fromkeys(change.assignment for change in plan.changes):
+        own = [change for change in plan.changes if change.assignment == name]
+        new = [change for change in own if change.before is None]
+        others = [change for change in own if change.before is not None]
+        feedback = sum(bool(change.update.feedback) for change in own)
+        with_it = f", {feedback} with feedback" if feedback else ""
+        _line(f"{name}: {len(new)} new grades, {len(others)} that are there already{with_it}")
+        for change in [*others, *new][:_MOST]:
+            _line(f"  {_change_text(change)}")
+        if len(own) > _MOST:
+            _line(f"  and {len(own) - _MOST} more")
+    if plan.same:
+        _line(f"{plan.same} grades are equal already, and stay")
+    _print_rest(plan.notes, plan.waits)
+
+
+def _change_text(change: GradeChange) -> str:
+    before = "none" if change.before is None else f"{change.before:g}"
+    return f"{change.student}: {before} -> {change.update.points:g}"
+
+
+def _print_pushed(report: PushReport, dry_run: bool) -> None:
+    plan = report.plan
+    if not plan.changes:
+        _line(f"{plan.platform}: {plan.title}: nothing to write; {plan.same} grades are equal")
+        _print_rest(plan.notes, plan.waits)
+        return
+    if report.is_done:
+        _line(f"{report.written} of {len(plan.changes)} grades written")
+    _print_rest((), report.waits[len(plan.waits) :])
+    _print_end(report.is_done, dry_run)
+
+
+def _print_rest(notes: Iterable[str], waits: Iterable[str]) -> None:
+    for note in notes:
+        _line(f"note: {note}")
+    for wait in waits:
+        console.print(f"[yellow]needs you:[/] {for_terminal(wait)}", soft_wrap=True)
+
+
+def _print_end(is_done: bool, dry_run: bool) -> None:
+    if dry_run:
+        _line("nothing was changed: this was a dry run")
+    elif not is_done:
+        _line("nothing was changed")
+
+
+def _pull_document(report: PullReport) -> dict[str, object]:
+    plan = report.plan
+    return {
+        "platform": plan.platform,
+        "course": plan.title,
+        "done": report.is_done,
+        "roster": {
+            "added": list(plan.roster.added) if plan.roster else [],
+            "updated": list(plan.roster.updated) if plan.roster else [],
+            "not_in_list": list(plan.roster.not_in_list) if plan.roster else [],
+        },
+        "dates": [
+            {"assignment": d.assignment, "section": d.section, "from": d.before, "to": d.after}
+            for d in plan.dates
+        ],
+        "extensions": [
+            {
+                "student": item.student,
+                "assignment": item.assignment,
+                "from": None if item.before is None else duration_text(item.before),
+                "to": duration_text(item.after),
+            }
+            for item in plan.extensions
+        ],
+        "submissions": [
+            {
+                "student": item.student,
+                "assignment": item.assignment,
+                "attempt": item.attempt.number,
+                "time": item.attempt.time.isoformat() if item.attempt.time else None,
+            }
+            for item in plan.submissions
+        ],
+        "collected": collected_document(report.collected) if report.collected else None,
+        "notes": list(plan.notes),
+        "needs_you": list(report.waits),
+    }
+
+
+def _push_document(report: PushReport) -> dict[str, object]:
+    plan = report.plan
+    return {
+        "platform": plan.platform,
+        "course": plan.title,
+        "done": report.is_done,
+        "written": report.written,
+        "same": plan.same,
+        "changes": [
+            {
+                "student": change.student,
+                "assignment": change.assignment,
+                "from": change.before,
+                "to": change.update.points,
+                "feedback": bool(change.update.feedback),
+            }
+            for change in plan.changes
+        ],
+        "notes": list(plan.notes),
+        "needs_you": list(report.waits),
+    }

@@ -1,0 +1,222 @@
+"""Opens the live connection of a class, and finds out which assignment there is which of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..classroom import Link, PeopleList, listed_people, read_links, write_links
+from ..course import Course
+from ..errors import UserError
+from ..live import Member, Patience, Platform, Token, Work, address_of, connect
+from ..records import Assignment
+from .class_folder import class_home
+from .courses import course_of_class
+
+_LOCK = ".live.lock"
+_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The way to a course on a platform.
+
+    `at` is the address of the course's page, needed once, because the class keeps it. `links` are
+    the platform's numbers of assignments, for those whose names do not say it. Tests replace
+    `token` and `patience`.
+    """
+
+    at: str | None = None
+    links: Mapping[str, str] | None = None
+    token: Token | None = None
+    patience: Patience | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An open connection. `works` are the linked assignments, by our names.
+
+    `notes` and `unlinked` are sentences; the latter, by assignment, say why there is no link.
+    """
+
+    key: str
+    platform: Platform
+    title: str
+    address: str
+    folder: Path
+    course: Course
+    course_folder: Path
+    works: Mapping[str, Work]
+    notes: tuple[str, ...]
+    unlinked: Mapping[str, str]
+
+    def keep(self) -> None:
+        """Stores the address and the links in the class folder."""
+        number = address_of(self.key, self.address).course
+        own = Link(self.key, "", number, self.title, self.address)
+        links = [Link(self.key, name, w.number, w.title) for name, w in self.works.items()]
+        if {link.assignment: link for link in (own, *links)} != read_links(self.folder, self.key):
+            write_links(self.folder, self.key, [own, *links])
+
+    def listed(self, members: Iterable[Member]) -> PeopleList:
+        """Returns members as a list of people; Canvas's numbers are kept and identify them."""
+        is_canvas = self.key == "canvas"
+        rows = [
+            {
+                "student": ""
+                if m.login or m.sis_id or m.email or is_canvas
+                else f"moodle{m.number}",
+                "name": m.name,
+                "email": m.email,
+                "login": m.login,
+                "sis_id": m.sis_id,
+                "number": m.number if is_canvas else "",
+                "section": "; ".join(m.sections),
+                "group": "; ".join(m.groups),
+            }
+            for m in members
+        ]
+        if not rows:
+            raise UserError(f"{self.address}: the course has no students, or none may be seen")
+        found = listed_people(list(rows[0]), rows, Path(self.platform.name))
+        return replace(found, has_sure_numbers=is_canvas)
+
+
+def open_connection(
+    platform: str, class_folder: Path | str, access: Access, course: Path
+) -> Connection:
+    """Connects a class; raises `UserError` without an address or token, or if it is refused."""
+    folder = class_home(class_folder)
+    of_class = course_of_class(course, folder)
+    known = read_links(folder, platform)
+    url = _url(platform, known.get(""), access.at, folder)
+    there = connect(address_of(platform, url), access.token, access.patience)
+    title = there.title()
+    linking = _Linking(there.name, known, there.works(), access.links or {})
+    works = {a.name: work for a in of_class.assignments if (work := linking.work_of(a))}
+    linking.check_chosen(of_class)
+    _check_apart(works)
+    return Connection(
+        key=platform,
+        platform=there,
+        title=title,
+        address=url,
+        folder=folder,
+        course=of_class,
+        course_folder=course,
+        works=works,
+        notes=tuple(linking.notes),
+        unlinked=linking.unlinked(works),
+    )
+
+
+def _url(platform: str, known: Link | None, at: str | None, folder: Path) -> str:
+    if at is None and known is None:
+        raise UserError(
+            f"{folder} has no course on {platform} yet: say which, once, with --at and the address "
+            "of the course's page in the browser"
+        )
+    if at is None or known is None:
+        return at or (known.address if known else "")
+    if address_of(platform, at) != address_of(platform, known.address):
+        raise UserError(
+            f"{folder} belongs to {known.address} ({known.title}), and not to {at}: use another "
+            f"class folder, or delete {folder / 'live.csv'} if the course has moved"
+        )
+    return at
+
+
+def _check_apart(works: Mapping[str, Work]) -> None:
+    names: dict[str, str] = {}
+    for name, work in works.items():
+        if (other := names.setdefault(work.number, name)) != name:
+            raise UserError(
+                f"{other} and {name} are both linked to {work.title!r} ({work.number}): link each "
+                "to an assignment of its own, with --link NAME=NUMBER"
+            )
+
+
+class _Linking:
+    """Finds the platform's assignment for each of ours: chosen, known by number, or by name."""
+
+    def __init__(
+        self,
+        platform: str,
+        known: Mapping[str, Link],
+        works: Sequence[Work],
+        chosen: Mapping[str, str],
+    ) -> None:
+        self._platform, self._known, self._chosen = platform, known, chosen
+        self._works = {work.number: work for work in works}
+        self.notes: list[str] = []
+        self._doubts: dict[str, str] = {}
+        self._missing: list[str] = []
+
+    def check_chosen(self, course: Course) -> None:
+        """Raises `UserError` if a chosen assignment does not exist here or there."""
+        for name, number in self._chosen.items():
+            course.assignment(name)
+            if number not in self._works:
+                raise UserError(
+                    f"{self._platform} has no assignment {number}; there are: "
+                    f"{self._listed(self._works.values())}"
+                )
+
+    def work_of(self, assignment: Assignment) -> Work | None:
+        """Returns the platform's assignment; None if there is none for certain."""
+        name = assignment.name
+        if number := self._chosen.get(name):
+            return self._works.get(number)
+        link = self._known.get(name)
+        if link is not None and (work := self._works.get(link.number)):
+            if work.title != link.title:
+                self.notes.append(f"{name}: {link.title!r} is called {work.title!r} now")
+            return work
+        if link is not None:
+            self.notes.append(f"{name}: {link.title!r} ({link.number}) is not there any more")
+        ours = {_words(name), _words(assignment.title)}
+        found = [work for work in self._works.values() if _words(work.title) in ours]
+        if len(found) > 1:
+            self._doubts[name] = f"{self._listed(found)} may both be {name}"
+        elif not found:
+            self._missing.append(name)
+        return found[0] if len(found) == 1 else None
+
+    def unlinked(self, works: Mapping[str, Work]) -> Mapping[str, str]:
+        """Returns why each assignment without a link has none, and what to do."""
+        taken = {work.number for work in works.values()}
+        others = [work for work in self._works.values() if work.number not in taken]
+        there = self._listed(others) if others else "no other assignments"
+        why = {name: f"{self._platform} has no assignment of this name" for name in self._missing}
+        return {
+            name: f"{name}: {reason}; it has {there}. Link it with --link {name}=NUMBER"
+            for name, reason in (self._doubts | why).items()
+        }
+
+    @staticmethod
+    def _listed(works: Iterable[Work]) -> str:
+        found = [f"{work.title!r} ({work.number})" for work in works]
+        more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        return f"{', '.join(found[:_MOST])}{more}"
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[\W_]+", " ", name.casefold()).strip()
+
+
+@contextlib.contextmanager
+def connected_alone(class_folder: Path) -> Iterator[None]:
+    """Yields while no other pull or push changes the class; raises `UserError` if one does."""
+    class_folder.mkdir(parents=True, exist_ok=True)
+    with (class_folder / _LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"{class_folder}: another pull or push is at work there; wait until it has ended"
+            ) from None
+        yield

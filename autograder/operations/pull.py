@@ -1,0 +1,247 @@
+"""Brings people, due dates and submissions of a course on Canvas or Moodle into a class folder.
+
+All that will change is found out first, and shown; then `collect` places the submissions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from ..classroom import (
+    Counts,
+    Origin,
+    Person,
+    Roster,
+    RosterChange,
+    compare_people,
+    read_origins,
+    read_rules,
+    read_withdrawals,
+    squashed,
+    write_dates,
+    write_people,
+)
+from ..escaping import for_file_name
+from ..live import Attempt
+from ..records import Key
+from .class_folder import SUBMITTED
+from .classes import extend
+from .connection import Access, Connection, connected_alone, open_connection
+from .courses import HERE, course_of_class
+from .pull_dates import DateChange, ExtensionChange, Known, NewDates
+from .pull_downloads import Downloads, Incoming, is_large, usable
+
+if TYPE_CHECKING:
+    from ..collecting import CollectReport
+
+#: the parts of a pull
+PARTS = ("roster", "dates", "submissions")
+
+
+@dataclass(frozen=True, slots=True)
+class PullPlan:
+    """All that a pull will change; `waits` are sentences about what needs a person."""
+
+    platform: str
+    title: str
+    address: str
+    roster: RosterChange | None
+    dates: tuple[DateChange, ...]
+    extensions: tuple[ExtensionChange, ...]
+    submissions: tuple[Incoming, ...]
+    notes: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+
+    @property
+    def changes_something(self) -> bool:
+        """True if there is something to do."""
+        people = self.roster and (self.roster.added or self.roster.updated)
+        return bool(people or self.dates or self.extensions or self.submissions)
+
+
+@dataclass(frozen=True, slots=True)
+class PullReport:
+    """The outcome of a pull: the plan, whether it was approved, and what was collected.
+
+    `waits` are sentences about what needs a person, among them those of the plan.
+    """
+
+    plan: PullPlan
+    is_done: bool
+    collected: CollectReport | None = None
+    waits: tuple[str, ...] = ()
+
+
+def pull(
+    platform: str,
+    class_folder: Path | str = "course",
+    *,
+    approve: Callable[[PullPlan], bool],
+    access: Access | None = None,
+    parts: Sequence[str] = PARTS,
+    course: Path | str = HERE,
+    told: Callable[[int, int], None] = lambda done, of: None,
+) -> PullReport:
+    """Brings the roster, due dates and submissions of a course into a class.
+
+    `platform` is canvas or moodle, and `parts` chooses among roster, dates and submissions. Nothing
+    changes unless `approve` returns true for the plan; `told` hears how many files are downloaded.
+
+        autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
+
+    Raises `UserError` without an address or token, or if the platform refuses or does not answer.
+    Call again then: what is downloaded stays.
+    """
+    connection = open_connection(platform, class_folder, access or Access(), Path(course))
+    pulling = _Pull(connection, frozenset(parts))
+    plan = pulling.plan()
+    if not plan.changes_something:
+        if connection.folder.is_dir():
+            connection.keep()
+        return PullReport(plan, True, waits=plan.waits)
+    if not approve(plan):
+        return PullReport(plan, False, waits=plan.waits)
+    with connected_alone(connection.folder):
+        connection.keep()
+        report, waits = pulling.apply(plan, told)
+    return PullReport(plan, True, report, (*plan.waits, *waits))
+
+
+class _Pull:
+    """One pull: finds out what changes, and changes it."""
+
+    def __init__(self, connection: Connection, parts: frozenset[str]) -> None:
+        self._there, self._folder = connection, connection.folder
+        self._parts = parts
+        self._notes, self._waits = [*connection.notes], list[str]()
+        members = list(connection.platform.members())
+        self._listed = connection.listed(members)
+        self._change = compare_people(self._folder, self._listed)
+        self._members = dict(zip((m.number for m in members), members, strict=True))
+        roster = Roster(self._change.people)
+        names = zip(self._members, self._change.students, strict=True)
+        self._person: dict[str, Person] = {
+            number: person for number, name in names if (person := roster.person(name))
+        }
+        self._origins = read_origins(self._folder)
+        self._student = _folders(self._folder, self._origins, roster)
+        self._withdrawn = read_withdrawals(self._folder)
+
+    def plan(self) -> PullPlan:
+        """Returns all that will change; asks the platform, and changes nothing."""
+        dates = NewDates(self._there, self._folder)
+        has_dates = "dates" in self._parts
+        submissions = tuple(self._submissions()) if "submissions" in self._parts else ()
+        self._tell_people()
+        broken = self._there.course.broken.items()
+        self._notes += [f"nothing is pulled for {name}: {why}" for name, why in broken]
+        if self._there.works:
+            self._notes += self._there.unlinked.values()
+        else:
+            self._waits += self._there.unlinked.values()
+        return PullPlan(
+            platform=self._there.platform.name,
+            title=self._there.title,
+            address=self._there.address,
+            roster=self._change if "roster" in self._parts else None,
+            dates=tuple(dates.changes()) if has_dates else (),
+            extensions=tuple(dates.extensions(self._known())) if has_dates else (),
+            submissions=submissions,
+            notes=(*self._notes, *dates.notes),
+            waits=tuple(self._waits),
+        )
+
+    def _tell_people(self) -> None:
+        if "roster" not in self._parts:
+            return
+        self._waits += self._change.doubts
+        gone = [s for s in self._change.not_in_list if not self._withdrawn.has_left(s)]
+        if gone:
+            self._notes.append(
+                f"{len(gone)} on the roster are not on {self._there.platform.name}: "
+                f"{', '.join(gone[:10])}{' ...' if len(gone) > 10 else ''}; for one who has left: "
+                "autograder withdraw CLASS STUDENT --why TEXT"
+            )
+
+    def _known(self) -> Mapping[str, Known]:
+        """Returns who will be on the roster, by number: only they can have extensions."""
+        new = () if "roster" in self._parts else self._change.added
+        return {
+            number: Known(self._name(number), person)
+            for number, person in self._person.items()
+            if person.student not in new
+        }
+
+    def _name(self, number: str) -> str:
+        """Returns the class's name for a member: that of the folder, or that on the roster."""
+        person = self._person.get(number)
+        student = person.student if person else ""
+        return self._student.get(student, student)
+
+    def _submissions(self) -> Iterator[Incoming]:
+        from ..collecting import is_collected
+
+        every = read_rules(self._folder).counts is Counts.IN_TIME
+        for name, work in self._there.works.items():
+            attempts: dict[str, list[Attempt]] = {}
+            for attempt in self._there.platform.attempts(work, list(self._members.values())):
+                attempts.setdefault(attempt.student, []).append(attempt)
+            for number, own in attempts.items():
+                student = self._name(number)
+                if not student or self._withdrawn.has_left(student):
+                    continue
+                key = for_file_name(student), name
+                self._tell_unusable(student, name, own[-1])
+                yield from (
+                    Incoming(student, name, attempt, self._members[number])
+                    for attempt in (own if every else own[-1:])
+                    if usable(attempt)
+                    and not (
+                        attempt.time
+                        and is_collected(self._folder, key, self._origins.get(key), attempt.time)
+                    )
+                )
+
+    def _tell_unusable(self, student: str, assignment: str, attempt: Attempt) -> None:
+        where = f"{student}/{assignment}"
+        large = [file.path[-1] for file in attempt.files if is_large(file)]
+        if large:
+            self._waits.append(f"{where}: too large, so left out: {', '.join(large)}")
+        elif not attempt.files:
+            self._waits.append(
+                f"{where}: {attempt.note} was submitted: ask for the file, or grade it by hand"
+            )
+
+    def apply(
+        self, plan: PullPlan, told: Callable[[int, int], None]
+    ) -> tuple[CollectReport | None, Sequence[str]]:
+        """Changes what the plan says; returns what was collected, and what needs a person."""
+        if plan.roster and (plan.roster.added or plan.roster.updated):
+            write_people(self._folder, self._listed)
+        write_dates(self._folder, {(d.assignment, d.section): d.after for d in plan.dates})
+        where = self._there.course_folder
+        for item in plan.extensions:
+            why = f"{plan.platform}: due {item.due}"
+            extend(self._folder, item.student, item.assignment, item.after, why, course=where)
+        dated = course_of_class(where, self._folder)  # with the dates that are new
+        downloads = Downloads(self._there, dated, told)
+        return downloads.collect(plan.submissions), downloads.waits
+
+
+def _folders(
+    class_folder: Path, origins: Mapping[Key, Origin], roster: Roster
+) -> Mapping[str, str]:
+    """Returns the folder of each person on the roster who has one below `submitted/`."""
+    submitted = class_folder / SUBMITTED
+    there = [path.name for path in sorted(submitted.glob("*")) if path.is_dir()]
+    numbers = {o.student: f"{squashed(o.name)}_{o.number}" for o in origins.values() if o.number}
+    found: dict[str, str] = {}
+    for name in there:
+        if person := roster.person(name) or roster.person(numbers.get(name, "")):
+            student = unquote(name)  # names that no folder can have are encoded
+            found.setdefault(person.student, student if for_file_name(student) == name else name)
+    return found

@@ -1,0 +1,153 @@
+"""Finds out which due dates and extensions of a platform differ from those of a class."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ..classroom import ClassDates, Person, read_dates, read_extensions
+from ..deadlines import parse_duedate, zone_of
+from ..live import Work
+from ..records import Assignment, DueDate
+from .connection import Connection
+
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DateChange:
+    """A due date that changes; `section` is empty for everybody's, `before` if there was none."""
+
+    assignment: str
+    section: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionChange:
+    """The extension of one student that changes; `before` is None if there was none."""
+
+    student: str
+    assignment: str
+    before: timedelta | None
+    after: timedelta
+    due: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A member whom the class knows: the name in the class, and the roster's entry."""
+
+    student: str
+    person: Person
+
+
+class NewDates:
+    """The dates of the linked assignments that a pull changes."""
+
+    def __init__(self, connection: Connection, class_folder: Path) -> None:
+        self._there = connection
+        self._dates = read_dates(class_folder)
+        self._given = read_extensions(class_folder)
+        self._zone = _zone(connection)
+        self.notes: list[str] = []
+
+    def changes(self) -> Sequence[DateChange]:
+        """Returns the due dates of everybody, and of sections and groups."""
+        return [
+            change
+            for name, work in self._there.works.items()
+            for change in _date_changes(
+                self._there.course.assignment(name), work, self._dates, self._zone
+            )
+        ]
+
+    def extensions(self, known: Mapping[str, Known]) -> Sequence[ExtensionChange]:
+        """Returns the extensions that dates of single students amount to, by their numbers."""
+        return [
+            change
+            for name, work in self._there.works.items()
+            for number, due in work.people.items()
+            if number in known
+            for change in self._extension(name, work, known[number], due)
+        ]
+
+    def _extension(
+        self, name: str, work: Work, known: Known, due: datetime
+    ) -> Iterable[ExtensionChange]:
+        assignment, student = self._there.course.assignment(name), known.student
+        base = _base(assignment, work, self._dates, known.person)
+        if base is None or due < base:
+            why = "the assignment has none" if base is None else "it is earlier than everybody's"
+            text = _date_text(due, self._zone)
+            self.notes.append(f"{student}: the date {text} for {name} is left out: {why}")
+            return ()
+        before = self._given.get((student, name), self._given.get((known.person.student, name)))
+        after = due - base
+        if abs(after - (before or timedelta())) < _MINUTE:
+            return ()
+        return (ExtensionChange(student, name, before, after, _date_text(due, self._zone)),)
+
+
+def _zone(connection: Connection) -> str:
+    """Returns the time zone for due dates: the course's there, or that of our due dates."""
+    own = {a.duedate.zone for a in connection.course.assignments if a.duedate}
+    zones: list[str] = [connection.platform.zone(), *(own if len(own) == 1 else ())]
+    for zone in zones:
+        with contextlib.suppress(ValueError):
+            zone_of(zone)
+            return zone
+    return "UTC"
+
+
+def _date_changes(
+    assignment: Assignment, work: Work, dates: ClassDates, zone: str
+) -> Iterator[DateChange]:
+    """Yields the dates of everybody and of sections that differ from the class's."""
+    before = dates.of_all(assignment)
+    if work.due is not None and not _same(before, work.due):
+        text = _shown(before)
+        yield DateChange(assignment.name, "", text, _date_text(work.due, zone))
+    for section, due in sorted(work.sections.items()):
+        there = dates.dates.get((assignment.name, section))
+        if not _same(there, due) and not (there is None and due == work.due):
+            text = _shown(there)
+            yield DateChange(assignment.name, section, text, _date_text(due, zone))
+
+
+def _same(due: DueDate | None, moment: datetime) -> bool:
+    """Returns whether a due date means a moment, to the minute or second that it names."""
+    if due is None:
+        return False
+    return due.at == moment or (not due.at.second and 0 <= (moment - due.at).total_seconds() < 60)
+
+
+def _shown(due: DueDate | None) -> str:
+    return f"{due.at:%Y-%m-%d %H:%M:%S} {due.zone}" if due else ""
+
+
+def _base(assignment: Assignment, work: Work, dates: ClassDates, person: Person) -> datetime | None:
+    """Returns until when a person has time without an extension, after the pull."""
+    own = [
+        work.sections.get(section) or (due.at if due else None)
+        for section in person.sections
+        for due in [dates.dates.get((assignment.name, section))]
+    ]
+    sections = [moment for moment in own if moment]
+    if sections:
+        return max(sections)
+    due = dates.of_all(assignment)
+    return work.due or (due.at if due else None)
+
+
+def _date_text(moment: datetime, zone: str) -> str:
+    """Formats a moment as a due date in a time zone; in UTC in the hour that is there twice."""
+    text = f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M:%S} {zone}"
+    with contextlib.suppress(ValueError):
+        if parse_duedate(text).at == moment:
+            return text
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,174 @@
+"""Downloads submissions from a platform and has them collected.
+
+Files are kept in a folder of their own until all of an assignment are there, each written in one
+step, so that a pull that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..classroom import squashed
+from ..course import Course
+from ..errors import UserError
+from ..escaping import for_file_name
+from ..live import Attempt, File, Member, Unreachable
+from .collect import collect_owned
+from .connection import Connection
+
+if TYPE_CHECKING:
+    from ..collecting import CollectReport, Owner
+
+#: where files are until all of an assignment are there
+_DOWNLOADS = ".pulling"
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A submission that will be downloaded, and the name of its student in the class."""
+
+    student: str
+    assignment: str
+    attempt: Attempt
+    member: Member
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder among the downloads."""
+        return f"{self.attempt.student}-{self.attempt.number}-{_seconds(self.attempt.time)}"
+
+
+class Downloads:
+    """The submissions of one pull, on their way into the class."""
+
+    def __init__(
+        self, connection: Connection, course: Course, told: Callable[[int, int], None]
+    ) -> None:
+        self._there, self._course, self._told = connection, course, told
+        self._home = connection.folder / _DOWNLOADS
+        self.waits: list[str] = []
+        self._done = 0
+
+    def collect(self, incoming: Sequence[Incoming]) -> CollectReport | None:
+        """Downloads and collects, an assignment after the other, first attempts first."""
+        total = sum(len(usable(item.attempt)) for item in incoming)
+        reports: list[CollectReport] = []
+        for batch in _rounds(incoming):
+            assignment = batch[0].assignment
+            place = self._home / self._there.key / for_file_name(assignment)
+            whole = [item for item in batch if self._fetch(item, place, total)]
+            try:
+                reports += self._place(place, assignment, whole)
+            except UserError as error:
+                self.waits.append(
+                    f"{assignment}: {str(error).partition(chr(10))[0]} (if it is linked to a wrong "
+                    f"assignment: --link {assignment}=NUMBER)"
+                )
+            shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(self._home, ignore_errors=True)
+        return _together(reports)
+
+    def _fetch(self, item: Incoming, place: Path, total: int) -> bool:
+        """Downloads the files of a submission; returns whether all of them are there."""
+        try:
+            for path, file in _paths(place / item.folder, usable(item.attempt)):
+                if not (path.is_file() and file.size in (None, path.stat().st_size)):
+                    self._there.platform.download(file, path)
+                self._done += 1
+                self._told(self._done, total)
+        except Unreachable:
+            raise
+        except UserError as error:
+            if isinstance(error.__cause__, OSError):  # our own disk, which will fail again
+                raise
+            self.waits.append(f"{item.student}/{item.assignment}: {error}")
+            return False
+        return True
+
+    def _place(
+        self, place: Path, assignment: str, whole: Sequence[Incoming]
+    ) -> Iterator[CollectReport]:
+        owners = {item.folder: (_owner(item, self._there),) for item in whole}
+        for folder in place.glob("*"):
+            if folder.name not in owners:  # an attempt that is not the last one any more
+                shutil.rmtree(folder)
+        if owners:
+            yield collect_owned(place, self._there.folder, self._course, assignment, owners)
+
+
+def is_large(file: File) -> bool:
+    """Returns whether a file is larger than any that is collected."""
+    from ..collecting.downloaded import MAX_FILE_BYTES
+
+    return file.size is not None and file.size > MAX_FILE_BYTES
+
+
+def usable(attempt: Attempt) -> Sequence[File]:
+    """Returns the files that are downloaded."""
+    return [file for file in attempt.files if not is_large(file)]
+
+
+def _rounds(incoming: Sequence[Incoming]) -> Iterator[Sequence[Incoming]]:
+    """Yields the submissions of one assignment with at most one of each student."""
+    left: dict[str, dict[str, list[Incoming]]] = {}
+    for item in incoming:
+        left.setdefault(item.assignment, {}).setdefault(item.student, []).append(item)
+    for own in left.values():
+        most = max(map(len, own.values()))
+        for place in range(most):
+            yield [items[place] for items in own.values() if place < len(items)]
+
+
+def _paths(folder: Path, files: Sequence[File]) -> Iterator[tuple[Path, File]]:
+    """Yields where each file is downloaded to; of two with one name, the second goes deeper."""
+    taken: set[Path] = set()
+    for file in files:
+        names = [for_file_name(part) for part in file.path]
+        path = folder.joinpath(*names)
+        if path in taken:
+            path = folder.joinpath(for_file_name(file.number), *names)
+        taken.add(path)
+        yield path, file
+
+
+def _owner(item: Incoming, connection: Connection) -> Owner:
+    from ..collecting import CANVAS, MOODLE, Owner
+
+    member, is_canvas = item.member, connection.key == "canvas"
+    number = member.number if is_canvas else item.attempt.identifier
+    first = usable(item.attempt)[0]
+    entry = (
+        f"{squashed(member.sortable or member.name)}_{number}_{first.number}_{first.path[-1]}"
+        if is_canvas
+        else f"{member.name}_{number}_assignsubmission_file_"
+    )
+    return Owner(
+        student=item.student,
+        key=f"{connection.platform.name} {member.number}",
+        platform=CANVAS if is_canvas else MOODLE,
+        number=number,
+        entry=entry,
+        time=item.attempt.time,
+    )
+
+
+def _together(reports: Sequence[CollectReport]) -> CollectReport | None:
+    """Returns one report of several collections."""
+    if not reports:
+        return None
+    return replace(
+        reports[-1],
+        collected=tuple(item for one in reports for item in one.collected),
+        skipped=tuple(item for one in reports for item in one.skipped),
+        notes=tuple(dict.fromkeys(note for one in reports for note in one.notes)),
+        looks=tuple(look for one in reports for look in one.looks),
+    )
+
+
+def _seconds(time: datetime | None) -> str:
+    return f"{time.astimezone(UTC):%Y%m%dT%H%M%S}" if time else "unknown"

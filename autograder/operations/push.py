@@ -1,0 +1,350 @@
+"""Writes the grades of a class, and feedback if wanted, into a course on Canvas or Moodle.
+
+What is there is read first: grades that are equal are left alone, and so is a grade that somebody
+else has changed on the platform.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..classroom import (
+    Pushed,
+    compare_people,
+    read_pushed,
+    read_roster,
+    read_withdrawals,
+    utc_text,
+    write_pushed,
+)
+from ..escaping import for_html
+from ..exports import Grades
+from ..exports.roster import Platform as Lists
+from ..exports.roster import Roster as Table
+from ..exports.roster import match_grades
+from ..live import SAME_GRADE, Grade, Member, Sent, Update, Work, squeezed
+from ..records import SubmissionResult, SubmissionStatus
+from .changes import unseen_note
+from .connection import Access, Connection, connected_alone, open_connection
+from .courses import HERE
+from .grades import Showing, class_grades, not_due_note
+from .reading import counted_results
+from .results import duedates, write_feedback
+
+if TYPE_CHECKING:
+    from ..exports.roster import Matching
+
+
+class GiveBack(enum.StrEnum):
+    """What is given back with a grade: nothing, a comment, or the page of feedback as a file."""
+
+    NONE = "none"
+    COMMENT = "comment"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChange:
+    """A grade to write: what the platform shows now, and what it will show.
+
+    `before` is None if there is no grade.
+    """
+
+    student: str
+    assignment: str
+    before: float | None
+    update: Update
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PushPlan:
+    """All that a push will write, and the number of grades that are equal already.
+
+    `waits` are sentences about what needs a person.
+    """
+
+    platform: str
+    title: str
+    address: str
+    changes: tuple[GradeChange, ...]
+    same: int = 0
+    notes: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PushReport:
+    """The outcome of a push: the plan, whether it was approved, and how many grades are there now.
+
+    `waits` are sentences about what needs a person, among them those of the plan.
+    """
+
+    plan: PushPlan
+    is_done: bool
+    written: int = 0
+    waits: tuple[str, ...] = ()
+
+
+def push(
+    platform: str,
+    class_folder: Path | str = "course",
+    *,
+    approve: Callable[[PushPlan], bool],
+    access: Access | None = None,
+    showing: Showing | None = None,
+    feedback: GiveBack = GiveBack.NONE,
+    overwrite: bool = False,
+    course: Path | str = HERE,
+    told: Callable[[int, int], None] = lambda done, of: None,
+) -> PushReport:
+    """Writes the grades of a class into a course on a platform.
+
+    `platform` is canvas or moodle; `feedback` goes with the grades. A grade that somebody has
+    changed on the platform stays, unless `overwrite` is true. Nothing is written unless `approve`
+    returns true for the plan; `told` hears how many grades are written.
+
+        autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
+
+    Raises `UserError` as `pull` does. Call again then: grades that have arrived are not sent again.
+    """
+    connection = open_connection(platform, class_folder, access or Access(), Path(course))
+    pushing = _Push(connection, showing or Showing(), feedback, overwrite)
+    plan = pushing.plan()
+    if not plan.changes:
+        connection.keep()
+        return PushReport(plan, True, waits=plan.waits)
+    if not approve(plan):
+        return PushReport(plan, False, waits=plan.waits)
+    with connected_alone(connection.folder):
+        connection.keep()
+        written, waits = pushing.apply(plan, told)
+    return PushReport(plan, True, written, (*plan.waits, *waits))
+
+
+class _Push:
+    """One push: finds out what differs, and writes it."""
+
+    def __init__(
+        self, connection: Connection, showing: Showing, feedback: GiveBack, overwrite: bool
+    ) -> None:
+        self._there, self._folder = connection, connection.folder
+        self._showing, self._feedback, self._overwrite = showing, feedback, overwrite
+        self._notes, self._waits = [*connection.notes], list[str]()
+        self._same = 0
+        self._roster = read_roster(self._folder)
+        self._withdrawn = read_withdrawals(self._folder)
+        self._pushed = read_pushed(self._folder, connection.key)
+        self._members: Sequence[Member] = ()
+        self._class_names: Sequence[str] = ()
+
+    def plan(self) -> PushPlan:
+        """Returns all that will be written; asks the platform, and changes nothing there."""
+        grades = self._grades()
+        if self._feedback is not GiveBack.NONE:
+            write_feedback(
+                self._folder, course=self._there.course_folder, selection=self._showing.selection
+            )
+        self._members = self._there.platform.members()
+        self._class_names = self._names()
+        matching = match_grades(self._table(), grades)
+        self._waits += matching.doubts
+        if matching.doubts:
+            self._notes.append("for one who has left: autograder withdraw CLASS STUDENT --why TEXT")
+        changes = [
+            change
+            for name in grades.assignments
+            for change in self._of_assignment(name, grades, matching)
+        ]
+        self._notes += filter(None, (unseen_note(self._folder), not_due_note(grades)))
+        return PushPlan(
+            platform=self._there.platform.name,
+            title=self._there.title,
+            address=self._there.address,
+            changes=tuple(changes),
+            same=self._same,
+            notes=tuple(self._notes),
+            waits=tuple(self._waits),
+        )
+
+    def _grades(self) -> Grades:
+        results = counted_results(self._folder)
+        dates = duedates(self._there.course_folder, self._folder)
+        return class_grades(self._folder, results, self._showing, dates)
+
+    def _names(self) -> Sequence[str]:
+        """Returns the name of each member on the class's roster; empty for who is not on it."""
+        change = compare_people(self._folder, self._there.listed(self._members))
+        new = set(change.added)
+        return ["" if name in new else name for name in change.students]
+
+    def _table(self) -> Table:
+        """Returns the members as a table of the platform, in which exports find students."""
+        is_canvas = self._there.key == "canvas"
+        rows = [
+            {
+                "Student": m.sortable,
+                "Full name": m.name,
+                "ID": m.number if is_canvas else "",
+                "SIS User ID": m.sis_id,
+                "SIS Login ID": m.login,
+                "Email address": m.email,
+            }
+            for m in self._members
+        ]
+        kind = Lists.CANVAS if is_canvas else Lists.MOODLE
+        return Table(Path(str(kind)), kind, tuple(rows[0]), tuple(rows))
+
+    def _of_assignment(
+        self, name: str, grades: Grades, matching: Matching
+    ) -> Iterator[GradeChange]:
+        work = self._there.works.get(name)
+        if work is None:
+            self._waits.append(
+                self._there.unlinked.get(name, f"{name}: this course has no such assignment")
+            )
+            return
+        own = {r.student: r for r in grades.results if r.assignment == name}
+        maximum = max(result.max_score for result in own.values())
+        if work.points is None or abs(work.points - maximum) >= SAME_GRADE:
+            theirs = "not graded by points" if work.points is None else f"out of {work.points:g}"
+            self._waits.append(
+                f"{name}: {work.title!r} is {theirs} there and out of {maximum:g} here: change it "
+                f"on {self._there.platform.name}; no grade is written for it"
+            )
+            return
+        there = self._there.platform.grades(work)
+        self._tell_deductions(name, there)
+        for position, member in enumerate(self._members):
+            student = matching.name_of(position)
+            grade = there.get(member.number, Grade())
+            result = own.get(student)
+            change = (
+                self._missing(name, grades, position, student, grade)
+                if result is None
+                else self._graded(result, member, work, grade)
+            )
+            if change is not None:
+                yield change
+
+    def _tell_deductions(self, name: str, there: Mapping[str, Grade]) -> None:
+        if count := sum(grade.deducted > 0 for grade in there.values()):
+            self._notes.append(
+                f"{name}: {self._there.platform.name} itself takes points off for {count} late "
+                "submissions: switch its late policy off, or the class's penalty, so that nobody "
+                "pays twice"
+            )
+
+    def _missing(
+        self, name: str, grades: Grades, position: int, student: str, grade: Grade
+    ) -> GradeChange | None:
+        """Returns a zero for a submission that is missing, if that is wanted and nothing is there.
+
+        Only people on the class's roster get one, and nobody who has left.
+        """
+        known = student or self._class_names[position]
+        person = self._roster.person(known) if known else None
+        is_wanted = grades.in_place_of_nothing(known, name, before="-") == "0"
+        if person is None or not is_wanted or not self._showing.selection.fits(person):
+            return None
+        if grade.points is not None or grade.is_excused:
+            return None
+        if self._withdrawn.has_left(known):
+            return None
+        return GradeChange(known, name, None, Update(self._members[position].number, 0.0))
+
+    def _graded(
+        self, result: SubmissionResult, member: Member, work: Work, grade: Grade
+    ) -> GradeChange | None:
+        where = f"{result.student}/{result.assignment}"
+        if result.status is SubmissionStatus.FAILED:
+            self._waits.append(f"{where}: the grader failed, so there is no grade: grade again")
+            return None
+        if grade.is_excused:
+            self._notes.append(f"{where}: excused there, so no grade is written")
+            return None
+        pushed = self._pushed.get(result.key)
+        update, digest = self._update(result, member, grade, pushed)
+        is_same = grade.points is not None and abs(grade.points - result.score) < SAME_GRADE
+        if is_same and not update.feedback:
+            self._same += 1
+            return None
+        if not is_same and self._is_anothers(grade, pushed):
+            self._waits.append(
+                f"{where}: {grade.points:g} there, which somebody else has given, and "
+                f"{result.score:g} here: it stays (--overwrite writes ours)"
+            )
+            return None
+        return GradeChange(result.student, result.assignment, grade.points, update, digest)
+
+    def _is_anothers(self, grade: Grade, pushed: Pushed | None) -> bool:
+        """Returns whether a grade on the platform is not the one that was written last."""
+        if grade.points is None or self._overwrite:
+            return False
+        return pushed is None or abs(float(pushed.points) - grade.points) >= SAME_GRADE
+
+    def _update(
+        self, result: SubmissionResult, member: Member, grade: Grade, pushed: Pushed | None
+    ) -> tuple[Update, str]:
+        """Returns the grade with the feedback that is not there yet, and a digest of this."""
+        from ..feedback import page_of
+
+        update = Update(member.number, result.score)
+        page = page_of(self._folder, result.key)
+        text = page.with_suffix(".txt")
+        before = pushed.feedback if pushed else ""
+        if self._feedback is GiveBack.NONE or not text.is_file():
+            return update, before
+        said = text.read_text(encoding="utf-8")
+        digest = f"{self._feedback} {hashlib.sha256(said.encode()).hexdigest()[:16]}"
+        if self._feedback is GiveBack.FILE:
+            short = digest.rpartition(" ")[2][:8]
+            update = replace(
+                update, file=page, file_name=f"{result.assignment}-feedback-{short}.html"
+            )
+        else:
+            update = replace(update, comment=self._comment(said))
+        if digest == before or squeezed(update.feedback) in grade.feedback:
+            return Update(member.number, result.score), digest
+        return update, digest
+
+    def _comment(self, text: str) -> str:
+        """Returns a text as the platform shows comments: Moodle as HTML."""
+        if self._there.key == "canvas":
+            return text
+        return "<br>".join(for_html(line) for line in text.splitlines())
+
+    def apply(self, plan: PushPlan, told: Callable[[int, int], None]) -> tuple[int, Sequence[str]]:
+        """Writes the grades, and remembers each batch; returns how many, and what was refused."""
+        waits: list[str] = []
+        written = done = 0
+        for name, work in self._there.works.items():
+            own = {c.update.student: c for c in plan.changes if c.assignment == name}
+            updates = [change.update for change in own.values()]
+            for batch in self._there.platform.send(work, updates) if updates else ():
+                taken = [sent for sent in batch if not sent.problem]
+                write_pushed(self._folder, [self._row(own[s.update.student], s) for s in taken])
+                waits += [
+                    f"{own[sent.update.student].student}/{name}: {sent.problem}"
+                    for sent in batch
+                    if sent.problem
+                ]
+                written, done = written + len(taken), done + len(batch)
+                told(done, len(plan.changes))
+        return written, waits
+
+    def _row(self, change: GradeChange, sent: Sent) -> Pushed:
+        return Pushed(
+            student=change.student,
+            assignment=change.assignment,
+            platform=self._there.key,
+            points=f"{sent.update.points:.4f}",
+            feedback=change.digest,
+            time=utc_text(datetime.now(UTC)),
+        )
