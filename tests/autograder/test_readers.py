@@ -1,0 +1,165 @@
+"""Every module that reads, lists, decodes, starts or executes something says whose it is.
+
+A hole outside the sandbox begins where a program of the grader obeys, decodes or follows what a
+student chose. `readers.toml` lists what does so, and docs/security.md has the guard and the test of
+everything that a student can choose.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "autograder"
+#: packages that see no student's file outside the sandbox but on the student's own machine, and why
+_ELSEWHERE = {
+    "attention": "pictures of the course's own examples",
+    "authoring": "an author's course",
+    "course": "the course",
+    "parts": "questions of the course",
+    "student": "a student's own machine: docs/security.md says that `check` executes the file",
+    "worker": "the sandbox",
+}
+#: names that do it, as patterns of dotted names
+_MECHANISMS = {
+    "starts": (
+        *("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_*"),
+        *("os.exec*", "os.spawn*", "os.posix_spawn*", "os.system", "os.popen", "os.fork*"),
+        *("pty.*", "asyncio.create_subprocess*", "*.Process"),
+    ),
+    "environment": ("os.environ*", "os.getenv*", "os.path.expand*", "*.expanduser"),
+    "decodes": (
+        *("json.load*", "tomllib.load*", "yaml.load*", "pickle.*", "marshal.*", "shelve.*"),
+        *("configparser.*", "csv.*eader", "zipfile.ZipFile", "tarfile.open", "gzip.*", "bz2.*"),
+        *(
+            "lzma.*",
+            "zlib.decompress*",
+            "torch.load",
+            "xml.etree*",
+            "xml.dom*",
+            "ast.literal_eval",
+            "plistlib.*",
+        ),
+        *("nbformat.read*", "reads", "shutil.unpack_archive"),
+    ),
+    "lists": (
+        *("os.walk", "os.fwalk", "os.scandir", "os.listdir", "glob.glob", "glob.iglob"),
+        *("*.rglob", "*.glob", "*.iterdir"),
+    ),
+    "opens": (
+        *("open", "io.open", "os.open", "*.open", "*.read_text", "*.read_bytes"),
+        *("shutil.copy*", "shutil.move"),
+    ),
+    "executes": ("exec", "eval", "compile", "__import__", "importlib.*", "runpy.*"),
+}
+#: whose something is that a student can choose
+_STUDENTS = "students'"
+
+
+def _dotted(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value) or ''}.{node.attr}"
+    return None
+
+
+def _does(text: str) -> Iterator[str]:
+    """Yields the mechanisms that a module uses, by whatever name a library was imported."""
+    tree = ast.parse(text)
+    real: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            real.update({a.asname: a.name for a in node.names if a.asname})
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            real.update({a.asname or a.name: f"{node.module}.{a.name}" for a in node.names})
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and (name := _dotted(node)):
+            first, dot, rest = name.partition(".")
+            names = (name, f"{real.get(first, first)}{dot}{rest}")
+            for mechanism, patterns in _MECHANISMS.items():
+                if any(fnmatchcase(one, pattern) for one in names for pattern in patterns):
+                    yield mechanism
+
+
+def _found() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {mechanism: set() for mechanism in _MECHANISMS}
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.partition("/")[0] not in _ELSEWHERE:
+            for mechanism in set(_does(path.read_text(encoding="utf-8"))):
+                found[mechanism].add(name)
+    return found
+
+
+def _listed() -> dict[str, dict[str, str]]:
+    text = Path(__file__).with_name("readers.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _of_students() -> list[str]:
+    return sorted(
+        {
+            name
+            for modules in _listed().values()
+            for name, whose in modules.items()
+            if whose.startswith(_STUDENTS)
+        }
+    )
+
+
+def test_every_reader_is_listed_with_what_it_reads() -> None:
+    listed = _listed()
+    assert set(listed) == set(_MECHANISMS)
+    for mechanism, names in _found().items():
+        new, old = names - set(listed[mechanism]), set(listed[mechanism]) - names
+        assert not new, f"{mechanism}: say in readers.toml whose that is: {sorted(new)}"
+        assert not old, f"{mechanism}: these do so no more: {sorted(old)}"
+
+
+@pytest.mark.parametrize("module", _of_students())
+def test_what_reads_something_of_students_has_its_row(module: str) -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = page.partition("| a student chooses | read by |")[2].partition("\n\n")[0]
+    read_by = " ".join(row.split("|")[2] for row in rows.splitlines()[2:])
+    assert f"`{module}`" in read_by, "add it to docs/security.md, with its guard and its test"
+
+
+def test_modules_and_tests_that_the_rows_name_are_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    missing = []
+    for title in ("| a student chooses | read by |", "| who | what |"):
+        rows = page.partition(title)[2].partition("\n\n")[0].splitlines()[2:]
+        assert rows
+        for row in rows:
+            _, _, *read_by, tests, _ = row.split("|")
+            for name in re.findall(r"`([\w/]+\.(?:py|toml))`", tests):
+                missing += [name] * (not (PACKAGE.parent / "tests/autograder" / name).is_file())
+            missing += [row] * ("`" not in tests)
+            for name in re.findall(r"`([\w/]+\.py)`", " ".join(read_by)):
+                missing += [name] * (not (PACKAGE / name).is_file())
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from subprocess import run as go\ngo(['git'])",
+        "import subprocess\nsubprocess.Popen([])",
+        "from os import environ",
+        "import tarfile as t\nt.open('x')",
+        "from pathlib import Path\nPath('x').read_text()",
+        "f = open\n",
+    ],
+)
+def test_a_new_reader_would_be_noticed(text: str) -> None:
+    if text.startswith("from os"):
+        text += "\nenviron['HOME']"
+    assert list(_does(text))

@@ -1,0 +1,158 @@
+"""No program is started in a student's folder or with its files, and nothing there is obeyed.
+
+The commands of a class are called in the folder of a student who put settings, hooks and modules of
+every library there, and an audit hook of Python writes down what is started and opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ASSIGNMENT = "simplified_attention"
+ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
+#: runs commands one after the other, and writes down what they start, enter and open
+_AUDITED = """
+import json, os, sys
+log, watched, commands = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), sys.argv[2], sys.argv[3]
+STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
+
+def caller(frame):
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if "/autograder/" in name and not name.endswith("/autograder/files.py"):
+            return name.rpartition("/autograder/")[2]
+        frame = frame.f_back
+    return "a library"
+
+def hook(event, args):
+    told = None
+    if event in STARTS:
+        told = {"starts": [os.fsdecode(one) if isinstance(one, bytes) else str(one)
+                           for one in args[1]] if len(args) > 1 else [str(args[0])],
+                "in": str(args[2]) if event == "subprocess.Popen" and args[2] else os.getcwd()}
+    elif event == "os.chdir":
+        told = {"enters": str(args[0])}
+    elif event == "open" and isinstance(args[0], (str, bytes)):
+        path = os.path.abspath(os.fsdecode(args[0]))
+        if path.startswith(watched):
+            told = {"opens": path, "by": caller(sys._getframe(1)), "writes": bool(args[2] & 3)}
+    if told:
+        os.write(log, json.dumps(told).encode() + b"\\n")
+
+sys.addaudithook(hook)
+from autograder.cli import cli
+for command in json.loads(commands):
+    cli.main(command, standalone_mode=False)
+"""
+_RUNS = "open({mark!r}, 'a').write(__file__ + '\\n')\n"
+#: modules that Python, a library or a tool would import from the current folder
+_MODULES = (
+    *("conftest", "click", "json", "nbgrader_config", "jupyter_config", "jupyter_nbconvert_config"),
+    *("ipython_config", "nbgrader", "pytest", "setup", "sitecustomize", "sqlalchemy", "torch"),
+    *("usercustomize", "yaml", "autograder", "numpy", "jinja2"),
+)
+_SETTINGS = {
+    "pytest.ini": "[pytest]\naddopts = -k nothing\npython_files = nothing.py\n",
+    "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-k nothing'\n",
+    "tox.ini": "[pytest]\naddopts = -k nothing\n",
+    "setup.cfg": "[tool:pytest]\naddopts = -k nothing\n",
+    "pyvenv.cfg": "home = /nowhere\n",
+    "matplotlibrc": "backend: nothing\n",
+    "alembic.ini": "[alembic]\nscript_location = .\n",
+    ".env": "PYTEST_ADDOPTS=-k nothing\n",
+    "due.csv": "assignment,duedate\n",
+    "rules.toml": "nothing = 1\n",
+    "assignment.toml": "title = 'nothing'\n",
+}
+
+
+@dataclass(frozen=True)
+class Night:
+    """What the commands started and opened, and where."""
+
+    events: list[dict[str, Any]]
+    students: tuple[Path, ...]
+    called_in: Path
+    mark: Path
+    verdicts: dict[str, str]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if kind in event]
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
+    place = tmp_path_factory.mktemp("night")
+    mark, log, home = place / "ran", place / "log", place / "class"
+    own = place / "download" / "mal" / ASSIGNMENT
+    (own / ".git" / "hooks").mkdir(parents=True)
+    (own / "scores.py").write_text(ANSWER)
+    for name in _MODULES:
+        (own / f"{name}.py").write_text(_RUNS.format(mark=str(mark)))
+    for name, text in _SETTINGS.items():
+        (own / name).write_text(text)
+    (own / ".git" / "config").write_text("[core]\n\tfsmonitor = ./hook\n\thooksPath = .\n")
+    (own / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    log.touch()
+    kept, at = str(home), ["--course", str(ROOT)]
+    commands = [
+        ["collect", str(place / "download"), "--into", kept, *at],
+        ["grade", f"{kept}/submitted", *at],
+        ["feedback", kept, *at],
+        ["similar", kept, *at],
+        ["mistakes", kept, *at],
+        ["report", kept],
+        ["export", "csv", kept],
+    ]
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", _AUDITED, log, str(place), json.dumps(commands)],
+        cwd=own, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    line = json.loads((home / "results.jsonl").read_text().splitlines()[-1])
+    verdicts = {q["question"]: q["verdict"] for e in line["exercises"] for q in e["questions"]}
+    return Night(events, (place / "download", home / "submitted"), own, mark, verdicts)
+
+
+def test_only_the_sandbox_is_started_and_not_in_a_students_folder(night: Night) -> None:
+    started = night.of("starts")
+    assert started, "the audit hook sees nothing"
+    for event in started:
+        assert event["in"] == "/", event
+        assert not [word for word in event["starts"] if "download" in word or "/mal/" in word]
+    entered = {Path(event["enters"]) for event in night.of("enters")}
+    entered -= {night.called_in}  # pytest returns to where it was called
+    assert not [path for path in entered if path.is_relative_to(night.mark.parent)]
+
+
+def test_no_module_of_the_current_folder_runs(night: Night) -> None:
+    assert not night.mark.exists(), night.mark.read_text()
+
+
+def test_files_of_students_are_opened_where_the_list_says(night: Night) -> None:
+    listed = tomllib.loads(Path(__file__).with_name("readers.toml").read_text(encoding="utf-8"))
+    allowed = {name for name, whose in listed["opens"].items() if whose.startswith("students'")}
+    opened = [
+        event
+        for event in night.of("opens")
+        if not event["writes"]
+        and any(Path(event["opens"]).is_relative_to(place) for place in night.students)
+    ]
+    assert {Path(event["opens"]).name for event in opened} >= {"scores.py"}
+    others = {(event["by"], event["opens"]) for event in opened if event["by"] not in allowed}
+    assert not others
+
+
+def test_no_setting_beside_an_answer_changes_its_score(night: Night) -> None:
+    assert night.verdicts["query_scores"] == "correct"
