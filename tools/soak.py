@@ -1,12 +1,14 @@
-"""What takes too long for the test run: 100,000 files for the readers twice over, and 60 kills.
+"""What takes too long for the test run: 200,000 files for the readers, kills, and bad nights.
 
-    python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--seed N]
+    python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
+                         [--seed N]
 
 The first 100,000 files are drawn (`tools/soak_inputs.py`), and none may take more than 2 s of CPU
 time or 1 GiB; the others come from `tools/fuzz.py`, which looks for inputs that reach new code.
-Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`). Every failure
-names the seed and number, or the file, that bring it back; `--first-input` and `--first-kill` go on
-where a run was left. Exit code 1 after any failure.
+Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), graded with too
+little of everything (`tools/soak_nights.py`), and many submissions are graded at once. Every
+failure names the seed and number, or the file, that bring it back; `--first-input`, `--first-kill`
+and `--first-night` go on where a run was left. Exit code 1 after any failure.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.soak_files import feed  # noqa: E402 - found by the line above
 from tools.soak_kills import kill  # noqa: E402
+from tools.soak_nights import live_through, many_at_once  # noqa: E402
 
 #: of `tools/fuzz.py`, which needs atheris to tell them itself
 READERS = ("notebook", "cells", "module", "archive", "members", "reply")
@@ -40,12 +43,17 @@ def main() -> int:
     parser.add_argument("--fuzz", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--first-kill", type=int, default=0)
+    parser.add_argument("--nights", type=int, default=33)
+    parser.add_argument("--first-night", type=int, default=0)
+    parser.add_argument("--many", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
     failures = feed(options.inputs, options.seed, options.first_input)
     failures += fuzz(options.fuzz, options.seed)
     failures += kill(options.kills, options.seed, options.first_kill)
+    failures += live_through(options.nights, options.seed, options.first_night)
+    failures += many_at_once(options.many)
     print(f"{failures} failures")
     return 1 if failures else 0
 

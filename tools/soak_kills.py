@@ -18,16 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.records import SubmissionStatus
+from autograder.records import SubmissionResult, SubmissionStatus
 from autograder.results.file import read_results
 
 ROOT = Path(__file__).resolve().parents[1]
 #: submissions that are graded again and again
-_CLASS, _ASSIGNMENT = 6, "simplified_attention"
+_CLASS, ASSIGNMENT = 6, "simplified_attention"
 #: so long a grader is stopped before it goes on, and a victim is looked for
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 #: runs the command with clocks that jump: the date back by a day, the other one on by an hour
@@ -74,7 +74,7 @@ def kill(count: int, seed: int, first: int = 0) -> int:
     if not count:
         return 0
     with tempfile.TemporaryDirectory() as name:
-        class_folder = ClassFolder(Path(name))
+        class_folder = ClassFolder(Path(name) / "class", Path(name) / "log.txt")
         class_folder.fill(seed)
         whole, seconds = class_folder.whole()
         print(f"{len(whole)} submissions in {seconds:.0f} s, uninterrupted", flush=True)
@@ -94,40 +94,42 @@ class ClassFolder:
     """A class that is graded again and again."""
 
     folder: Path
+    #: where the last command prints to
+    log: Path
 
     def fill(self, seed: int) -> None:
         """Takes some of the example class: of one assignment, so that there is time for many."""
-        examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{_ASSIGNMENT}"))
+        examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
         for work in random.Random(seed).sample(examples, min(_CLASS, len(examples))):
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
 
     def whole(self) -> tuple[dict[str, float], float]:
         """The scores of a run that nobody disturbs, and its seconds."""
         began = time.monotonic()
-        self._grader().wait()
+        self.grader().wait()
         seconds = time.monotonic() - began
-        scores = self._scores()
-        if problem := self._unfinished(scores):
-            raise RuntimeError(f"without any blow: {problem}; see {self._log}")
+        scores = self.scores()
+        if problem := self.unfinished(scores):
+            raise RuntimeError(f"without any blow: {problem}; see {self.log}")
         return scores, seconds
 
     def struck(self, blow: Blow, delay: float, whole: dict[str, float]) -> str:
         """What was wrong after a blow and, where it ended the run, a second one; else empty."""
-        self._clear()
-        grader = self._grader(None if blow.signal else delay)
+        self.clear()
+        grader = self.grader(jump=None if blow.signal else delay)
         hit = blow.signal is None or self._strike(grader, blow, delay)
         code = grader.wait()
         if blow.victim != "grader" and code not in (0, 2):
             return f"the run ended with exit code {code}"
         if code:
-            code = self._grader().wait()
+            code = self.grader().wait()
         if code:
             return f"the run with --resume ended with exit code {code}"
-        found = self._scores()
+        found = self.scores()
         other = {name for name, score in whole.items() if found.get(name) != score}
         if len(other) > (blow.costs if hit else 0):
             return f"other scores: {sorted((n, whole[n], found.get(n)) for n in other)}"
-        return self._unfinished(whole)
+        return self.unfinished(whole)
 
     def _strike(self, grader: subprocess.Popen[bytes], blow: Blow, delay: float) -> bool:
         """Whether there was a victim."""
@@ -146,9 +148,9 @@ class ClassFolder:
             time.sleep(0.005)
         return False
 
-    def _unfinished(self, whole: dict[str, float]) -> str:
+    def unfinished(self, whole: dict[str, float]) -> str:
         """Who is not recorded or has no page after `autograder feedback`."""
-        run = self._command("feedback", str(self.folder)).wait()
+        run = self.command("feedback", str(self.folder)).wait()
         if run:
             return f"feedback ended with exit code {run}"
         pages = {
@@ -161,37 +163,48 @@ class ClassFolder:
             (count,) = database.execute("select count(*) from submitted_assignment").fetchone()
         return "" if count == len(whole) else f"{count} of {len(whole)} are in the gradebook"
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
+        """Removes all but the submissions."""
         for path in self.folder.iterdir():
-            if path.name == "submitted" or path == self._log:
+            if path.name == "submitted":
                 continue
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    @property
-    def _log(self) -> Path:
-        return self.folder / "log.txt"
+    def grader(
+        self, *more: str, jump: float | None = None, prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Starts `grade --resume`; see `command`."""
+        arguments = ["grade", str(self.folder / "submitted"), "--resume", "--jobs", "2", *more]
+        return self.command(*arguments, jump=jump, prefix=prefix)
 
-    def _grader(self, jump: float | None = None) -> subprocess.Popen[bytes]:
-        arguments = ["grade", str(self.folder / "submitted"), "--resume", "--jobs", "2"]
-        return self._command(*arguments, jump=jump)
-
-    def _command(self, *arguments: str, jump: float | None = None) -> subprocess.Popen[bytes]:
+    def command(
+        self, *arguments: str, jump: float | None = None, prefix: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Starts a command, with clocks that jump after some seconds, or by another program."""
         run = ["-m", "autograder"] if jump is None else ["-c", _JUMPING, str(jump)]
-        with open(self._log, "ab") as log:
-            command = [sys.executable, *run, *arguments]
+        with open(self.log, "wb") as log:
+            command = [*prefix, sys.executable, *run, *arguments]
             return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
 
-    def _scores(self) -> dict[str, float]:
-        results = read_results(self.folder / "results.jsonl")
-        graded = (r for r in results if r.status is SubmissionStatus.GRADED)
+    def last_words(self) -> str:
+        """The end of what the last command printed."""
+        return self.log.read_text("utf-8", "replace")[-3000:]
+
+    def results(self) -> list[SubmissionResult]:
+        """The last result of each submission."""
+        return read_results(self.folder / "results.jsonl")
+
+    def scores(self) -> dict[str, float]:
+        """The scores of the submissions that are graded."""
+        graded = (r for r in self.results() if r.status is SubmissionStatus.GRADED)
         return {f"{r.student}/{r.assignment}": r.score for r in graded}
 
 
 def _victims(grader: int, kind: str) -> Iterator[int]:
     """Processes of a kind, the likeliest first."""
-    children = _children(grader)
-    jobs = [pid for pid in children if _command_of(pid) == _command_of(grader)]
-    parents = [pid for pid in children if pid not in jobs]
+    below = children(grader)
+    jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
+    parents = [pid for pid in below if pid not in jobs]
     if kind == "grader":
         yield grader
     elif kind == "job":
@@ -200,15 +213,16 @@ def _victims(grader: int, kind: str) -> Iterator[int]:
         yield from parents
     else:  # below the parent stand its namespace's first process, the fork server, and workers
         waiting = 4
-        below = [pid for parent in parents for pid in _below(parent)]
-        yield from reversed(sorted(below)[waiting:])
+        every = [pid for parent in parents for pid in _below(parent)]
+        yield from reversed(sorted(every)[waiting:])
 
 
 def _below(pid: int) -> list[int]:
-    return [found for child in _children(pid) for found in (child, *_below(child))]
+    return [found for child in children(pid) for found in (child, *_below(child))]
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes that one has started and that have not ended."""
     try:
         return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
     except OSError:

@@ -1,0 +1,318 @@
+"""Grades a class in bad nights: little memory, CPU, disk, few processes or descriptors, and so on.
+
+Each night disturbs one command, which must end. Afterwards, with the disturbance gone, the class
+is completed with `--resume`: every submission is graded, recorded and has a page, with the scores
+of a run that nobody disturbed. A night that this machine can't make is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tools.soak_kills import ASSIGNMENT, ROOT, ClassFolder, children
+
+Scores = dict[str, float]
+#: runs a night and returns the problem; empty if there is none
+Night = Callable[[ClassFolder, Scores, random.Random], str]
+#: seconds of the wall clock after which a command counts as one that does not end
+_MOST_SECONDS = 1_500.0
+_CGROUPS = Path("/sys/fs/cgroup")
+_MEGABYTE = 1 << 20
+
+
+class Skipped(Exception):
+    """This machine can't make the night; the text says why."""
+
+
+def live_through(count: int, seed: int, first: int = 0) -> int:
+    """Makes that many nights, beginning with one of that number; returns how many failed."""
+    if not count:
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        class_folder = ClassFolder(Path(name) / "class", Path(name) / "log.txt")
+        class_folder.fill(seed)
+        whole, seconds = class_folder.whole()
+        print(f"{len(whole)} submissions in {seconds:.0f} s, undisturbed", flush=True)
+        failures = 0
+        for number in range(first, first + count):
+            night, chance = NIGHTS[number % len(NIGHTS)], random.Random(f"{seed}/night/{number}")
+            class_folder.clear()
+            words = night.__name__.strip("_").replace("_", " ")
+            try:
+                problem = night(class_folder, whole, chance)
+            except Skipped as reason:
+                print(f"night {number}, {words}: skipped: {reason}", flush=True)
+                continue
+            failures += bool(problem)
+            said = problem or "same scores, all recorded, all pages"
+            print(f"night {number}, {words}: {said}", flush=True)
+    return failures
+
+
+def _completed(place: ClassFolder, whole: Scores) -> str:
+    """Completes a class; returns the problem, or nothing."""
+    code = _ended(place.grader())
+    if code:
+        return f"--resume ended with exit code {code}; {place.last_words()}"
+    found = place.scores()
+    if other := sorted((n, whole[n], found.get(n)) for n in whole if found.get(n) != whole[n]):
+        return f"other scores: {other}"
+    if left := sorted(str(path) for path in place.folder.rglob(".writing-*")):
+        return f"left behind: {left}"
+    return place.unfinished(whole)
+
+
+def _ended(run: subprocess.Popen[bytes]) -> int | None:
+    """Returns the exit code of a command; None if it had to be killed."""
+    try:
+        return run.wait(_MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.wait()
+        return None
+
+
+def _graded_with(
+    place: ClassFolder, whole: Scores, prefix: Sequence[str], may_be_killed: bool = False
+) -> str:
+    """Grades with a prefix before the command, which makes the night; then completes the class."""
+    code = _ended(place.grader(prefix=prefix))
+    usual = code in (0, 1, 2, 3) or (may_be_killed and code in (-9, 137))
+    if not usual:
+        return f"{' '.join(prefix)}: ended with {code}; {place.last_words()}"
+    if code and not may_be_killed and "Traceback" in place.last_words():
+        return f"{' '.join(prefix)}: {place.last_words()}"
+    return _completed(place, whole)
+
+
+def few_descriptors(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """`ulimit -n`."""
+    number = chance.choice((12, 24, 48, 64, 70, 96, 128))
+    return _graded_with(place, whole, ["prlimit", f"--nofile={number}", "--"])
+
+
+def little_address_space(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """`ulimit -v`."""
+    size = chance.randrange(800, 8_000) * _MEGABYTE
+    return _graded_with(place, whole, ["prlimit", f"--as={size}", "--"])
+
+
+def small_files(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """`ulimit -f`."""
+    size = chance.randrange(1_000, 400_000)
+    return _graded_with(place, whole, ["prlimit", f"--fsize={size}", "--"])
+
+
+def little_memory(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """A group of processes with little memory, whose largest one the kernel kills."""
+    size = chance.randrange(150, 1_500) * _MEGABYTE
+    old = {"memory.limit_in_bytes": str(size)}
+    new = {"memory.max": str(size), "memory.swap.max": "0"}
+    with _group("memory", old, new) as prefix:
+        return _graded_with(place, whole, prefix, may_be_killed=True)
+
+
+def few_processes(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """A group of few processes and threads."""
+    limit = {"pids.max": str(chance.randrange(3, 40))}
+    with _group("pids", limit, limit) as prefix:
+        return _graded_with(place, whole, prefix)
+
+
+def little_processor_time(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """A group that may use a part of one processor."""
+    part = chance.randrange(15, 50)
+    old = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": f"{part}000"}
+    with _group("cpu", old, {"cpu.max": f"{part}000 100000"}) as prefix:
+        return _graded_with(place, whole, prefix)
+
+
+def no_namespaces(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """An ordinary user who may make no namespaces: all that is there is tier C."""
+    if shutil.which("bwrap") is None:
+        raise Skipped("bwrap is not installed")
+    prefix = ["bwrap", "--unshare-user", "--disable-userns", "--uid", "1001", "--gid", "1001"]
+    prefix += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    prefix += ["--ro-bind", str(ROOT), str(ROOT), "--bind", str(place.folder), str(place.folder)]
+    problem = _graded_with(place, whole, [*prefix, "--"])
+    tiers = {result.isolation.value for result in place.results()}
+    return problem or ("" if tiers == {"C"} else f"graded in {sorted(tiers)}, not in tier C only")
+
+
+def two_graders(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """Two calls at once on the same class."""
+    runs = [place.grader(), place.grader()]
+    codes = [_ended(run) for run in runs]
+    if not {0} <= set(codes) <= {0, 1}:
+        return f"they ended with {codes}; {place.last_words()}"
+    if len(place.results()) != len(whole):
+        return f"{len(place.results())} lines for {len(whole)} submissions"
+    return _completed(place, whole)
+
+
+def swapped_files(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """Files of two students change places again and again while they are graded."""
+    files = sorted(place.folder.glob(f"submitted/*/{ASSIGNMENT}/scores.*"))
+    pairs = [chance.sample(files, 2) for _ in range(50)]
+    before = {path: path.read_bytes() for path in files}
+    over = threading.Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            one, other = chance.choice(pairs)
+            one.rename(one.with_name("aside"))
+            other.rename(one)
+            over.wait(chance.uniform(0.0, 0.3))
+            one.rename(other)
+            one.with_name("aside").rename(one)
+            over.wait(chance.uniform(0.0, 0.3))
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    code = _ended(place.grader())
+    over.set()
+    thread.join()
+    assert {path: path.read_bytes() for path in files} == before
+    if code not in (0, 2, 3):
+        return f"ended with {code}; {place.last_words()}"
+    return _completed(place, whole)
+
+
+def full_disk(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """A small disk of its own for the class, which is full during every stage."""
+    if os.geteuid():
+        raise Skipped("only root may mount a small disk")
+    with tempfile.TemporaryDirectory() as name:
+        disk = Path(name)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "night", disk], stderr=-1)
+        if done.returncode:
+            raise Skipped(f"no disk can be mounted: {done.stderr.decode().strip()}")
+        try:
+            return _on_a_full_disk(ClassFolder(disk / "class", place.log), place, whole, chance)
+        finally:
+            subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def _on_a_full_disk(
+    small: ClassFolder, place: ClassFolder, whole: Scores, chance: random.Random
+) -> str:
+    small.folder.mkdir()
+    ballast = small.folder.with_name("ballast")
+    upload = str(place.folder / "submitted")
+    stages = [
+        ["collect", upload, "--into", str(small.folder), "--course", str(ROOT)],
+        ["grade", str(small.folder / "submitted"), "--course", str(ROOT), "--resume"],
+        *([name, str(small.folder), "--course", str(ROOT)] for name in ("record", "feedback")),
+        ["report", str(small.folder)],
+        ["export", "csv", str(small.folder)],
+    ]
+    for stage in stages:
+        _fill(ballast, left=chance.choice((0, 4, 16, 64, 256, 1024)) << 10)
+        code = _ended(small.command(*stage))
+        if code not in (0, 1, 2, 3) or "Traceback" in small.last_words():
+            return f"{stage[0]} on a full disk ended with {code}; {small.last_words()}"
+        ballast.unlink()
+        code = _ended(small.command(*stage))
+        if code not in (0, 3):
+            return f"{stage[0]} ended with {code} after a full disk; {small.last_words()}"
+    return _completed(small, whole)
+
+
+def _fill(ballast: Path, left: int) -> None:
+    """Fills a disk up to some bytes."""
+    with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    os.truncate(ballast, max(0, ballast.stat().st_size - left))
+
+
+def a_stopped_reader(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+    """The child that reads students' files for the gradebook or the pages is stopped."""
+    if code := _ended(place.grader("--no-gradebook")):
+        return f"grading ended with {code}; {place.last_words()}"
+    stage = chance.choice(("record", "feedback"))
+    run = place.command(stage, str(place.folder), "--course", str(ROOT))
+    end = time.monotonic() + 60.0
+    while run.poll() is None and time.monotonic() < end:
+        if found := children(run.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(found[0], signal.SIGSTOP)
+            break
+        time.sleep(0.002)
+    if (code := _ended(run)) not in (0, 2, 3):
+        return f"{stage} with a stopped reader ended with {code}; {place.last_words()}"
+    return _completed(place, whole)
+
+
+@contextlib.contextmanager
+def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterator[Sequence[str]]:
+    """Makes a cgroup below this process's own, of either version, and yields a prefix for it."""
+    folder, limits = _CGROUPS / controller / f"night-{os.getpid()}", old
+    if not folder.parent.is_dir():
+        folder, limits = _CGROUPS / folder.name, new
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise Skipped(f"no group of processes can be made in {folder.parent}: {error}") from error
+    try:
+        try:
+            for name, value in limits.items():
+                (folder / name).write_text(value)
+        except OSError as error:
+            raise Skipped(f"a group of processes has no such limit here: {error}") from error
+        yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        for _ in range(50):  # the kernel ends what was left in it
+            for line in (folder / "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(line), signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+                break
+            time.sleep(0.1)
+
+
+NIGHTS: tuple[Night, ...] = (
+    *(few_descriptors, little_address_space, small_files, little_memory, few_processes),
+    *(little_processor_time, no_namespaces, two_graders, swapped_files, full_disk),
+    a_stopped_reader,
+)
+
+
+def many_at_once(count: int) -> int:
+    """Grades so many small submissions in one run; returns 1 if one is lost, else 0."""
+    if not count:
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        place = ClassFolder(Path(name) / "class", Path(name) / "log.txt")
+        solution = (ROOT / "solutions" / ASSIGNMENT / "softmax.py").read_text(encoding="utf-8")
+        for number in range(count):
+            folder = place.folder / "submitted" / f"student{number:06}" / ASSIGNMENT
+            folder.mkdir(parents=True)
+            text = solution if number % 2 else "def softmax(scores, dim=-1):\n    return scores\n"
+            (folder / "softmax.py").write_text(text, encoding="utf-8")
+        began = time.monotonic()
+        code = _ended(place.grader())
+        found = place.scores()
+        by_kind = [{s for n, s in found.items() if int(n[7:13]) % 2 == kind} for kind in (0, 1)]
+        right = code == 0 and len(found) == count and [len(one) for one in by_kind] == [1, 1]
+        seconds = time.monotonic() - began
+        print(f"{len(found)} of {count} in {seconds:.0f} s, exit code {code}, scores {by_kind}")
+        if not right:
+            print(place.last_words())
+        return int(not right)
+
+
+if __name__ == "__main__":
+    sys.exit("see tools/soak.py")
