@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .operations.collect import collect, undo_collect
     from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
+    from .operations.marking import add_comment, bank_uses, mark
     from .operations.merge import merge
     from .operations.misconceptions import add_misconception
     from .operations.mistakes import unnamed_mistakes
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         similar,
         write_feedback,
     )
+    from .operations.second_looks import bring_requests, class_requests, graders_work
     from .operations.stream import grade_stream
     from .records import SubmissionResult, Verdict
 
@@ -53,8 +55,12 @@ _HOMES = {
     "SubmissionResult": "records",
     "UserError": "errors",
     "Verdict": "records",
+    "add_comment": "operations.marking",
     "add_misconception": "operations.misconceptions",
+    "bank_uses": "operations.marking",
+    "bring_requests": "operations.second_looks",
     "class_changes": "operations.changes",
+    "class_requests": "operations.second_looks",
     "class_results": "operations.reading",
     "collect": "operations.collect",
     "deliver_feedback": "operations.results",
@@ -65,7 +71,9 @@ _HOMES = {
     "final_results": "operations.results",
     "grade": "operations.grade",
     "grade_stream": "operations.stream",
+    "graders_work": "operations.second_looks",
     "load_course": "operations.content",
+    "mark": "operations.marking",
     "merge": "operations.merge",
     "new": "operations.content",
     "pull": "operations.pull",
@@ -94,8 +102,12 @@ __all__ = [
     "UserError",
     "Verdict",
     "__version__",
+    "add_comment",
     "add_misconception",
+    "bank_uses",
+    "bring_requests",
     "class_changes",
+    "class_requests",
     "class_results",
     "collect",
     "deliver_feedback",
@@ -106,7 +118,9 @@ __all__ = [
     "final_results",
     "grade",
     "grade_stream",
+    "graders_work",
     "load_course",
+    "mark",
     "merge",
     "new",
     "pull",

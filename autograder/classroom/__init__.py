@@ -12,6 +12,7 @@ from .arrivals import (
     read_allowances,
     utc_text,
 )
+from .comments import Bank, BankComment, keep_comment, read_bank
 from .dates import (
     ClassDates,
     Counts,
@@ -34,6 +35,7 @@ from .decisions import (
 )
 from .links import Link, Pushed, read_links, read_pushed, write_links, write_pushed
 from .looks import keep_looks, read_looks
+from .marks import Graders, Mark, keep_mark, read_graders, read_marks
 from .matching import (
     Identity,
     Index,
@@ -57,6 +59,14 @@ from .people import (
     write_people,
     write_roster,
 )
+from .requests import (
+    add_requests,
+    answer_requests,
+    is_request,
+    read_requests,
+    request_text,
+    requests_by_key,
+)
 from .roles import Columns, Role, Said
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
@@ -69,14 +79,18 @@ __all__ = [
     "TIMESTAMP_FILE",
     "Allowances",
     "Arrival",
+    "Bank",
+    "BankComment",
     "ClassDates",
     "Columns",
     "Counts",
     "Decision",
+    "Graders",
     "Identity",
     "Index",
     "Lateness",
     "Link",
+    "Mark",
     "NoZone",
     "Origin",
     "PeopleList",
@@ -84,13 +98,15 @@ __all__ = [
     "Pushed",
     "Role",
     "Roster",
-    "Rules",
     "RosterChange",
+    "Rules",
     "Said",
     "Selection",
     "Upload",
     "Withdrawals",
+    "add_requests",
     "anonymous",
+    "answer_requests",
     "arrival",
     "canvas_number",
     "compare_people",
@@ -101,7 +117,10 @@ __all__ = [
     "grant_extension",
     "in_english",
     "is_number",
+    "is_request",
+    "keep_comment",
     "keep_looks",
+    "keep_mark",
     "late_mark",
     "lateness",
     "lateness_lines",
@@ -113,20 +132,26 @@ __all__ = [
     "only",
     "pseudonyms",
     "read_allowances",
+    "read_bank",
     "read_csv",
     "read_dates",
     "read_extensions",
+    "read_graders",
     "read_late_days",
     "read_links",
     "read_looks",
+    "read_marks",
     "read_origins",
     "read_pushed",
+    "read_requests",
     "read_roster",
     "read_rules",
     "read_stamp",
     "read_time",
     "read_uploads",
     "read_withdrawals",
+    "request_text",
+    "requests_by_key",
     "select",
     "squashed",
     "utc_text",

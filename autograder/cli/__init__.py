@@ -48,6 +48,10 @@ _SECTIONS = {
         "doctor": ("doctor", "Say which isolation tier there is, and why."),
     },
     "What came of them": {
+        "mark": ("marking", "Enter points, a comment, or the answer to a request."),
+        "comments": ("marking", "Add a comment that graders give again, or list them."),
+        "requests": ("marking", "Bring in or list requests to look again."),
+        "graders": ("marking", "Show whose answers wait for whom, and who graded what."),
         "changes": ("changes", "Say what the last grading changed, and why."),
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a page of feedback for every student."),

@@ -12,6 +12,7 @@ from rich.table import Table
 from ..escaping import for_terminal
 from ..operations import changes as operations
 from ..results.changes import Change, Doubt
+from ..results.manual import Request
 from .once import command
 from .options import ANONYMOUS, CLASS, of_people
 from .output import as_json, console, emit
@@ -67,6 +68,7 @@ def changes(
                 "changes": [_row(change) for change in found.changes],
                 "manual": [_row(change) for change in found.manual],
                 "in_doubt": [dataclasses.asdict(doubt) for doubt in found.in_doubt],
+                "requests": [dataclasses.asdict(request) for request in found.requests],
             }
         )
         return 0
@@ -111,8 +113,20 @@ def _print(found: operations.ClassChanges) -> None:
     if not found.changes:
         other = "other " if found.manual else ""
         console.print(f"no {other}score changed since somebody last looked")
+    for request in found.requests:
+        console.print(for_terminal(request_line(request)), soft_wrap=True)
     for doubt in found.in_doubt:
         console.print(for_terminal(_doubt_line(doubt)), soft_wrap=True)
+
+
+def request_line(request: Request) -> str:
+    """Describes a request for a second look, with its answer, in one line."""
+    about = "/".join(filter(None, (request.assignment, request.question)))
+    words = " ".join(request.request.split())
+    asked = f"{request.student} asked for a second look at {about}: {words!r}"
+    if request.is_open:
+        return f"{asked}; nobody has answered"
+    return f"{asked}; {request.answered_by} answered: {' '.join(request.answer.split())!r}"
 
 
 def _doubt_line(doubt: Doubt) -> str:

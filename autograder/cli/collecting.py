@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,9 +99,10 @@ def collect(
         roster=roster,
     )
     emit(collected_document(report)) if as_json else print_collected(report, submitted)
-    if not report.collected:
+    if not report.collected and not report.asked:
         return 1
-    return WAITS if report.missing or report.waiting or report.looks else 0
+    waits = report.missing or report.waiting or report.looks or report.asked
+    return WAITS if waits else 0
 
 
 COMMANDS = (collect,)
@@ -155,6 +157,7 @@ def collected_document(report: CollectReport) -> dict[str, object]:
         "missing": list(report.missing),
         "waiting": [str(path) for path in report.waiting],
         "look_at": list(report.looks),
+        "requests": [dataclasses.asdict(one) for one in report.asked],
         "notes": list(report.notes),
     }
 
@@ -171,6 +174,10 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
         console.print(f"{style} {name}: {reason}", soft_wrap=True)
     for look in report.looks:
         console.print(f"[yellow]{for_terminal(look)}[/]", soft_wrap=True)
+    for asked in report.asked:
+        who = for_terminal(f"{asked.who}/{asked.assignment}")
+        words = for_terminal(" ".join(asked.text.split())[:200])
+        console.print(f"[bold]asks for a second look[/]: {who}: {words}", soft_wrap=True)
     for note in report.notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     _print_sums(report, submitted)

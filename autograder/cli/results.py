@@ -12,6 +12,7 @@ import click
 from ..escaping import for_terminal
 from ..operations import content
 from ..operations import results as operations
+from ..operations.marking import bank_uses
 from .once import command
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
 from .output import as_json, console, emit
@@ -82,6 +83,11 @@ def feedback(
     console.print(
         f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
     )
+    for use in bank_uses(class_folder):
+        if use.is_missing:
+            name, place = for_terminal(use.comment.name), for_terminal(use.comment.question)
+            told = f"note: the bank has no comment #{name} for {place}: students read its name"
+            console.print(told, soft_wrap=True)
     for one in packed:
         for note in one.notes[:_MOST_NOTES]:
             console.print(f"note: {for_terminal(note)}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
+from .issues import Asked, read_asked
 from .logins import read_logins
 from .placing import EARLIER, Collected, Ends, Outcome, is_collected
 from .platforms import CANVAS, MOODLE, Owner
@@ -12,6 +13,7 @@ __all__ = [
     "CANVAS",
     "EARLIER",
     "MOODLE",
+    "Asked",
     "CollectOptions",
     "CollectReport",
     "Collected",
@@ -23,6 +25,7 @@ __all__ = [
     "Undone",
     "collect",
     "is_collected",
+    "read_asked",
     "read_logins",
     "read_times",
     "undo",

@@ -28,6 +28,7 @@ from .commits import committed
 from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
 from .gradescope import Submitters, read_submitters
+from .issues import Asked
 from .lookalikes import lookalikes
 from .owners import READ, Layout, Names, Place, metadata_path
 from .placing import Collected, Ends, Outcome, Places, waiting_folders
@@ -44,7 +45,7 @@ class CollectReport:
 
     `waiting` are new submissions of this and earlier collections that a person has to look at,
     because what they would replace was edited by hand. `looks` are new files that answer no
-    exercise.
+    exercise. `asked` are requests to look at a grade again; they do not belong to a submission.
     """
 
     collected: tuple[Collected, ...]
@@ -52,6 +53,7 @@ class CollectReport:
     notes: tuple[str, ...] = ()
     waiting: tuple[Path, ...] = ()
     looks: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -198,6 +200,7 @@ class _Collection:
         collected: list[Collected] = []
         origins: list[Origin] = []
         looked: list[str] = []
+        asked = list(self._sorting.requests())
         for pile in self._sorting.piles:
             if problem := places.problem(pile):
                 self._sorting.refuse(f"{pile.student}/{pile.assignment}", problem, pile.owner)
@@ -220,7 +223,8 @@ class _Collection:
         every = (*notes, *of_table, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
         refused = self._sorting.refused()
-        return CollectReport(tuple(collected), refused, every, waiting, tuple(looked))
+        looks = tuple(looked)
+        return CollectReport(tuple(collected), refused, every, waiting, looks, tuple(asked))
 
 
 def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:

@@ -8,15 +8,18 @@ else's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..classroom import TIMESTAMP_FILE, read_stamp
+from ..classroom import TIMESTAMP_FILE, is_request, read_stamp, request_text, utc_text
 from ..errors import UserError
+from ..escaping import for_file_name
 from ..submission import unused_notes
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
 from .entries import contents_of
+from .issues import Asked
 from .owners import UNCLEAR, Names, Place
 from .platforms import Owner
 from .students import Students
@@ -46,7 +49,10 @@ class _Claim:
 
 @dataclass(slots=True)
 class Pile:
-    """The files of one submission that is put together; `time` is the one that nbgrader wrote."""
+    """The files of one submission that is put together; `time` is the one that nbgrader wrote.
+
+    `has_request` means that a request for a second look came with them.
+    """
 
     student: str
     assignment: str
@@ -55,6 +61,7 @@ class Pile:
     claims: dict[str, _Claim] = field(default_factory=dict)
     time: datetime | None = None
     is_late: bool = False
+    has_request: bool = False
 
     @property
     def files(self) -> list[str]:
@@ -82,6 +89,23 @@ class Sorting:
         """The submissions with at least one file, in the order of students and assignments."""
         found = (self._piles[key] for key in sorted(self._piles))
         return [pile for pile in found if pile.files]
+
+    def requests(self) -> Iterator[Asked]:
+        """Takes the requests for a second look out of the piles, and yields them.
+
+        So a request makes no new submission, which could be late.
+        """
+        for pile in self.piles:
+            for folded, claim in list(pile.claims.items()):
+                if is_request(claim.file) and not claim.is_refused:
+                    path = pile.folder / claim.file
+                    text = request_text(path.read_bytes())
+                    path.unlink()
+                    del pile.claims[folded]
+                    pile.has_request = True
+                    at = utc_text(pile.time or pile.owner.time)
+                    student = for_file_name(pile.student)
+                    yield Asked(student, text, claim.path, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
         """Returns notes on the files of a pile that answer nothing, for a person to look at."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..files import replace_file
 from ..results.changes import Attempts, Change, Doubt, Score, scores
+from ..results.manual import Request
 from ..results.wording import points_text
 from .attempts import AttemptCodes, CodeLine, side_by_side
 from .rendering import render
@@ -85,10 +86,12 @@ def write_changes(
     attempts: Sequence[Attempts],
     path: Path,
     codes: AttemptCodes | None = None,
+    requests: Sequence[Request] = (),
 ) -> Path:
     """Writes the page; raises `UserError` if that is not possible.
 
-    `codes` is the code of each attempt, as `attempt_codes` returns it.
+    `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` are those of
+    students to look at a grade again.
     """
     page = render(
         "changes.html.jinja",
@@ -97,6 +100,7 @@ def write_changes(
         students=len({change.student for change in changes}),
         manual=manual,
         doubts=in_doubt,
+        requests=requests,
         attempts=[_attempt_table(one, codes or {}) for one in attempts],
         said=score_text,
         before=before_text,

@@ -21,7 +21,7 @@ from ..records import (
     Verdict,
 )
 from ..results.last import last_of
-from ..results.manual import HumanGrade, HumanWork, counted
+from ..results.manual import HumanGrade, HumanWork, Request, counted
 from ..results.wording import (
     NEXT_STEPS,
     VERDICT_WORDS,
@@ -63,6 +63,7 @@ class _Question:
     result: QuestionResult
     anchor: str
     grade: HumanGrade
+    requests: tuple[Request, ...]
     tone: str
     verdict: str
     mistake: str
@@ -136,6 +137,7 @@ def _page(
         "feedback.html.jinja",
         result=result,
         penalty=human.penalty(result),
+        requests=human.asked(result.key, ""),
         arrival=arrival,
         title=title,
         exercises=exercises,
@@ -160,6 +162,7 @@ def _exercise(
                 question,
                 code.get(question.question, ""),
                 human.of(result, exercise.exercise, question.question),
+                human.asked(result.key, f"{exercise.exercise}/{question.question}"),
                 f"{exercise.exercise}-{question.question}",
                 ways.get(question.question, ()),
             )
@@ -169,12 +172,18 @@ def _exercise(
 
 
 def _question(
-    question: QuestionResult, code: str, grade: HumanGrade, anchor: str, ways: tuple[Way, ...]
+    question: QuestionResult,
+    code: str,
+    grade: HumanGrade,
+    requests: tuple[Request, ...],
+    anchor: str,
+    ways: tuple[Way, ...],
 ) -> _Question:
     return _Question(
         result=question,
         anchor=anchor,
         grade=grade,
+        requests=requests,
         tone=_tone(question.verdict),
         verdict=VERDICT_WORDS[question.verdict],
         mistake=mistake_text(question.misconception),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..classroom import Lateness
 from ..deadlines import moment_text
 from ..records import DueDate, QuestionResult, SubmissionResult, Verdict
-from ..results.manual import HumanWork
+from ..results.manual import HumanWork, Request
 from ..results.wording import (
     NEXT_STEPS,
     VERDICT_WORDS,
@@ -54,6 +54,7 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str)
     if penalty := human.penalty(result):
         yield f"Taken off because this was submitted late: {amount(penalty)} points."
     yield from result.notes
+    yield from _second_look(human.asked(result.key, ""))
     for exercise in result.exercises:
         yield from ("", exercise.exercise, "-" * len(exercise.exercise))
         for note in exercise.notes:
@@ -67,6 +68,14 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str)
                 yield "  A grader set the points of this question."
             if grade.comment:
                 yield from _wrapped(f"A grader wrote: {grade.comment}")
+            place = f"{exercise.exercise}/{question.question}"
+            yield from _second_look(human.asked(result.key, place))
+
+
+def _second_look(requests: Iterable[Request]) -> Iterator[str]:
+    for one in requests:
+        yield from _wrapped(f"You asked for a second look: {one.request}")
+        yield from _wrapped(f"Answer: {one.answer}" if one.answer else "Nobody has answered yet.")
 
 
 def _not_judged(question: QuestionResult) -> str:

@@ -19,6 +19,7 @@ from ..records import (
     Verdict,
 )
 from ..results.last import last_of
+from ..results.manual import QuestionKey
 from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
 from .mistakes import Codes, SharedMistake, SharedMistakes
@@ -70,7 +71,7 @@ class QuestionReport:
 
     `discrimination` is the correlation of its points with those of the rest of the assignment, from
     -1 to 1; None if too few submitted. `passed_by_all` and `passed_by_nobody` name the tests that
-    all of the submissions passed, or none of them.
+    all of the submissions passed, or none of them. `comments` counts those of the class's bank.
     """
 
     assignment: str
@@ -84,6 +85,7 @@ class QuestionReport:
     discrimination: float | None = None
     passed_by_all: tuple[str, ...] = ()
     passed_by_nobody: tuple[str, ...] = ()
+    comments: tuple[tuple[str, int], ...] = ()
 
     @property
     def share(self) -> float:
@@ -147,6 +149,7 @@ class Background:
 
     `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
     wrong answers, `sentences` say what known mistakes confuse, and `names` are those of the roster.
+    `comments` names the comments of the class's bank that each answer has.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -154,6 +157,7 @@ class Background:
     codes: Codes = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[QuestionKey, Sequence[str]] = field(default_factory=dict)
 
 
 _Key = tuple[str, str, str]
@@ -184,7 +188,8 @@ def class_report(
                     if exercise.status is not ExerciseStatus.GRADED:
                         continue
                     key = (result.assignment, exercise.exercise, question.question)
-                    questions[key].add(question, result.score - question.score)
+                    said = known.comments.get((student, *key), ())
+                    questions[key].add(question, result.score - question.score, said)
             failed += result.status is SubmissionStatus.FAILED
         students.append(own.report())
     return Report(
@@ -247,13 +252,15 @@ class _Question:
     rest: array[float] = field(default_factory=numbers)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     misconceptions: Counter[str] = field(default_factory=Counter)
+    comments: Counter[str] = field(default_factory=Counter)
     #: how many submissions had each test, and how many passed it
     tests: Counter[str] = field(default_factory=Counter)
     passed: Counter[str] = field(default_factory=Counter)
     max_score: float = 0.0
 
-    def add(self, result: QuestionResult, rest: float) -> None:
-        """Adds one result."""
+    def add(self, result: QuestionResult, rest: float, comments: Sequence[str]) -> None:
+        """Adds one result, and the names of the comments that its answer has."""
+        self.comments.update(comments)
         self.scores.append(result.score)
         self.rest.append(rest)
         self.verdicts[result.verdict] += 1
@@ -276,6 +283,7 @@ class _Question:
             discrimination=discrimination(self.scores, self.rest),
             passed_by_all=tuple(name for name, of in many.items() if self.passed[name] == of),
             passed_by_nobody=tuple(name for name in many if not self.passed[name]),
+            comments=tuple(self.comments.most_common()),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from ..classroom import (
     keep_looks,
     pseudonyms,
     read_looks,
+    read_requests,
     read_roster,
     read_withdrawals,
     select,
@@ -33,12 +34,17 @@ from ..results.changes import (
 )
 from ..results.last import keys_of
 from ..results.lines import iterate_results
+from ..results.manual import Request
 from .class_folder import class_home
 from .reading import last_class_results, results_file
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..feedback import AttemptCodes
     from .grades import Showing
+
+
+#: under this name, a look remembers how many answers to requests there were
+_REQUESTS = "regrade requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,8 @@ class ClassChanges:
     `manual` contains the scores that people set and that differ from the automatic ones, `in_doubt`
     those whose automatic score, maximum or answer has changed since. `attempts` contains the
     submissions with more than one result line, and `codes` the code of each attempt of students who
-    submitted again.
+    submitted again. `requests` are requests for a second look: those that were answered since
+    somebody last looked, and those that are open.
     """
 
     changes: tuple[Change, ...]
@@ -56,6 +63,7 @@ class ClassChanges:
     in_doubt: tuple[Doubt, ...]
     attempts: tuple[Attempts, ...]
     codes: AttemptCodes = field(default_factory=dict)
+    requests: tuple[Request, ...] = ()
 
 
 def class_changes(
@@ -80,12 +88,16 @@ def class_changes(
     one = wanted.selection.assignment
     lines = _lines(results_file(folder))
     counts = {name: n for name, n in _by_assignment(lines).items() if one in (None, name)}
+    requests = sorted(read_requests(folder), key=lambda request: request.answered_at)
+    if requests:
+        counts |= {_REQUESTS: sum(not request.is_open for request in requests)}
     seen = {} if since_first else read_looks(folder).before(counts)
     found = _found(folder, lines, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
         with contextlib.suppress(UserError):  # a class that is read-only can't remember
             keep_looks(folder, counts)
+    found = replace(found, requests=tuple(_news(folder, requests, seen, wanted.selection)))
     told = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
     found = replace(found, codes=told)
     return _without_names(found) if wanted.is_anonymous else found
@@ -99,7 +111,23 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
     from ..feedback import write_changes as write_page
 
     told = found.changes, found.manual, found.in_doubt, found.attempts
-    return write_page(*told, Path(path), found.codes)
+    return write_page(*told, Path(path), found.codes, found.requests)
+
+
+def _news(
+    folder: Path, requests: Sequence[Request], seen: Mapping[str, int], selection: Selection
+) -> Iterator[Request]:
+    """Yields the open requests of the selected students, and the answers that are new."""
+    roster, withdrawn = read_roster(folder), read_withdrawals(folder)
+    answered = [request for request in requests if not request.is_open]
+    open_ones = [request for request in requests if request.is_open]
+    for request in (*open_ones, *answered[seen.get(_REQUESTS, 0) :]):
+        student, assignment = request.key
+        is_asked = selection.student in (None, student)
+        is_asked &= selection.assignment in (None, assignment)
+        is_asked &= selection.fits(roster.person(student))
+        if is_asked and request.key not in withdrawn:
+            yield request
 
 
 def unseen_note(class_folder: Path) -> str:
@@ -154,6 +182,7 @@ def _found(
 def _without_names(found: ClassChanges) -> ClassChanges:
     students = [one.key[0] for one in found.attempts]
     students += [change.student for change in (*found.changes, *found.manual)]
+    students += [request.student for request in found.requests]
     names = pseudonyms(students + [doubt.student for doubt in found.in_doubt])
     return ClassChanges(
         tuple(replace(change, student=names[change.student]) for change in found.changes),
@@ -161,6 +190,7 @@ def _without_names(found: ClassChanges) -> ClassChanges:
         tuple(replace(doubt, student=names[doubt.student]) for doubt in found.in_doubt),
         tuple(replace(one, lines=tuple(anonymous(one.lines, names))) for one in found.attempts),
         {(names[s], a, digest): code for (s, a, digest), code in found.codes.items()},
+        tuple(replace(request, student=names[request.student]) for request in found.requests),
     )
 
 

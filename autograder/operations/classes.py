@@ -116,7 +116,7 @@ def extend(
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
     found = of_class.assignment(assignment)
-    name = _known_student(folder, of_class, student)
+    name = known_student(folder, of_class, student)
     decision = grant_extension(folder, (name, assignment), _duration(duration), why)
     allowance = read_allowances(folder).of(name, assignment, found.duedate) or timedelta()
     is_recorded = _record_extension(folder, of_class, found, name)
@@ -146,7 +146,7 @@ def extend_all(
     wanted: list[tuple[str, str, timedelta, str]] = []
     for number, row in enumerate(rows, start=2):
         try:
-            name = _known_student(folder, of_class, row["student"].strip())
+            name = known_student(folder, of_class, row["student"].strip())
             one, why = row.get("assignment", "").strip(), row["why"].strip()
             every = of_class.assignments
             names = [of_class.assignment(one).name] if one else [a.name for a in every]
@@ -178,7 +178,7 @@ def withdraw(
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
-    name = _known_student(folder, of_class, student)
+    name = known_student(folder, of_class, student)
     key = name, EVERYTHING
     if assignment is not None:
         key = name, assignment
@@ -224,7 +224,7 @@ def _results(folder: Path) -> tuple[SubmissionResult, ...]:
     return latest(read_results(path)) if path.is_file() else ()
 
 
-def _known_student(folder: Path, course: Course, student: str) -> str:
+def known_student(folder: Path, course: Course, student: str) -> str:
     """Returns the name of a student in submissions or on the roster; raises `UserError`."""
     submitted = list(dict.fromkeys(name for name, _ in _submitted(folder, course)))
     roster = read_roster(folder)

@@ -8,16 +8,18 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..classroom import Counts, read_allowances, read_rules, with_class_dates
+from ..classroom import Counts, add_requests, read_allowances, read_rules, with_class_dates
 from ..course import Course
 from ..deadlines import zone_of
 from ..errors import UserError
 from ..records import Key
+from ..results.manual import Request
 from .class_folder import SUBMITTED, existing_class, submissions_of
 from .courses import HERE, course_at
+from .second_looks import question_named_in
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import CollectReport, Ends, Owner, Undone
+    from ..collecting import Asked, CollectReport, Ends, Owner, Undone
 
 
 def collect(
@@ -57,7 +59,20 @@ def collect(
     )
     report = bring([Path(source) for source in sources], folder, exercises, options)
     broken = [f"nothing is collected for {name}: {why}" for name, why in of_course.broken.items()]
+    report = _with_requests(report, folder.parent, of_course)
     return replace(report, notes=(*report.notes, *broken))
+
+
+def _with_requests(report: CollectReport, class_folder: Path, course: Course) -> CollectReport:
+    """Stores the requests for a second look; returns the report with those that are new."""
+    requests = add_requests(class_folder, [_request(course, one) for one in report.asked])
+    new = {(one.student, one.request) for one in requests}
+    return replace(report, asked=tuple(one for one in report.asked if (one.who, one.text) in new))
+
+
+def _request(course: Course, asked: Asked) -> Request:
+    question = question_named_in(course, asked.assignment, asked.text)
+    return Request(asked.who, asked.assignment, question, asked.text, asked.source, asked.at)
 
 
 def collect_owned(
@@ -72,7 +87,8 @@ def collect_owned(
     from ..collecting import collect as bring
 
     options = CollectOptions(assignment, ends=_ends(course, class_folder), owners=owners)
-    return bring([source], class_folder / SUBMITTED, _exercises(course), options)
+    report = bring([source], class_folder / SUBMITTED, _exercises(course), options)
+    return _with_requests(report, class_folder, course)
 
 
 def _exercises(course: Course) -> Mapping[str, Sequence[str]]:

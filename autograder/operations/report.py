@@ -11,6 +11,7 @@ from ..course import mistake_sentences
 from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.last import keys_of
+from ..results.manual import QuestionKey
 from .courses import HERE, course_of_class
 from .grades import Showing, called, class_grades, missing_people, selected
 from .reading import class_folder_at, counted_results
@@ -61,6 +62,7 @@ def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Backgr
         codes=_codes(folder, counted, showing),
         sentences=_sentences(folder, course),
         names={student: called(person) for student, person in grades.people.items()},
+        comments=_comments(folder, counted, showing),
     )
     return grades, background
 
@@ -76,6 +78,22 @@ def _codes(
         return codes
     names = pseudonyms(student for student, _ in keys_of(chosen))
     return {(names[s], a, e, q): code for (s, a, e, q), code in codes.items()}
+
+
+def _comments(
+    folder: Path, counted: Sequence[SubmissionResult], showing: Showing
+) -> Mapping[QuestionKey, Sequence[str]]:
+    """Returns the names of the bank's comments that answers have."""
+    from ..nbgrader import human_work
+
+    if not folder.is_dir():
+        return {}
+    found = {key: grade.reused for key, grade in human_work(folder).grades.items()}
+    if not showing.is_anonymous:
+        return found
+    chosen = selected(folder, counted, showing.selection)
+    names = pseudonyms(student for student, _ in keys_of(chosen))
+    return {(names[key[0]], *key[1:]): said for key, said in found.items() if key[0] in names}
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:

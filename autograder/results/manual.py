@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..records import ExerciseResult, QuestionResult, SubmissionResult
+from ..records import ExerciseResult, Key, QuestionResult, SubmissionResult
 
 #: (student, assignment, exercise, question)
 QuestionKey = tuple[str, str, str, str]
@@ -13,11 +13,17 @@ QuestionKey = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HumanGrade:
-    """The entries of a human grader for one question; None where nothing was entered."""
+    """The entries of a human grader for one question; None where nothing was entered.
+
+    `reused` names the comments of the class's bank in the comment, `unknown` the names in it that
+    the bank does not have.
+    """
 
     score: float | None = None
     extra_credit: float | None = None
     comment: str | None = None
+    reused: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def changes_score(self) -> bool:
@@ -26,15 +32,51 @@ class HumanGrade:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """A student's request to look at a grade again; the answer is empty while it is open.
+
+    `question` is `exercise/question`, or empty if the request is about the whole assignment.
+    """
+
+    student: str
+    assignment: str
+    question: str
+    request: str
+    source: str = ""
+    asked_at: str = ""
+    answer: str = ""
+    answered_by: str = ""
+    answered_at: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The student and the assignment."""
+        return self.student, self.assignment
+
+    @property
+    def is_open(self) -> bool:
+        """True if nobody has answered it yet."""
+        return not self.answer
+
+
+@dataclass(frozen=True, slots=True)
 class HumanWork:
-    """The contents of the gradebook beyond the results; penalties by student and assignment."""
+    """The contents of the gradebook beyond the results; penalties by student and assignment.
+
+    `requests` are those of each submission to look at a grade again.
+    """
 
     grades: Mapping[QuestionKey, HumanGrade] = field(default_factory=dict)
-    penalties: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    penalties: Mapping[Key, float] = field(default_factory=dict)
+    requests: Mapping[Key, tuple[Request, ...]] = field(default_factory=dict)
 
     def of(self, result: SubmissionResult, exercise: str, question: str) -> HumanGrade:
         """Returns a human grader's entries for a question of a result."""
         return self.grades.get((*result.key, exercise, question), HumanGrade())
+
+    def asked(self, key: Key, question: str) -> tuple[Request, ...]:
+        """Returns the requests about `exercise/question`; with an empty one, about everything."""
+        return tuple(one for one in self.requests.get(key, ()) if one.question == question)
 
     def penalty(self, result: SubmissionResult) -> float:
         """Returns the late penalty of a result in points."""

@@ -94,7 +94,8 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
 
 def _commands(text: str) -> list[str]:
     """What a page tells people to type: lines of code blocks, and code inside sentences."""
-    lines = re.findall(r"^(?: {4})?\$? *(?:\.venv/bin/)?(autograder [^\n#]*)", text, re.MULTILINE)
+    command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # up to a comment; `"#name"` is none
+    lines = re.findall(rf"^(?: {{4}})?\$? *(?:\.venv/bin/)?{command}", text, re.MULTILINE)
     inline = re.findall(r"`(?:\.venv/bin/)?(autograder [^`\n]+)`", text)
     blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     indented = [line for line in lines if f"    {line}" in text or line in blocks]

@@ -58,6 +58,7 @@ FACE = {
     *("release", "report", "class_changes", "similar", "validate", "write_changes"),
     *("write_feedback", "write_report"),
     *("merge", "unnamed_mistakes", "add_misconception", "pull", "push"),
+    *("add_comment", "bank_uses", "bring_requests", "class_requests", "graders_work", "mark"),
 }
 
 

@@ -1,15 +1,18 @@
 """nbgrader's gradebook, in SQLite or PostgreSQL: filled from results, and read back."""
 
 from .arrivals import class_duedates, class_lateness, set_extension
+from .entering import enter_grade
 from .others import graded_elsewhere
-from .reading import human_work
+from .reading import cells_to_grade, human_work
 from .recording import Note, RecordSummary, record, record_into
 
 __all__ = [
     "Note",
     "RecordSummary",
+    "cells_to_grade",
     "class_duedates",
     "class_lateness",
+    "enter_grade",
     "graded_elsewhere",
     "human_work",
     "record",

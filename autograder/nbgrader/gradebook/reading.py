@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
+from ...classroom import Bank, read_bank, read_requests, requests_by_key
 from ...results.manual import HumanGrade, HumanWork, QuestionKey
 from ..settings import load_settings
 from .database import is_there, opened, reading, table
@@ -14,31 +15,51 @@ from .released import CHECK
 
 
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
-    """Reads a gradebook's entries beyond the results; nothing if it does not exist yet."""
+    """Reads a gradebook's entries beyond the results; no entries if it does not exist yet.
+
+    Comments contain the texts of the class's bank instead of their names.
+    """
     address = load_settings(class_folder, db_url).db_url
+    requests = requests_by_key(read_requests(class_folder))
     if not is_there(address):
-        return HumanWork()
+        return HumanWork(requests=requests)
+    bank = read_bank(class_folder)
     with opened(address) as engine, reading(engine) as connection:
-        return HumanWork(_grades(connection), _penalties(connection))
+        return HumanWork(_grades(connection, bank), _penalties(connection), requests)
 
 
-def _grades(connection: Connection) -> dict[QuestionKey, HumanGrade]:
+def _grades(connection: Connection, bank: Bank) -> dict[QuestionKey, HumanGrade]:
     grade, comment = table("grade"), table("comment")
     entered = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
-    scores = _rows("grade", grade.c.manual_score, grade.c.extra_credit).where(entered)
-    said = _rows("comment", comment.c.manual_comment).where(comment.c.manual_comment.is_not(None))
+    scores = named_rows("grade", grade.c.manual_score, grade.c.extra_credit).where(entered)
+    said = named_rows("comment", comment.c.manual_comment).where(
+        comment.c.manual_comment.is_not(None)
+    )
     found: dict[QuestionKey, HumanGrade] = {}
     for student, assignment, exercise, cell, score, extra in connection.execute(scores):
         key = (student, assignment, exercise, cell.removeprefix(CHECK))
         found[key] = HumanGrade(score=score, extra_credit=extra)
     for student, assignment, exercise, cell, text in connection.execute(said):
         known = found.get((student, assignment, exercise, cell), HumanGrade())
-        whole = HumanGrade(known.score, known.extra_credit, comment=text)
+        told = bank.expanded(text, f"{exercise}/{cell}")
+        whole = HumanGrade(known.score, known.extra_credit, told.text, told.used, told.unknown)
         found[student, assignment, exercise, cell] = whole
     return found
 
 
-def _rows(name: str, *columns: ColumnElement[Any]) -> Select[Any]:
+def cells_to_grade(class_folder: Path) -> list[QuestionKey]:
+    """Returns the answers that a human has to grade, according to the gradebook."""
+    address = load_settings(class_folder).db_url
+    if not is_there(address):
+        return []
+    grade = table("grade")
+    wanted = named_rows("grade").where(grade.c.needs_manual_grade.is_(True))
+    with opened(address) as engine, reading(engine) as connection:
+        rows = connection.execute(wanted)
+        return sorted((s, a, exercise, cell.removeprefix(CHECK)) for s, a, exercise, cell in rows)
+
+
+def named_rows(name: str, *columns: ColumnElement[Any]) -> Select[Any]:
     """Selects grades or comments with the names of student, assignment, notebook and cell."""
     own, cell, notebook = table(name), table("base_cell"), table("notebook")
     page, submission, assignment = (

@@ -209,3 +209,32 @@ def test_the_command_takes_the_class_folder_and_says_what_waits(tmp_path: Path) 
     assert document["waiting"] == [str(next((term.folder / "waiting").glob("*/*/*")))]
     status, document = call("--undo")
     assert (status, document["taken_back"]) == (0, ["ada/simplified_attention"])
+
+
+def test_a_request_to_look_again_is_no_new_submission_and_makes_nobody_late(term: Class) -> None:
+    term.upload("2026-05-01 10:00:00 UTC", scores__py="x")
+    term.collect()
+    term.upload("2026-05-09 10:00:00 UTC", scores__py="x", regrade_request__txt=" why? \n")
+    report = collect([term.uploads], term.folder / "submitted", COURSE)
+    assert [(one.who, one.assignment, one.text) for one in report.asked] == [(*KEY, "why?")]
+    assert [made.outcome for made in report.collected] == [Outcome.SAME]
+    assert term.files() == {"scores.py": "x", "timestamp.txt": "2026-05-01 10:00:00 UTC\n"}
+    assert report.looks == ()
+
+
+def test_a_request_with_a_new_answer_leaves_the_answer(term: Class) -> None:
+    term.upload(scores__py="x")
+    term.collect()
+    term.upload(scores__py="y", **{"regrade_request-1__txt": "why?"})
+    report = collect([term.uploads], term.folder / "submitted", COURSE)
+    assert len(report.asked) == 1
+    assert term.files() == {"scores.py": "y"}
+
+
+def test_a_request_alone_replaces_no_submission(term: Class) -> None:
+    term.upload(scores__py="x")
+    term.collect()
+    term.upload(regrade_request__txt="why?")
+    report = collect([term.uploads], term.folder / "submitted", COURSE)
+    assert (len(report.asked), report.collected) == (1, ())
+    assert term.files() == {"scores.py": "x"}

@@ -1,0 +1,100 @@
+"""The bank of comments: texts that graders give again and again, in `comments.csv`.
+
+A grader writes `#name` in a comment, in formgrader or with `autograder mark`; students read the
+text. A comment belongs to one question, or to all of them if its question is empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ..errors import UserError
+from .tables import change_table, read_table
+
+COMMENTS_FILE = "comments.csv"
+_NAME = r"[a-z][\w-]*"
+_MENTION = re.compile(rf"(?<![\w#&/])#({_NAME})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class BankComment:
+    """A comment of the bank. `question` is `exercise/question`, or empty for every question."""
+
+    question: str
+    name: str
+    text: str
+
+
+_COLUMNS = tuple(field.name for field in fields(BankComment))
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A comment as students read it, the comments of the bank in it, and names not in the bank."""
+
+    text: str
+    used: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class Bank:
+    """The comments of a class by name and question."""
+
+    def __init__(self, comments: Iterable[BankComment] = ()) -> None:
+        self.comments = tuple(comments)
+        self._texts = {(c.name.casefold(), c.question): c for c in self.comments}
+
+    def expanded(self, text: str, question: str) -> Expanded:
+        """Returns a comment with the bank's texts; `#name` stays if the bank does not have it."""
+        used: list[str] = []
+        unknown: list[str] = []
+
+        def replaced(found: re.Match[str]) -> str:
+            known = self.find(found[1], question)
+            (used if known else unknown).append(known.name if known else found[1])
+            return known.text if known else found[0]
+
+        whole = _MENTION.sub(replaced, text) if self.comments else text
+        return Expanded(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
+
+    def find(self, name: str, question: str) -> BankComment | None:
+        """Returns the comment of that name: the question's own, otherwise the one for all."""
+        folded = name.casefold()
+        return self._texts.get((folded, question)) or self._texts.get((folded, ""))
+
+
+def read_bank(class_folder: Path) -> Bank:
+    """Returns the bank of a class, empty if there is none; raises `UserError` if it is broken."""
+    path = class_folder / COMMENTS_FILE
+    comments = [BankComment(**row) for row in read_table(path, _COLUMNS)]
+    for comment in comments:
+        _check(comment, f"{path}: ")
+    return Bank(comments)
+
+
+def keep_comment(class_folder: Path, comment: BankComment) -> bool:
+    """Adds a comment, or gives it a new text; returns whether it is new. Raises `UserError`."""
+    _check(comment)
+    key = comment.question, comment.name.casefold()
+    known: list[dict[str, str]] = []
+
+    def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+        same = [row for row in rows if (row["question"], row["name"].casefold()) == key]
+        known.extend(same)
+        return [*(row for row in rows if row not in same), asdict(comment)]
+
+    change_table(class_folder / COMMENTS_FILE, _COLUMNS, change)
+    return not known
+
+
+def _check(comment: BankComment, where: str = "") -> None:
+    if not re.fullmatch(_NAME, comment.name, re.IGNORECASE):
+        raise UserError(
+            f"{where}{comment.name!r} is not a name for a comment; expected a letter, then "
+            "letters, digits, - and _, such as no-batch"
+        )
+    if not comment.text.strip():
+        raise UserError(f"{where}the comment {comment.name!r} has no text")

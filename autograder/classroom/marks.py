@@ -1,0 +1,81 @@
+"""The graders of a class and what they entered: `graders.csv` and `marked.csv`.
+
+Points and comments themselves are in nbgrader's gradebook; `marked.csv` is the history of those
+that were entered with `autograder mark`, because the gradebook does not say who entered something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ..errors import UserError
+from .people import Roster
+from .tables import change_table, read_table
+
+MARKED_FILE, GRADERS_FILE = "marked.csv", "graders.csv"
+_GRADERS_COLUMNS = ("question", "grader")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One entry of a grader; `question` is `exercise/question`, empty for a whole assignment."""
+
+    student: str
+    assignment: str
+    question: str
+    points: str
+    comment: str
+    answer: str
+    by: str
+    at: str
+
+
+_COLUMNS = tuple(field.name for field in fields(Mark))
+
+
+def read_marks(class_folder: Path) -> tuple[Mark, ...]:
+    """Returns what graders entered with `autograder mark`, in order; raises `UserError`."""
+    return tuple(Mark(**row) for row in read_table(class_folder / MARKED_FILE, _COLUMNS))
+
+
+def keep_mark(class_folder: Path, mark: Mark) -> None:
+    """Appends an entry to the history."""
+    change_table(class_folder / MARKED_FILE, _COLUMNS, lambda rows: [*rows, asdict(mark)])
+
+
+class Graders:
+    """The grader of each answer: the question's, otherwise the student's in the roster."""
+
+    def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
+        self._by_question, self._roster = by_question, roster
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All graders."""
+        of_people = {person.grader for person in self._roster.people}
+        return frozenset({*self._by_question.values(), *of_people} - {""})
+
+    def of(self, student: str, question: str) -> str:
+        """Returns the grader of an answer to `exercise/question`; empty if nobody is named."""
+        exercise = question.partition("/")[0]
+        if found := self._by_question.get(question) or self._by_question.get(exercise):
+            return found
+        person = self._roster.person(student)
+        return person.grader if person else ""
+
+
+def read_graders(class_folder: Path, roster: Roster) -> Graders:
+    """Returns who grades what. A row of `graders.csv` names an exercise, or `exercise/question`.
+
+    Raises `UserError` for a row that is there twice.
+    """
+    path = class_folder / GRADERS_FILE
+    found: dict[str, str] = {}
+    for row in read_table(path, _GRADERS_COLUMNS):
+        question = row["question"].strip()
+        if question in found:
+            raise UserError(f"{path}: {question!r} is there twice: leave one of the rows")
+        found[question] = row["grader"].strip()
+    return Graders(found, roster)

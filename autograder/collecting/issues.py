@@ -1,0 +1,122 @@
+"""Reads requests for a second look that were not part of an upload: issues, tables, folders.
+
+Issues are JSON lists as GitHub's and GitLab's interfaces and their command line tools write them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..classroom import NoZone, is_request, read_csv, read_time, request_text, utc_text
+from ..errors import SubmissionError, UserError
+from ..submission.opened import read_bytes
+
+_MOST_BYTES = 20 << 20
+_LONGEST_FILE = 1 << 16
+#: the names that GitHub and GitLab, and their tools, give to the same fact
+_WRITERS = ("author", "user")
+_ACCOUNTS = ("login", "username")
+_BODIES = ("body", "description")
+_ADDRESSES = ("url", "html_url", "web_url")
+_TIMES = ("createdAt", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it was found: who asks (a login, a name, an address), the words, and where.
+
+    `repository` is the name of the repository whose issue it is; `assignment` and `question` are
+    empty if only the words may name them.
+    """
+
+    who: str
+    text: str
+    source: str
+    at: str = ""
+    repository: str = ""
+    assignment: str = ""
+    question: str = ""
+
+
+def read_asked(source: Path) -> list[Asked]:
+    """Returns the requests in a JSON list of issues, a CSV table or a folder of submissions.
+
+    A table has the columns student and request, and may have assignment, question and time. In a
+    folder, `<student>/<assignment>/regrade_request.txt` is a request. Raises `UserError` for
+    anything else.
+    """
+    if source.is_dir():
+        return list(_of_folder(source))
+    if source.suffix.lower() == ".json":
+        return [_of_issue(item, source) for item in _issues(source)]
+    return list(_of_table(source))
+
+
+def _of_folder(folder: Path) -> Iterator[Asked]:
+    for path in sorted(folder.glob("*/*/*")):
+        if is_request(path.name):
+            try:
+                text = request_text(read_bytes(path, _LONGEST_FILE))
+            except SubmissionError as error:
+                raise UserError(f"{path} {error}") from error
+            assignment = path.parent
+            yield Asked(assignment.parent.name, text, path.name, assignment=assignment.name)
+
+
+def _of_table(path: Path) -> Iterator[Asked]:
+    columns, rows = read_csv(path)
+    if missing := [name for name in ("student", "request") if name not in columns]:
+        raise UserError(
+            f"{path}: no column {missing[0]!r}; expected student and request, and if known "
+            "assignment, question and time"
+        )
+    for row in rows:
+        asked = (row.get(name, "").strip() for name in ("assignment", "question"))
+        when = _time(row.get("time", ""))
+        yield Asked(row["student"].strip(), row["request"].strip(), path.name, when, "", *asked)
+
+
+def _issues(path: Path) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(read_bytes(path, _MOST_BYTES))
+    except (SubmissionError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: can't be read as JSON: {error}") from error
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise UserError(
+            f"{path}: expected a JSON list of issues, such as the output of `gh issue list --json "
+            "author,title,body,createdAt,url`"
+        )
+    return found
+
+
+def _of_issue(issue: Mapping[str, Any], path: Path) -> Asked:
+    writer = _first(issue, _WRITERS)
+    who = str(_first(writer, _ACCOUNTS)) if isinstance(writer, dict) else str(writer)
+    address = str(_first(issue, _ADDRESSES))
+    if not who or not address:
+        raise UserError(
+            f"{path}: an issue without its author or its address; expected the fields author, "
+            "title, body, createdAt and url"
+        )
+    text = f"{issue.get('title', '')}\n{_first(issue, _BODIES)}".strip()
+    # .../<owner>/<repository>/issues/7, in GitLab .../<repository>/-/issues/7
+    parts = [part for part in address.split("/") if part != "-"]
+    repository = parts[-3] if len(parts) > 3 and parts[-2] == "issues" else ""
+    when = _time(str(_first(issue, _TIMES)))
+    return Asked(who, request_text(text.encode()), address, when, repository)
+
+
+def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((document[name] for name in names if document.get(name)), "")
+
+
+def _time(text: str) -> str:
+    try:
+        moment = read_time(text)
+    except NoZone:
+        return ""
+    return utc_text(moment)

@@ -1,0 +1,194 @@
+"""Grading by hand from the command line: points, comments that are used again, second looks."""
+
+from __future__ import annotations
+
+import getpass
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..classroom import (
+    BankComment,
+    Mark,
+    answer_requests,
+    keep_comment,
+    keep_mark,
+    read_bank,
+    read_requests,
+    utc_text,
+)
+from ..course import Course
+from ..errors import UserError
+from ..grading.options import Wanted, wanted_question
+from ..records import Key
+from ..results.last import those_of
+from ..results.manual import QuestionKey, Request
+from .class_folder import existing_class
+from .classes import known_student
+from .courses import HERE, class_course
+from .reading import last_class_results
+
+#: the value of `points` that brings the automatic score back
+AUTOMATIC = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An entry for one answer, and the requests that it answered."""
+
+    mark: Mark
+    answered: tuple[Request, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BankUse:
+    """A comment of the bank, and the number of answers that have it.
+
+    `is_missing` means that graders wrote its name, and the bank does not have it.
+    """
+
+    comment: BankComment
+    used: int
+    is_missing: bool = False
+
+
+def mark(
+    class_folder: Path | str,
+    student: str,
+    question: str,
+    *,
+    points: float | str | None = None,
+    comment: str | None = None,
+    answer: str | None = None,
+    by: str | None = None,
+    course: Path | str = HERE,
+) -> Marked:
+    """Enters a grader's points, comment, or answer to a request, for one question of a student.
+
+    Points and comments are stored in nbgrader's gradebook, as if they were entered in formgrader,
+    and the late penalty is computed again. `points` may be "auto" for the automatic score. In a
+    comment, `#name` means a comment of the class's bank. `question` may be the name of an
+    assignment, to answer a request about all of it. `by` is the grader (default: the user's name).
+
+        autograder.mark("course", "ada", "masking/causal_mask", points=1.5, comment="#diagonal")
+
+    Raises `UserError` for an unknown student or question, for points that the question does not
+    have, for a comment that the bank does not have, or if nobody has asked for an answer.
+    """
+    folder = existing_class(class_folder)
+    of_class = class_course(Path(course), folder)
+    name = known_student(folder, of_class, student)
+    if points is None and comment is None and not answer:
+        raise UserError("say what to enter: points, a comment, or the answer to a request")
+    wanted, assignment = _asked_question(of_class, question)
+    asked = str(wanted) if wanted else ""
+    if answer:
+        _must_have_request(folder, (name, assignment), asked)
+    if points is not None or comment is not None:
+        if wanted is None:
+            raise UserError(f"{question} is an assignment: name a question, as EXERCISE/QUESTION")
+        key = name, wanted.assignment, wanted.exercise, wanted.question
+        _enter(folder, of_class, key, points, comment)
+    grader = by or getpass.getuser()
+    told = "" if points is None else str(points)
+    now = utc_text(datetime.now(UTC))
+    made = Mark(name, assignment, asked, told, comment or "", answer or "", grader, now)
+    keep_mark(folder, made)
+    key_ = name, assignment
+    return Marked(made, answer_requests(folder, key_, asked, answer, grader) if answer else ())
+
+
+def _asked_question(course: Course, name: str) -> tuple[Wanted | None, str]:
+    """Returns a question and its assignment; no question if the name is an assignment's."""
+    if name in {assignment.name for assignment in course.assignments}:
+        return None, name
+    found = wanted_question(course.assignments, name)
+    return found, found.assignment
+
+
+def _must_have_request(folder: Path, key: Key, question: str) -> None:
+    """Raises `UserError` if nobody asked; nothing has been entered then."""
+    own = [one for one in read_requests(folder) if one.key == key and one.is_open]
+    if not any(one.question in ("", question) or not question for one in own):
+        about = ", ".join(one.question for one in own) or "nothing"
+        raise UserError(f"{key[0]} has no open request for {question or key[1]}, but for: {about}")
+
+
+def _enter(
+    folder: Path, course: Course, key: QuestionKey, points: float | str | None, comment: str | None
+) -> None:
+    from ..nbgrader import enter_grade, record
+
+    own = those_of(last_class_results(folder), lambda found: found == key[:2])
+    most = {
+        (exercise.exercise, question.question): question.max_score
+        for result in own
+        for exercise, question in result.questions()
+    }.get(key[2:])
+    if most is None:
+        raise UserError(f"{'/'.join(key)} has not been graded yet")
+    number = None if points in (None, AUTOMATIC) else _points(points, most)
+    if comment and (unknown := read_bank(folder).expanded(comment, "/".join(key[2:])).unknown):
+        raise UserError(
+            f"the bank has no comment {', '.join(f'#{name}' for name in unknown)} for "
+            f"{'/'.join(key[2:])}; autograder comments {folder} lists what it has"
+        )
+    is_automatic = points == AUTOMATIC
+    enter_grade(folder, key, points=number, is_automatic=is_automatic, comment=comment)
+    if points is not None:
+        record(course, folder, own)  # computes the penalty again
+
+
+def _points(said: float | str | None, most: float) -> float:
+    try:
+        number = float(said or 0)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= most:
+        raise UserError(f"points {said!r}: expected a number from 0 to {most:g}, or {AUTOMATIC!r}")
+    return number
+
+
+def add_comment(
+    class_folder: Path | str,
+    name: str,
+    text: str,
+    *,
+    question: str = "",
+    course: Path | str = HERE,
+) -> bool:
+    """Adds a comment to the bank of a class, or gives it a new text; returns whether it is new.
+
+    Without a question, it may be used for every question.
+
+        autograder.add_comment("course", "diagonal", "Position i attends to itself.")
+
+    Raises `UserError` for an unknown question, or a name with other signs than letters, digits, -
+    and _.
+    """
+    folder = existing_class(class_folder)
+    wanted = question and str(
+        wanted_question(class_course(Path(course), folder).assignments, question)
+    )
+    return keep_comment(folder, BankComment(wanted, name, " ".join(text.split())))
+
+
+def bank_uses(class_folder: Path | str) -> list[BankUse]:
+    """Returns the bank of a class, with the number of answers that have each comment.
+
+    for use in autograder.bank_uses("course"):
+        print(use.comment.name, use.used)
+    """
+    from ..nbgrader import human_work
+
+    folder = existing_class(class_folder)
+    bank = read_bank(folder)
+    used, missing = Counter[BankComment | None](), Counter[tuple[str, str]]()
+    for (_, _, exercise, question), grade in human_work(folder).grades.items():
+        place = f"{exercise}/{question}"
+        used.update(bank.find(name, place) for name in grade.reused)
+        missing.update((place, name) for name in grade.unknown)
+    found = [BankUse(comment, used[comment]) for comment in bank.comments]
+    absent = (BankUse(BankComment(*key, ""), n, True) for key, n in sorted(missing.items()))
+    return [*found, *absent]

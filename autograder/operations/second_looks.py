@@ -1,0 +1,174 @@
+"""Students' requests to look again, whose answers wait for whom, and who graded what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..classroom import (
+    add_requests,
+    read_graders,
+    read_marks,
+    read_origins,
+    read_requests,
+    read_roster,
+    read_withdrawals,
+)
+from ..course import Course
+from ..errors import UserError
+from ..grading.options import wanted_question
+from ..records import Key
+from ..results.manual import HumanWork, QuestionKey, Request
+from .class_folder import existing_class
+from .classes import known_student
+from .courses import HERE, class_course
+
+if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from ..collecting import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Requests that are new, and notes on those that could not be used."""
+
+    new: tuple[Request, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The answers to one question that wait for one grader; `why` is "to grade" or "request"."""
+
+    grader: str
+    assignment: str
+    question: str
+    why: str
+    students: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradersWork:
+    """The answers that wait for each grader, and how many each person has graded by question.
+
+    `graded` has rows of who, assignment, question and number. Entries that were made in formgrader
+    have the name `formgrader`, because nbgrader does not record who made them.
+    """
+
+    waiting: tuple[Waiting, ...]
+    graded: tuple[tuple[str, str, str, int], ...]
+
+
+def class_requests(class_folder: Path | str) -> tuple[Request, ...]:
+    """Returns all requests of a class, with their answers."""
+    return read_requests(existing_class(class_folder))
+
+
+def bring_requests(
+    class_folder: Path | str, source: Path | str, *, course: Path | str = HERE
+) -> Brought:
+    """Stores students' requests to look again: issues (JSON), a table (CSV), or a folder.
+
+        autograder.bring_requests("course", "issues.json")
+
+    A request that is known is not stored again. Raises `UserError` for a file that has none.
+    """
+    from ..collecting import read_asked
+
+    folder = existing_class(class_folder)
+    of_class = class_course(Path(course), folder)
+    found: list[Request] = []
+    notes: list[str] = []
+    for asked in read_asked(Path(source)):
+        try:
+            found.append(_request(folder, of_class, asked))
+        except UserError as error:
+            notes.append(f"{asked.source}, {asked.who}: {error}")
+    return Brought(add_requests(folder, found), tuple(notes))
+
+
+def _request(folder: Path, course: Course, asked: Asked) -> Request:
+    origins = read_origins(folder).values()
+    own = [o for o in origins if asked.repository and o.entry.split("/")[0] == asked.repository]
+    student = own[0].student if own else known_student(folder, course, asked.who)
+    assignment = asked.assignment or (own[0].assignment if len(own) == 1 else "")
+    if asked.question:
+        wanted = wanted_question(course.assignments, asked.question)
+        assignment, question = wanted.assignment, str(wanted)
+    else:
+        assignment = assignment or _named_assignment(course, f"{asked.repository} {asked.text}")
+        question = question_named_in(course, assignment, asked.text)
+    return Request(student, assignment, question, asked.text, asked.source, asked.at)
+
+
+def _named_assignment(course: Course, text: str) -> str:
+    """Returns the only assignment that a text names; raises `UserError` if that is not certain."""
+    words = re.sub(r"[\W_]+", "_", f" {text} ".casefold())
+    names = [assignment.name for assignment in course.assignments]
+    found = {name for name in names if f"_{name}_" in words}
+    # a name may be part of a longer one, which is then meant
+    found -= {name for name in found for other in found if name != other and name in other}
+    found = found or {name for name in names if question_named_in(course, name, text)}
+    if len(found) != 1:
+        raise UserError(f"which assignment is it about? Expected one of {', '.join(names)}")
+    return found.pop()
+
+
+def question_named_in(course: Course, assignment: str, text: str) -> str:
+    """Returns the only question of an assignment that a text names; empty if none or several."""
+    words = set(re.findall(r"\w+", text))
+    own = next((a.exercises for a in course.assignments if a.name == assignment), ())
+    found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]
+    whole = [name for name in found if name in text]
+    chosen = whole or found
+    return chosen[0] if len(chosen) == 1 else ""
+
+
+def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
+    """Returns whose answers wait for whom, by question, and who graded what.
+
+        for item in autograder.graders_work("course", "tom").waiting:
+            print(item.question, item.students)
+
+    An answer waits if the gradebook says that a human has to grade it, or if there is an open
+    request. Raises `UserError` if no grader has that name.
+    """
+    from ..nbgrader import cells_to_grade, human_work
+
+    folder = existing_class(class_folder)
+    roster, withdrawn = read_roster(folder), read_withdrawals(folder)
+    graders = read_graders(folder, roster)
+    if grader is not None and grader not in graders.names:
+        there = ", ".join(sorted(graders.names)) or "none: fill in the roster's column grader"
+        raise UserError(f"no grader is called {grader!r}; there are: {there}")
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for why, key, question in _waiting(cells_to_grade(folder), read_requests(folder)):
+        who = graders.of(key[0], question)
+        if key not in withdrawn and grader in (None, who):
+            found.setdefault((who, key[1], question, why), []).append(key[0])
+    rows = (Waiting(*key, tuple(students)) for key, students in sorted(found.items()))
+    graded = _graded(folder, human_work(folder))
+    return GradersWork(tuple(rows), tuple((*row, n) for row, n in sorted(graded.items())))
+
+
+def _waiting(
+    cells: Iterable[QuestionKey], requests: Iterable[Request]
+) -> Iterator[tuple[str, Key, str]]:
+    for student, assignment, exercise, question in cells:
+        yield "to grade", (student, assignment), f"{exercise}/{question}"
+    for request in requests:
+        if request.is_open:
+            yield "request", request.key, request.question
+
+
+def _graded(folder: Path, work: HumanWork) -> Counter[tuple[str, str, str]]:
+    """Counts the answers that each person graded, by assignment and question."""
+    by: dict[tuple[str, str, str], str] = {
+        (s, a, f"{e}/{q}"): "formgrader" for s, a, e, q in work.grades
+    }
+    for made in read_marks(folder):
+        by[made.student, made.assignment, made.question] = made.by
+    return Counter((who, assignment, question) for (_, assignment, question), who in by.items())

@@ -1,0 +1,210 @@
+"""Grading by hand: points, comments that are used again, second looks, whose work waits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from nbgrader.api import Gradebook
+
+import autograder
+from autograder.cli import cli
+from autograder.course import Course
+from autograder.errors import UserError
+from autograder.nbgrader import prepare_class_folder, record
+from autograder.operations.changes import class_changes
+from autograder.records import SubmissionResult
+
+ROSTER = "student,name,grader,login\nada,Ada L,tim,ada-codes\nben,Ben B,uli,\nzoe,Zoe Z,tim,\n"
+LATE = "2026-05-01 11:30:00 UTC"
+
+
+class Term:
+    """A class of three who have submitted; ben is late, and late work earns half."""
+
+    def __init__(self, course: Course, make_result: Callable[..., SubmissionResult]) -> None:
+        self.course, self.folder = course, course.root / "course"
+        results = [make_result(name) for name in ("ada", "ben", "zoe")]
+        settings = prepare_class_folder(course, self.folder)
+        half = "\nfrom nbgrader.plugins import LateSubmissionPlugin\n\n\nclass Half(Late):\n"
+        half = half.replace("class Half(Late)", "class Half(LateSubmissionPlugin)")
+        half += "    def late_submission_penalty(self, student_id, score, total_seconds_late):\n"
+        half += "        return score / 2\n\n\nc.AssignLatePenalties.plugin_class = Half\n"
+        settings.write_text(settings.read_text() + half)
+        for name in ("ada", "ben", "zoe"):
+            place = self.folder / "submitted" / name / "masks"
+            place.mkdir(parents=True)
+            (place / "masking.py").write_text("")
+        (self.folder / "submitted" / "ben" / "masks" / "timestamp.txt").write_text(LATE)
+        (self.folder / "roster.csv").write_text(ROSTER)
+        lines = "".join(json.dumps(result.to_json()) + "\n" for result in results)
+        (self.folder / "results.jsonl").write_text(lines)
+        record(course, self.folder, results)
+
+    def mark(self, student: str, question: str, **said: Any) -> None:
+        """Enters something as tim."""
+        course = self.course.root
+        autograder.mark(self.folder, student, question, by="tim", course=course, **said)
+
+    def call(self, command: str, *options: str) -> Result:
+        """Runs a command on the class."""
+        course = () if command in {"graders", "changes"} else ("--course", str(self.course.root))
+        arguments = [command, str(self.folder), *options, *course]
+        return CliRunner().invoke(cli, arguments, standalone_mode=False)
+
+    def score(self, student: str) -> float:
+        """The points that count."""
+        return autograder.final_results(self.folder, student=student)[0].score
+
+    def page(self, student: str) -> str:
+        """The page of feedback of a student, and the same as text."""
+        autograder.write_feedback(self.folder, course=self.course.root)
+        page = self.folder / "feedback" / student / "masks" / "feedback.html"
+        return page.read_text() + " ".join(page.with_suffix(".txt").read_text().split())
+
+
+@pytest.fixture
+def term(
+    make_course: Callable[..., Course], make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> Term:
+    course = make_course(tmp_path / "term", duedate="2026-05-01 12:00 Europe/Berlin")
+    return Term(course, make_result)
+
+
+def test_marks_are_those_of_formgrader_and_the_penalty_follows(term: Term) -> None:
+    assert term.score("ben") == 2.0
+    term.mark("ben", "masking/mask_scores", points=1.0, comment="A whole line is missing.")
+    assert term.score("ben") == 2.5
+    assert "A whole line is missing." in term.page("ben")
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        cell = gradebook.find_grade("check_mask_scores", "masking", "masks", "ben")
+        assert (cell.manual_score, cell.needs_manual_grade) == (1.0, False)
+    term.mark("ben", "mask_scores", points="auto", comment="")
+    assert term.score("ben") == 2.0
+    assert "A whole line" not in term.page("ben")
+
+
+@pytest.mark.parametrize("points", ["2.5", "-1", "two", "nan"])
+def test_points_that_a_question_does_not_have_are_refused(term: Term, points: str) -> None:
+    with pytest.raises(UserError, match="from 0 to 2"):
+        term.mark("ada", "mask_scores", points=points)
+    assert not (term.folder / "marked.csv").exists()
+
+
+def test_a_comment_of_the_bank_is_read_as_its_newest_text(term: Term) -> None:
+    term.call("comments", "diagonal", "A token sees itself.", "--question", "causal_mask")
+    term.call("comments", "Diagonal", "Another question's.", "--question", "mask_scores")
+    term.call("comments", "neat", "Well written.")
+    term.mark("ada", "causal_mask", comment="#Diagonal See p. #3. #neat")
+    term.mark("zoe", "causal_mask", comment="#diagonal")
+    assert "A token sees itself. See p. #3. Well written." in term.page("ada")
+    term.call("comments", "diagonal", "Each token sees itself.", "--question", "causal_mask")
+    assert "Each token sees itself." in term.page("zoe")
+    uses = {(u.comment.name, u.comment.question): u.used for u in autograder.bank_uses(term.folder)}
+    assert uses == {
+        ("diagonal", "masking/causal_mask"): 2, ("Diagonal", "masking/mask_scores"): 0,
+        ("neat", ""): 1,
+    }  # fmt: skip
+    (row,) = [q for q in autograder.report(term.folder).questions if q.question == "causal_mask"]
+    assert dict(row.comments) == {"diagonal": 2, "neat": 1}
+
+
+def test_a_name_that_the_bank_lacks_is_told_wherever_it_was_typed(term: Term) -> None:
+    term.call("comments", "neat", "Well written.")
+    with pytest.raises(UserError, match="no comment #net"):
+        term.mark("ada", "causal_mask", comment="#net")
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        gradebook.find_comment("causal_mask", "masking", "masks", "ada").manual_comment = "#net"
+        gradebook.db.commit()
+    said = term.call("comments")
+    assert (said.return_value, "not in the bank" in said.output) == (3, True)
+    assert "no comment #net for masking/causal_mask" in term.call("feedback").output
+
+
+def test_without_a_bank_a_comment_is_shown_as_it_was_typed(term: Term) -> None:
+    term.mark("ada", "causal_mask", comment="see #diagonal")
+    assert "see #diagonal" in term.page("ada")
+    assert term.call("comments").return_value == 0
+
+
+ISSUES = [
+    {
+        "author": {"login": "ada-codes"}, "title": "mask_scores in masks", "body": "It is right!",
+        "createdAt": "2026-05-03T10:00:00Z", "url": "https://github.com/c/attention-1/issues/7",
+    },
+    {
+        "author": {"username": "ben"}, "title": "Please look", "description": "The masks, all.",
+        "created_at": "2026-05-03T11:00:00Z", "web_url": "https://git.example/c/r/-/issues/1",
+    },
+    {
+        "user": {"login": "stranger"}, "title": "masks", "body": "",
+        "html_url": "https://github.com/c/attention-9/issues/7",
+    },
+]  # fmt: skip
+
+
+def test_an_issue_becomes_a_row_once_and_its_answer_is_kept_and_told(term: Term) -> None:
+    path = term.folder.parent / "issues.json"
+    path.write_text(json.dumps(ISSUES))
+    said = term.call("requests", str(path))
+    assert (said.return_value, "stranger" in said.output) == (3, True)
+    term.call("requests", str(path))
+    found = autograder.class_requests(term.folder)
+    assert [(one.student, one.question, one.asked_at) for one in found] == [
+        ("ada", "masking/mask_scores", "2026-05-03 10:00:00 UTC"),
+        ("ben", "", "2026-05-03 11:00:00 UTC"),
+    ]
+    with pytest.raises(UserError, match="no open request for dropout/dropout"):
+        term.mark("ada", "dropout", answer="Yes.")
+    term.mark("ada", "mask_scores", answer="You are right.", points=2)
+    assert term.score("ada") == 6.0
+    assert {one.student: one.answer for one in class_changes(term.folder).requests} == {
+        "ada": "You are right.", "ben": "",
+    }  # fmt: skip
+    term.mark("ben", "masks", answer="No.")
+    assert [one.student for one in class_changes(term.folder).requests] == ["ben"]
+    assert "ben asked" in term.call("changes").output
+    assert "You asked for a second look" in term.page("ada")
+    assert "You are right." in term.page("ada")
+    assert term.call("requests").return_value == 0
+
+
+def test_a_table_of_requests_names_what_it_lacks(term: Term) -> None:
+    path = term.folder.parent / "requests.csv"
+    path.write_text("student,question,request\nAda L,causal_mask,why?\n")
+    (one,) = autograder.bring_requests(term.folder, path, course=term.course.root).new
+    assert (one.student, one.assignment, one.question) == ("ada", "masks", "masking/causal_mask")
+    path.write_text("who,what\nada,why?\n")
+    with pytest.raises(UserError, match="no column 'student'"):
+        autograder.bring_requests(term.folder, path, course=term.course.root)
+
+
+def test_work_waits_for_the_graders_of_question_and_student(term: Term) -> None:
+    (term.folder / "graders.csv").write_text("question,grader\ndropout,vera\n")
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        for student in ("ada", "ben", "zoe"):
+            for cell, exercise in (("check_dropout", "dropout"), ("check_causal_mask", "masking")):
+                grade = gradebook.find_grade(cell, exercise, "masks", student)
+                grade.needs_manual_grade = True
+        gradebook.db.commit()
+    found = autograder.graders_work(term.folder).waiting
+    assert [(one.grader, one.question, one.students) for one in found] == [
+        ("tim", "masking/causal_mask", ("ada", "zoe")),
+        ("uli", "masking/causal_mask", ("ben",)),
+        ("vera", "dropout/dropout", ("ada", "ben", "zoe")),
+    ]
+    term.mark("ada", "causal_mask", points=1)
+    tims = autograder.graders_work(term.folder, "tim")
+    assert [one.students for one in tims.waiting] == [("zoe",)]
+    assert tims.graded == (("tim", "masks", "masking/causal_mask", 1),)
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        gradebook.find_grade("check_causal_mask", "masking", "masks", "zoe").manual_score = 1.0
+        gradebook.db.commit()
+    graded = autograder.graders_work(term.folder).graded
+    assert ("formgrader", "masks", "masking/causal_mask", 1) in graded
+    with pytest.raises(UserError, match="tim, uli, vera"):
+        autograder.graders_work(term.folder, "tom")
