@@ -1,4 +1,4 @@
-"""Diagrams for the notebooks: one query, heads that share keys, the residual paths of a block."""
+"""Diagrams for the notebooks: one query, heads as colours, shapes, residual paths of a block."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 
 from .drawing import BOX_INK, INK, QUIET, styled, wrapped
 
@@ -163,3 +164,112 @@ def curves(
         axes.set(xlabel=across, ylabel=up)
         if title:
             figure.suptitle(title, color=INK)
+
+
+def coloured(
+    table: Sequence[Sequence[float]], heads: Sequence[Sequence[int]], title: str = ""
+) -> None:
+    """Draw a table of numbers, each cell in the colour of its head.
+
+    Args:
+        table: (T, D), whole numbers.
+        heads: (T, D), the head of each number, counted from 0.
+        title: the text above the picture.
+    """
+    rows, columns = len(table), len(table[0])
+    with styled():
+        size = (0.42 * columns + 0.3, 0.42 * rows + 0.45)
+        _, axes = plt.subplots(figsize=(max(size[0], 2.0), size[1]), layout="constrained")
+        for row, (numbers, owners) in enumerate(zip(table, heads, strict=True)):
+            for column, (number, head) in enumerate(zip(numbers, owners, strict=True)):
+                colour = _pale(_GROUPS[head % len(_GROUPS)])
+                axes.add_patch(Rectangle((column, -row), 0.94, 0.94, color=colour))
+                middle = (column + 0.47, 0.47 - row)
+                axes.text(*middle, f"{number}", ha="center", va="center", color=BOX_INK)
+        axes.set(xlim=(-0.05, columns), ylim=(-rows + 0.95, 1.0), title=title)
+        axes.set_aspect("equal")
+        axes.axis("off")
+
+
+def product(
+    left: tuple[str, int, int], right: tuple[str, int, int], result: str, title: str = ""
+) -> None:
+    """Draw a matrix product as three boxes whose sides have the lengths of the dimensions.
+
+    Args:
+        left, right: name, rows and columns of a factor.
+        result: the name of the product.
+        title: the text above the picture.
+
+    Raises:
+        ValueError: the inner sizes differ.
+    """
+    if left[2] != right[1]:
+        raise ValueError(f"{left[2]} columns do not meet {right[1]} rows")
+    grey, blue = "#d0d4d8", _pale(_GROUPS[0])
+    boxes = [(left, grey, "@"), (right, blue, "="), ((result, left[1], right[2]), blue, "")]
+    with styled():
+        _, axes = plt.subplots(figsize=(4.4, 2.3), layout="constrained")
+        x = 0.0
+        for (name, height, width), colour, sign in boxes:
+            axes.add_patch(Rectangle((x, -height / 2), width, height, color=colour))
+            text = f"{name}\n{height} x {width}"
+            inside = x + width / 2
+            axes.text(inside, 0, text, color=BOX_INK, fontsize=8, ha="center", va="center")
+            axes.text(x + width + 0.75, 0, sign, fontsize=14, ha="center", va="center")
+            x += width + 1.5
+        tallest = max(left[1], right[1]) / 2 + 0.4
+        axes.set(xlim=(-0.8, x - 0.7), ylim=(-tallest, tallest), title=title, aspect="equal")
+        axes.axis("off")
+
+
+def lookups(words: Sequence[str], rows: Sequence[int], num_rows: int, title: str = "") -> None:
+    """Draw an arrow from each word to the row of a table that it reads.
+
+    Args:
+        words: the T words.
+        rows: the row of each word.
+        num_rows: the number of rows of the table.
+        title: the text above the picture.
+    """
+    with styled():
+        _, axes = plt.subplots(figsize=(4.5, 2.6), layout="constrained")
+        for column, (word, row) in enumerate(zip(words, rows, strict=True)):
+            arrow = {"arrowstyle": "->", "color": _ARROW}
+            axes.annotate("", (row, 0.12), (column, 0.88), arrowprops=arrow)
+            axes.text(column, 0.98, word, ha="center", fontsize=8.5)
+        for row in range(num_rows):
+            axes.text(row, 0.0, f"row {row}", ha="center", fontsize=8.5)
+        axes.set(xlim=(-0.6, max(num_rows, len(words)) - 0.4), ylim=(-0.1, 1.15), title=title)
+        axes.axis("off")
+
+
+#: the tensors of self-attention with their shapes, and where they are drawn
+_STEPS = {
+    "x": ("(..., T, d_in)", 1.0, 3),
+    "queries": ("(..., T, d_out)", 0.0, 2),
+    "keys": ("(..., T, d_out)", 1.0, 2),
+    "values": ("(..., T, d_out)", 2.0, 2),
+    "weights": ("(..., T, T)", 0.5, 1),
+    "context": ("(..., T, d_out)", 1.0, 0),
+}
+_FLOW = (
+    *(("x", "queries"), ("x", "keys"), ("x", "values"), ("queries", "weights")),
+    *(("keys", "weights"), ("weights", "context"), ("values", "context")),
+)
+
+
+def shapes_in_attention(title: str = "how shapes flow through self-attention") -> None:
+    """Draw the tensors of self-attention with their shapes, and which is made from which."""
+    with styled():
+        _, axes = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
+        for start, end in _FLOW:
+            (_, x, y), (_, below, lower) = _STEPS[start], _STEPS[end]
+            arrow = {"arrowstyle": "->", "color": QUIET}
+            axes.annotate("", (below, lower + 0.28), (x, y - 0.28), arrowprops=arrow)
+        for name, (shape, x, y) in _STEPS.items():
+            frame = {"boxstyle": "round", "facecolor": _SUBLAYER, "edgecolor": _ARROW}
+            text = f"{name}\n{shape}"
+            axes.text(x, y, text, ha="center", va="center", fontsize=8.5, color=BOX_INK, bbox=frame)
+        axes.set(xlim=(-0.5, 2.5), ylim=(-0.4, 3.4), title=title)
+        axes.axis("off")

@@ -1,4 +1,4 @@
-"""Renames stored weights, so that a student's model can load them."""
+"""Weights for a student's layers: stored ones under other names, and the identity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import nn
 
 
 def renamed(
@@ -28,3 +29,16 @@ def renamed(
         layer, _, kind = name.rpartition(".")
         found[f"{given.get(layer, layer)}.{kind}"] = torch.as_tensor(numbers)
     return found
+
+
+def as_identity(layer: nn.Module) -> nn.Module:
+    """Set each linear layer inside to the identity, without a bias, and return the whole layer.
+
+    What goes in then comes out of each of them, so a result can be computed by hand.
+    """
+    for part in layer.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.eye_(part.weight)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+    return layer

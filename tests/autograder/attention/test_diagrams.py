@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from matplotlib.text import Annotation
 
-from autograder.attention.notebooks.diagrams import curves, head_groups, one_query, residual_roads
+from autograder.attention.notebooks.diagrams import (
+    coloured,
+    curves,
+    head_groups,
+    lookups,
+    one_query,
+    product,
+    residual_roads,
+    shapes_in_attention,
+)
 from autograder.attention.notebooks.drawing import WIDEST
 
 
@@ -61,3 +70,35 @@ def test_one_query_has_a_key_a_weight_and_a_value_for_each_word() -> None:
     (axes,) = plt.gcf().axes
     written = [text.get_text() for text in axes.texts]
     assert {"q1", "k0", "k1", "v0", "v1", "z1", "0.25", "0.75"} <= set(written)
+
+
+def test_a_table_has_the_colour_of_its_heads() -> None:
+    coloured([[1, 2, 3]], heads=[[0, 1, 1]], title="two heads")
+    assert texts() == ["1", "2", "3"]
+    colours = [patch.get_facecolor() for patch in plt.gca().patches]
+    assert colours[0] != colours[1] == colours[2]
+
+
+def test_a_product_shows_three_boxes_of_its_sizes() -> None:
+    product(("inputs", 6, 3), ("W", 3, 2), "queries")
+    assert [text for text in texts() if "x" in text] == [
+        "inputs\n6 x 3",
+        "W\n3 x 2",
+        "queries\n6 x 2",
+    ]
+    assert plt.gcf().get_size_inches()[0] <= WIDEST
+    with pytest.raises(ValueError, match="3 columns do not meet 2 rows"):
+        product(("inputs", 6, 3), ("W", 2, 2), "queries")
+
+
+def test_each_word_points_to_its_row() -> None:
+    lookups(["a", "b", "a"], [1, 0, 1], 3)
+    arrows = [text for text in plt.gca().texts if isinstance(text, Annotation)]
+    assert [(arrow.xyann[0], arrow.xy[0]) for arrow in arrows] == [(0, 1), (1, 0), (2, 1)]
+
+
+def test_each_tensor_of_attention_is_drawn_with_its_shape() -> None:
+    shapes_in_attention()
+    drawn = [text for text in texts() if text]
+    assert "queries\n(..., T, d_out)" in drawn and "weights\n(..., T, T)" in drawn
+    assert len(drawn) == 6
