@@ -94,7 +94,8 @@ expected: setup-grade ## write what the example class earns, examples/expected.j
 ##@ The grader itself
 
 .PHONY: docs
-docs: setup-test ## build the site of docs/ into build/docs
+docs: setup-test ## build the site into build/docs: all pages, and the lessons with their pictures
+	@$(PY) -m tools.book
 	@$(PY) -m sphinx --quiet --fail-on-warning --builder html docs build/docs
 	$(SAY) "The site is build/docs/index.html"
 

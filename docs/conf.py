@@ -1,14 +1,15 @@
 """The documentation as a site: `make docs` builds it into build/docs, without a network."""
 
 import logging
+import tomllib
+from pathlib import Path
 
-from autograder import __version__
-
-logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of each part that it loads
+logging.getLogger("alembic").setLevel(logging.WARNING)  # it reports each part that it loads
 
 project = "attention-autograder"
 author = "The attention-autograder authors"
-release = __version__
+settings = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))
+release = settings["project"]["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
 html_theme = "furo"
 html_title = f"attention-autograder {release}"
@@ -17,3 +18,10 @@ myst_links_external_new_tab = False
 autodoc_typehints = "signature"
 autodoc_member_order = "alphabetical"
 exclude_patterns = ["_build"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"top_of_page_buttons": []}
+# the lessons are there only after `make docs`, which writes them; the tests build a site without
+suppress_warnings = ["toc.empty_glob"]
