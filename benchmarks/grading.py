@@ -252,7 +252,7 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "class and the mean of its halves, which are started alike. One class has right answers in "
         "ordinary words. The other has each question in unusual words, such as loops over single "
         "numbers, and one exercise in three wrong: such answers take longer, and a wrong one is "
-        "asked once more for its mistake's name.",
+        "asked again for its mistake's name.",
         "",
         f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
         "notebooks hold their modules in the answer cells. Each grader of notebooks must find the "

@@ -3,9 +3,9 @@
 #
 #     tools/setup.sh EXTRA...        extras of pyproject.toml: instructor, dev, soak
 #
-# Once everything is there, it returns at once: .venv/.ready-EXTRA holds a checksum of what was asked
-# for. While packages are being installed, .venv/.unfinished stands there, so a run that was broken off
-# is noticed and .venv is made anew. PYTHON=/path/to/python3 chooses the interpreter.
+# Once everything is there, it returns at once: .venv/.ready-EXTRA holds a checksum of the
+# packages. While packages are being installed, .venv/.unfinished exists, so an interrupted run is
+# noticed and .venv is made again. PYTHON=/path/to/python3 chooses the interpreter.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ fail() {
     exit 1
 }
 
-# What an installation depends on: these files, this place (scripts name it), and its interpreter.
+# Prints a checksum of everything that an installation depends on: files, folder, interpreter.
 wanted() {
     { cat pyproject.toml constraints.txt && pwd && "$python" -V; } 2>/dev/null | cksum
 }
@@ -42,7 +42,7 @@ suits() {
 find_python() {
     if [ -n "${PYTHON:-}" ]; then
         suits "$PYTHON" ||
-            fail "PYTHON=$PYTHON is no Python 3.11 to 3.14." "Name another one, or leave PYTHON away."
+            fail "PYTHON=$PYTHON is not Python 3.11 to 3.14." "Name a different one, or leave PYTHON out."
         echo "$PYTHON"
         return
     fi
@@ -63,7 +63,7 @@ make_venv() {
     base=$(find_python)
     if ! has_venv "$base"; then
         package=$("$base" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
-        # no program to look for: the package has done its work when the module is there
+        # there is no program to look for: the package is installed if the module is there
         tools/system-packages.sh "$package" "$package" "creates virtual environments" || true
         has_venv "$base" || fail "$base can't create a virtual environment." \
             "Install $package (see above), then run the same command again."
@@ -77,8 +77,8 @@ pip_install() {
     "$python" -m pip install --quiet --progress-bar off --disable-pip-version-check \
         --constraint constraints.txt "$@" </dev/null ||
         fail "pip could not install the packages (its message is above)." \
-            "No network, or a full disk? Put that right and run the same command again:" \
-            "it goes on, and what was downloaded before is not downloaded again."
+            "No network, or a full disk? Fix that and run the same command again:" \
+            "it continues, and downloads nothing a second time."
 }
 
 install() {
@@ -87,7 +87,7 @@ install() {
     rm -f "$venv"/.ready-*
     patience=
     [ -d "$(echo "$venv"/lib/python3*/site-packages/torch)" ] ||
-        patience=" (PyTorch is large: some minutes, please wait)"
+        patience=" (PyTorch is large: please wait some minutes)"
     say "==> Installing the packages for: $list$patience"
     # hatchling first: the project itself is then built with the pinned one, without another download
     pip_install hatchling editables
@@ -107,12 +107,12 @@ if command -v flock >/dev/null 2>&1; then
 fi
 
 if [ -e "$venv/.unfinished" ]; then
-    say "==> An earlier set-up was broken off: starting anew"
+    say "==> An earlier set-up was interrupted: starting again"
     make_venv
 elif ! { suits "$python" && "$python" -m pip --version >/dev/null 2>&1; }; then
     make_venv
 fi
-# what an earlier set-up installed stays: `make grade` after `make test` must not take tools away
+# keep what an earlier set-up installed: `make grade` after `make test` must not remove tools
 for extra in instructor dev soak; do
     case " $* " in
     *" $extra "*) ;;

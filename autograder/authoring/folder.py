@@ -274,7 +274,7 @@ def _way(way: CourseMap, assignment: Assignment) -> str:
         return ""
     return (
         f"## Where you are\n\n{way.before}\n\n{map_table(way, assignment.name)}\n\n"
-        "Each assignment works by itself: what it takes from earlier ones is imported, ready to "
+        "Each assignment works on its own: what it takes from earlier ones is imported, ready to "
         "use. Whatever you skip costs its points and nothing else.\n\n"
         "![A transformer; orange is what this assignment builds](map.svg)\n\n"
     )

@@ -31,7 +31,7 @@ class Leak:
     def __str__(self) -> str:
         return (
             f"{self.path}:{self.line}: {self.secret.kind}, "
-            f"which stands at {self.secret.path}:{self.secret.line}"
+            f"from {self.secret.path}:{self.secret.line}"
         )
 
 
@@ -100,7 +100,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
     raise ContentError(
         root / first.path,
         first.line,
-        f"{first.secret.kind} shows, which stands at {first.secret.path}:{first.secret.line}"
+        f"{first.secret.kind} is visible, from {first.secret.path}:{first.secret.line}"
         + others,
         "change the text, the public check or the hidden test",
     )

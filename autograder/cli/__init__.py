@@ -25,40 +25,40 @@ from .machine import open_streams, refusal
 _SECTIONS = {
     "Students": {
         "check": ("student", "Run the public checks on the answers in this folder."),
-        "retry": ("student", "Make the call at which a check fails once more."),
+        "retry": ("student", "Repeat the call at which a check fails."),
         "watch": ("student", "Run the checks again after every save."),
         "hint": ("student", "Show the next hint, one at a time."),
         "status": ("student", "Show progress and points, and what to submit."),
     },
     "Instructors": {
         "new": ("authoring", "Write all files of a new exercise, question or course."),
-        "validate": ("instructor", "Prove the content: solutions pass, mistakes fail."),
-        "expected": ("authoring", "Write down what the example class earns."),
+        "validate": ("instructor", "Check the content: solutions pass, mistakes fail."),
+        "expected": ("authoring", "Grade the example class and write its scores."),
         "release": ("instructor", "Write assignments/ and the bundles for students."),
-        "nbgrader": ("nbgrading", "Make a folder a course of nbgrader."),
+        "nbgrader": ("nbgrading", "Turn a folder into a course of nbgrader."),
         "collect": ("collecting", "Bring downloads and clones into the class folder."),
         "pull": ("live", "Bring roster, dates and submissions from Canvas or Moodle."),
-        "roster": ("classes", "Say who is in the class; show who has submitted."),
+        "roster": ("classes", "Set who is in the class, or show who has submitted."),
         "extend": ("classes", "Give one student more time, with a reason."),
-        "withdraw": ("classes", "Take a submission out of what counts."),
+        "withdraw": ("classes", "Leave a submission out of reports and exports."),
     },
     "Grading runs": {
         "grade": ("grading", "Grade every submission below a folder."),
-        "merge": ("merging", "Bring the results of shards into one file."),
-        "doctor": ("doctor", "Say which isolation tier there is, and why."),
+        "merge": ("merging", "Merge the results of shards into one file."),
+        "doctor": ("doctor", "Show which isolation tier this machine supports."),
     },
-    "What came of them": {
+    "Results": {
         "mark": ("marking", "Enter points, a comment, or the answer to a request."),
-        "comments": ("marking", "Add a comment that graders give again, or list them."),
-        "requests": ("marking", "Bring in or list requests to look again."),
-        "graders": ("marking", "Show whose answers wait for whom, and who graded what."),
-        "changes": ("changes", "Say what the last grading changed, and why."),
+        "comments": ("marking", "Add a comment for graders to reuse, or list them."),
+        "requests": ("marking", "List requests for a second look, or read new ones."),
+        "graders": ("marking", "Show which answers wait for a grader, and who graded."),
+        "changes": ("changes", "Show what the last grading changed, and why."),
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a page of feedback for every student."),
-        "report": ("results", "Write a report of the class."),
-        "similar": ("similar", "Find submissions that are alike, to look at."),
+        "report": ("results", "Write a report on the class."),
+        "similar": ("similar", "Find pairs of submissions that are alike."),
         "mistakes": ("mistakes", "Show wrong answers that behave alike and have no name."),
-        "misconception": ("mistakes", "Make a real answer a known mistake."),
+        "misconception": ("mistakes", "Make a student's answer a known mistake."),
         "export": ("results", "Export grades for a platform."),
         "push": ("live", "Write grades and feedback to Canvas or Moodle."),
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
@@ -144,7 +144,7 @@ def main() -> None:
         _say(f"the grader failed: {error}")
         sys.exit(2)
     except (AutograderError, Exception) as error:
-        unexpected = f"the grader failed, and not as it expected to:\n{traceback.format_exc()}"
+        unexpected = f"the grader failed with an unexpected error:\n{traceback.format_exc()}"
         known = refusal(error)
         _say(f"the grader failed: {known}" if known else unexpected)
         sys.exit(2)

@@ -61,7 +61,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
     if change:
         _names(f"{len(change.added)} new", change.added)
         _names(f"{len(change.not_in_list)} are not in this list, and stay", change.not_in_list)
-        _names(f"{len(change.staff)} teach, and are no students", change.staff)
+        _names(f"{len(change.staff)} teach, and are not students", change.staff)
         for doubt in change.doubts:
             console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)
     _print(found)

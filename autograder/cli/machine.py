@@ -42,5 +42,5 @@ def refusal(error: BaseException) -> str | None:
     where = f"{error.filename}: " if error.filename else ""
     return (
         f"{where}{os.strerror(error.errno)}. To fix it, {_REMEDIES[error.errno]}, and call again; "
-        "what was graded stands in the results, and `grade --resume` goes on from there."
+        "what was graded is in the results, and `grade --resume` goes on from there."
     )

@@ -46,7 +46,7 @@ def read_submitters(data: bytes) -> Submitters:
     except (yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise UserError(
             f"{METADATA} can't be read: {' '.join(str(error).split())[:200]}\n"
-            "  fix: download the export from Gradescope once more and give it as it is"
+            "  fix: download the export from Gradescope again and pass it unchanged"
         ) from error
 
 

@@ -18,7 +18,7 @@ _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
 READ = "it was read: it says whose each submission is, and its time"
-UNCLEAR = "of which assignment is it? say --assignment"
+UNCLEAR = "which assignment is it? say --assignment"
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
         raise UserError(
             f"{path}: no table of times: expected one of the columns {', '.join(_COLUMNS)} and one "
             f"that says who it is; got: {', '.join(columns)[:200] or 'none'}. Set the platform's "
-            "language to English and download it once more, or write a table with these columns."
+            "language to English and download it again, or write a table with these columns."
         )
     said = [row.get(column, "").strip() for row in rows]
     read = [_time(text, zone, path) for text in said]

@@ -112,7 +112,7 @@ def undo(class_folder: Path) -> Undone:
 def _undo(class_folder: Path) -> Undone:
     path = class_folder / UNDO_FILE
     if not path.is_file():
-        raise UserError(f"{class_folder}: there is no collection to take back")
+        raise UserError(f"{class_folder}: there is no collection to undo")
     began, *steps = list(_lines(path))
     taken: list[Key] = []
     left: list[tuple[Key, str]] = []

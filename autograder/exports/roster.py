@@ -111,7 +111,7 @@ def _platform(path: Path, columns: tuple[str, ...]) -> Platform:
         f"{path}: neither a Canvas gradebook (columns Student, ID, SIS User ID, SIS Login ID, "
         "Section) nor a Moodle grading worksheet (Identifier, Full name, Grade); its columns are: "
         f"{', '.join(columns)[:200] or 'none'}. Set the platform's language to English and "
-        "download it once more."
+        "download it again."
     )
 
 

@@ -113,7 +113,7 @@ class ResultsFile:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), end)
             raise GraderError(
-                f"{self.path} can't be written: {error.strerror}. What stands in it is whole; "
+                f"{self.path} can't be written: {error.strerror}. Its lines are complete; "
                 "make room and call again with --resume."
             ) from error
 

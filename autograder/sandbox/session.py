@@ -101,7 +101,7 @@ class Session:
             yield clock
         except wire.BadFrame as error:
             self.kill()
-            raise AnswerProtocol(f"the reply is no answer: {error}") from None
+            raise AnswerProtocol(f"the reply is not an answer: {error}") from None
         finally:
             clock.stop()
 

@@ -25,7 +25,7 @@ _IMPORTS = {
 }
 #: names of JSON and of other languages
 _IN_PYTHON = {
-    "null": "`null` stands in the file of a notebook: a module is its code alone, as text",
+    "null": "`null` is in the file of a notebook: a module is its code alone, as text",
     "true": "Python writes it `True`",
     "false": "Python writes it `False`",
 }
@@ -114,7 +114,7 @@ def _about_import(error: BaseException, context: Context) -> str:
     name = (error.name or "").partition(".")[0]
     if name in context.exercises:
         return (
-            "each exercise stands alone when it is graded: do not import another exercise; write "
+            "each exercise is graded on its own: do not import another exercise; write "
             "what you need here"
         )
     return f"only torch and Python's own modules are there when your work is graded; not {name}"

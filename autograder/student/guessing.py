@@ -10,7 +10,7 @@ from IPython.display import display
 
 from .display import notice
 
-_TODO = "write your guess in place of None, then run the cell again"
+_TODO = "write your guess instead of None, then run the cell again"
 
 
 def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:

@@ -11,7 +11,7 @@ from .results import CheckedQuestion, CheckedTest, Standing
 _MESSAGE = (
     "{question}: your code imports {module!r}, another file of yours.\n"
     "got       {name}\n"
-    "expected  a file that stands alone: torch, Python's own modules, and what the stub imports\n"
+    "expected  a file that needs no other: torch, Python's own modules, and what the stub imports\n"
     "likely: when your work is graded, each exercise is alone: write what you need here"
 )
 

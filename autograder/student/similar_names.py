@@ -20,7 +20,7 @@ def other_name(question: str, namespace: Mapping[str, Any], questions: Collectio
         if name not in questions and _is_own(value, namespace)
     ]
     if outer := next((name for name in own if _holds(namespace[name], question)), ""):
-        return f"`{question}` stands inside `{outer}`: move it out, to the left margin"
+        return f"`{question}` is inside `{outer}`: move it out, to the left margin"
     near = closest(question, own)
     alike = [name for name in own if isinstance(namespace[name], type) is question[0].isupper()]
     if not near and len(alike) == 1:

@@ -18,10 +18,10 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
     (
         (FunctionType, BuiltinFunctionType, MethodType),
         "a function",
-        "a function came back in place of its result: its brackets `()` are missing",
+        "a function was returned instead of its result: its brackets `()` are missing",
     ),
-    (nn.Module, "a layer", "a layer came back in place of its result: call it with the input"),
-    (type, "a class", "a class came back in place of a value: its brackets `()` are missing"),
+    (nn.Module, "a layer", "a layer was returned instead of its result: call it with the input"),
+    (type, "a class", "a class was returned instead of a value: its brackets `()` are missing"),
 )
 #: tested by module name, to avoid importing NumPy
 _NUMPY = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..submission.text import NOT_PYTHON, parsed
 from ..submission.unanswered import is_stub, is_stubs_line
 
-_LEFT = "`raise NotImplementedError` still stands in it: delete that line"
+_LEFT = "`raise NotImplementedError` is still in it: delete that line"
 _TWICE = "it is defined twice, and the second one, which is still a stub, counts: delete that one"
 _DEFINES = (ast.FunctionDef, ast.ClassDef)
 

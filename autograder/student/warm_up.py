@@ -21,7 +21,7 @@ _EXPECTED = {
     ),
     "scaled": (
         [[1.0, 2.0, 5.0], [40.0, 30.0, 10.0]],
-        "shapes are compared from the right: what shape must b have to stand beside the rows?",
+        "shapes are compared from the right: what shape must b have to line up with the rows?",
     ),
     "differences": (
         [[0.0, -1.0, -2.0, -3.0], [9.0, 8.0, 7.0, 6.0]],

@@ -28,12 +28,12 @@ def hints(
     for name in missing:
         if name in by_magic:
             found[name] = (
-                f"its definition stands in a cell that begins with {by_magic[name]}, which takes "
+                f"its definition is in a cell that begins with {by_magic[name]}, which takes "
                 "the cell as text and does not execute it; delete that line"
             )
         elif name in elsewhere:
             found[name] = (
-                "its definition stands inside another one, or in a cell that is not a code cell; "
+                "its definition is inside another one, or in a cell that is not a code cell; "
                 "put it at the outermost level of a code cell or module"
             )
         elif alike := closest(name, names):

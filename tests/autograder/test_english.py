@@ -1,10 +1,11 @@
-"""The English of docstrings, help and docs: the habits that CONTRIBUTING.md names stay out."""
+"""The English of docstrings, help, messages and docs: these habits stay out of all of them."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,28 +25,94 @@ HABITS = {
     "instead of": r"\bin (?:the )?place of\b",
     "for which, whose": r"\bof (?:which|whom)\b",
     "again": r"\b(?:anew|once more)\b",
-    "is not a": r"\b(?:is|are) no (?!longer\b|more\b)",
+    "is not a": r"(?<!there )\b(?:is|are) no (?!longer\b|more\b)",
     "should": r"\bshall\b",
     "itself": r"\bby (?:itself|themselves)\b",
 }
 
 
-def _docstrings() -> Iterator[tuple[str, str]]:
+#: the tables of known mistakes depend on every byte of these folders: their messages change only
+#: with their code
+TABLES = ("suite", "worker", "parts", "grading/naming")
+#: a use of a habit's words that is ordinary English
+ORDINARY = ("a pronoun stands for", "a stand-in")
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("autograder/**/*.md")]
+    # written from the messages of `suite` and from notebooks
+    if path.name != "messages.md" and "lessons" not in path.parts
+)
+
+
+def _is_in_tables(path: Path) -> bool:
+    return path.relative_to(ROOT / "autograder").as_posix().startswith(TABLES)
+
+
+@cache
+def _texts() -> tuple[dict[str, str], dict[str, str]]:
+    """Returns docstrings and all other texts of the program, both by place."""
+    docstrings: dict[str, str] = {}
+    messages: dict[str, str] = {}
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for path in MODULES:
+        said = {} if _is_in_tables(path) else messages
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-            if isinstance(node, kinds) and (text := ast.get_docstring(node)):
-                line = getattr(node, "lineno", 1)
-                yield f"{path.relative_to(ROOT)}:{line}", text
+            place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+            if isinstance(node, documented):
+                docstrings[place] = ast.get_docstring(node) or ""
+            elif isinstance(value := getattr(node, "value", None), str) and " " in value:
+                said[place] = f"{said.get(place, '')} {value}"
+    return docstrings, messages
+
+
+def _docstrings() -> dict[str, str]:
+    return _texts()[0]
+
+
+def _messages() -> dict[str, str]:
+    """Messages, help of options, words of pages; a text of several pieces is read as its pieces."""
+    return _texts()[1]
+
+
+@cache
+def _lines() -> dict[str, str]:
+    """Returns all lines of the documentation without their code, by place."""
+    return {
+        f"{path.relative_to(ROOT)}:{number}": re.sub(r"`[^`]*`|\w+-\w+-\w+", "", line)
+        for path in PAGES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    }
 
 
 def test_a_docstring_begins_with_a_sentence() -> None:
-    odd = [f"{place} {text.splitlines()[0]}" for place, text in _docstrings() if CLAUSE.match(text)]
+    odd = [
+        f"{place} {text.splitlines()[0]}"
+        for place, text in _docstrings().items()
+        if CLAUSE.match(text)
+    ]
     assert not odd, f"name the thing, then say what it does: {odd[:20]}"
 
 
 @pytest.mark.parametrize("better", sorted(HABITS))
 def test_docstrings_use_ordinary_words(better: str) -> None:
     habit = re.compile(HABITS[better])
-    odd = [f"{place} {found[0]}" for place, text in _docstrings() if (found := habit.search(text))]
+    odd = [
+        f"{place} {found[0]}"
+        for place, text in _docstrings().items()
+        if (found := habit.search(text))
+    ]
+    assert not odd, f"{len(odd)}; write {better!r}: {odd[:20]}"
+
+
+@pytest.mark.parametrize("texts", [_messages, _lines], ids=["messages", "docs"])
+@pytest.mark.parametrize("better", sorted(HABITS))
+def test_messages_and_docs_use_ordinary_words(
+    better: str, texts: Callable[[], dict[str, str]]
+) -> None:
+    habit = re.compile(HABITS[better])
+    odd = [
+        f"{place} {text[max(0, found.start() - 30) : found.end() + 30]!r}"
+        for place, text in texts().items()
+        if (found := habit.search(text)) and not any(words in text for words in ORDINARY)
+    ]
     assert not odd, f"{len(odd)}; write {better!r}: {odd[:20]}"

@@ -30,7 +30,7 @@ def own_or_part(question: str) -> Any:
     except AutograderError as error:
         part = getattr(parts, question, None)
         if part is None:
-            raise UserError(f"{error}; and there is no part of that name") from error
+            raise UserError(f"{error}; and no part has that name") from error
         _say("○", f"{question}: not yours yet, a ready-made one that does the same ({error})")
         return part
 

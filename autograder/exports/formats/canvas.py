@@ -104,7 +104,7 @@ def _column(roster: Roster, assignment: str) -> str:
     if len(found) > 1:
         raise UserError(
             f"{roster.path}: {' and '.join(map(repr, found))} may both be {assignment}: rename one "
-            "of them in Canvas and download the gradebook once more"
+            "of them in Canvas and download the gradebook again"
         )
     return found[0] if found else readable(assignment)
 

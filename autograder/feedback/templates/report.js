@@ -84,7 +84,7 @@
       return (entry.head + entry.mistake + entry.message).toLowerCase().includes(wanted);
     });
     list.replaceChildren(...found.slice(0, most).map(answer));
-    count.textContent = found.length + " answers that are not right" + (found.length > most ? ", of which " + most + " are shown" : "");
+    count.textContent = found.length + " answers that are not right" + (found.length > most ? ", the first " + most + " are shown" : "");
   }
   function open(text, rows, head) {
     title.textContent = text;

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from ...errors import UserError, install_with
 
-_ANEW = "move the file away and run this again: it is made anew from results.jsonl"
+_ANEW = "move the file away and run this again: it is rebuilt from results.jsonl"
 _ROOM = "make room on the disk, then run `autograder record` on the class folder"
 _PLACE = "make sure that its folder is there and may be written to"
 _DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
@@ -25,7 +25,7 @@ _REMEDIES = {
     "disk i/o": _ROOM,
     "unable to open": _PLACE,
     "readonly": _PLACE,
-    "password": "fix user and password in the address; a password may also stand in ~/.pgpass",
+    "password": "fix user and password in the address; a password may also be in ~/.pgpass",
     'role "': "fix the user in the address, or make one: createuser NAME",
     'database "': "make it first: createdb NAME",
     "permission denied": "let its user make tables: GRANT CREATE ON SCHEMA public TO NAME",

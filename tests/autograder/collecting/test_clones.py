@@ -175,8 +175,8 @@ def test_answers_are_found_at_any_level_and_the_one_nearest_to_the_top_counts(
     assert {item.path: item.reason for item in report.skipped} == {
         "ml101-ada/causal_attention/old/masking.py": "a file of this name nearer to the top counts",
         "ml101-ada/simplified_attention/scores.py": "a file of this name nearer to the top counts",
-        "ml101-ada/plots/draw.py": "of which assignment is it? say --assignment",
-        "ml101-ada/notes.txt": "of which assignment is it? say --assignment",
+        "ml101-ada/plots/draw.py": "which assignment is it? say --assignment",
+        "ml101-ada/notes.txt": "which assignment is it? say --assignment",
     }
 
 

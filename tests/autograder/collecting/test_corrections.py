@@ -137,7 +137,7 @@ def test_the_last_collection_is_taken_back(term: Class) -> None:
     assert undone.taken_back == (KEY,)
     assert term.files() == {"scores.py": "1", "timestamp.txt": "2026-11-19 10:00:00 UTC\n"}
     assert {p.name: p.read_text() for p in term.folder.glob("*.csv")} == before
-    with pytest.raises(UserError, match="no collection to take back"):
+    with pytest.raises(UserError, match="no collection to undo"):
         undo(term.folder)
 
 

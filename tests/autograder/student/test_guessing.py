@@ -14,7 +14,7 @@ def test_without_a_guess_nothing_runs(capsys: pytest.CaptureFixture[str]) -> Non
     ran: list[int] = []
     predict(None, lambda: ran.append(1))
     assert ran == []
-    assert "in place of None" in capsys.readouterr().out
+    assert "instead of None" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

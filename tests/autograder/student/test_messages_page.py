@@ -1,6 +1,6 @@
 """`docs/messages.md`: every message of `check`, collected from where the messages are made.
 
-Written anew by `python tests/autograder/student/test_messages_page.py`.
+Written again by `python tests/autograder/student/test_messages_page.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEAD = """\
 Collected from the program by a test; each mistake below is made in the test run, and the student
 must read the text next to it.
 
-## How a question stands
+## The standing of a question
 
 | sign | in plain text | meaning |
 |---|---|---|
@@ -50,7 +50,7 @@ def _code(text: str) -> str:
 
 
 def test_the_page_is_what_the_program_says() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run this file to write the page anew"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run this file to write the page again"
 
 
 def test_no_advice_speaks_of_our_own_plumbing() -> None:
