@@ -1,7 +1,7 @@
-"""What a class knows of a live connection: `live.csv` and `pushed.csv` of the class folder.
+"""Keeps a class's live connection: `live.csv` and `pushed.csv` of the class folder.
 
-`live.csv` says which course, and which assignment there, is which of ours, by the platform's
-numbers, so that an assignment may be renamed. `pushed.csv` says which grade was written last, so
+`live.csv` maps our assignments to the course and the assignments there, by the platform's numbers,
+so that an assignment may be renamed. `pushed.csv` says which grade was written last, so
 that a grade that a person has changed on the platform since is noticed. Neither has a token.
 """
 

@@ -122,7 +122,7 @@ class Patience:
     sleep: Callable[[float], None] = time.sleep
 
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
-        """Returns an answer that is no refusal for lack of time.
+        """Returns an answer that is not a refusal for lack of time.
 
         `is_safe` means that the request may be repeated although it may have been obeyed. Raises
         `Unreachable`; `once` raises `NoAnswer` if there is none.

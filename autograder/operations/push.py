@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class GiveBack(enum.StrEnum):
-    """What is given back with a grade: nothing, a comment, or the page of feedback as a file."""
+    """The feedback that goes with a grade: none, a comment, or the page as a file."""
 
     NONE = "none"
     COMMENT = "comment"

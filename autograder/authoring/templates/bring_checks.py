@@ -1,6 +1,6 @@
 # finds the checks
 def _bring_checks(name: str) -> None:
-    """Where they are not installed, as on Colab and Kaggle: take those of the bundle."""
+    """Takes those of the bundle if they are not installed, as on Colab and Kaggle."""
     import sys
     import zipfile
     from importlib.util import find_spec
