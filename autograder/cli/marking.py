@@ -151,7 +151,7 @@ def requests(class_folder: Path, source: Path | None, course_folder: Path, as_js
             console.print(for_terminal(request_line(request)), soft_wrap=True)
         for note in notes:
             console.print(f"note: {for_terminal(note)}", soft_wrap=True)
-        console.print(f"{kind}: {len(found)}, of which {still} without an answer")
+        console.print(f"{kind}: {len(found)} in all, {still} without an answer")
     return WAITS if notes or still else 0
 
 
