@@ -35,6 +35,8 @@ class Counts(enum.StrEnum):
     LAST = "last"
     #: the last one that is in time, otherwise the last one
     IN_TIME = "last in time"
+    #: the one with most points after the penalty for late work
+    BEST = "best"
 
 
 @dataclass(frozen=True, slots=True)

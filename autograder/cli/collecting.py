@@ -191,6 +191,8 @@ def _about(item: Collected) -> str:
         return f"late, and the last one in time counts; kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
         return f"the same upload as before; {item.folder} was edited by hand since, and stays"
+    if item.outcome is Outcome.WORSE:
+        return "the same upload as before; an earlier submission has earned more, and counts"
     if item.earlier is None:
         return ""
     lacks = f", which had {', '.join(item.lacks[:5])} as well" if item.lacks else ""

@@ -7,7 +7,7 @@ from .logins import read_logins
 from .placing import EARLIER, Collected, Ends, Outcome, is_collected
 from .platforms import CANVAS, MOODLE, Owner
 from .times import Times, read_times
-from .transaction import Undone, undo
+from .transaction import Undone, collecting_alone, undo
 
 __all__ = [
     "CANVAS",
@@ -24,6 +24,7 @@ __all__ = [
     "Times",
     "Undone",
     "collect",
+    "collecting_alone",
     "is_collected",
     "read_asked",
     "read_logins",

@@ -55,6 +55,9 @@ class Outcome(enum.StrEnum):
     OLDER = "older"
     #: it is late, and the existing one is in time, in a class in which the last one in time counts
     LATE = "late"
+    #: the same upload as before, and an earlier submission has earned more, in a class in which the
+    #: best one counts
+    WORSE = "worse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ class Places:
         if is_edited and upload == known.upload:
             self._stamp_again(key, target, time)
             return made.collected(Outcome.EDITED, target)
+        if there and upload == known.upload:  # `grade` has put a better one here
+            return made.collected(Outcome.WORSE, target)
         if _is_older(pile, time, target):
             place = self._keep(pile, key, EARLIER, upload)
             return made.collected(Outcome.OLDER, place, earlier=place)

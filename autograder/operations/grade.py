@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
-from ..classroom import count_late_days, lateness_lines, read_allowances, read_rules
+from ..classroom import Counts, count_late_days, lateness_lines, read_allowances, read_rules
 from ..errors import ContentError, UserError, install_with
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine
@@ -41,9 +41,9 @@ class GradeReport:
     """The outcome of a run, and the last result of each submission in it.
 
     `results` are read from the file when they are accessed. `lateness` lists due dates as they were
-    understood, and who is late by how much. `stopped` maps each assignment that could not be graded
-    to the reason; the others were graded. `costs` are CPU seconds by stage, empty if nothing was
-    graded by this machine.
+    understood, who is late by how much, and whose earlier submission counts. `stopped` maps each
+    assignment that could not be graded to the reason; the others were graded. `costs` are CPU
+    seconds by stage, empty if nothing was graded by this machine.
     """
 
     run: RunReport
@@ -114,9 +114,10 @@ def grade(
         read_allowances(class_folder)  # report a table that can't be read before hours of grading
     courses, run = _run_what_can_be(courses, submitted, options, scheduler, events)
     stopped = _stopped(courses, submitted, assignment)
+    best = _best(courses, class_folder, options, run) if wanted else ()
     last = _last_results(run, options.results)
     days = _late_days(courses, class_folder) if wanted else ()
-    lateness = (*days, *_lateness(courses, class_folder, last)) if wanted else ()
+    lateness = (*best, *days, *_lateness(courses, class_folder, last)) if wanted else ()
     tell_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, class_folder, last, wanted) if last else None
@@ -202,6 +203,28 @@ def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
 def _last_results(run: RunReport, path: Path) -> LastResults:
     """Returns the last result of each submission of this run, graded now or before."""
     return LastResults(path, {(s.student, s.assignment) for s in run.found.submissions})
+
+
+def _best(
+    courses: Courses, class_folder: Path, options: RunOptions, run: RunReport
+) -> tuple[str, ...]:
+    """Lets the best submission of each student count, if that is the rule of the class.
+
+    A shard, or results in a different file, do not know all submissions.
+    """
+    is_whole = options.shard == (1, 1) and options.results == class_folder / "results.jsonl"
+    own = courses.own
+    if own is None or not is_whole or read_rules(class_folder).counts is not Counts.BEST:
+        return ()
+    from .best import let_best_count
+
+    again = replace(options, resume=False, question=None, assignment=None)
+    keys = [(submission.student, submission.assignment) for submission in run.found.submissions]
+
+    def grade_more(found: Found) -> None:
+        grade_class([SuiteEngine(own)], again, SilentEvents(), found=found)
+
+    return let_best_count(class_folder, own, options.results, keys, grade_more)
 
 
 def _late_days(courses: Courses, class_folder: Path) -> tuple[str, ...]:

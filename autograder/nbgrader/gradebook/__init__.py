@@ -2,6 +2,7 @@
 
 from .arrivals import class_duedates, class_lateness, set_extension
 from .entering import enter_grade
+from .lateness import class_penalty
 from .others import graded_elsewhere
 from .reading import cells_to_grade, human_work
 from .recording import Note, RecordSummary, record, record_into
@@ -12,6 +13,7 @@ __all__ = [
     "cells_to_grade",
     "class_duedates",
     "class_lateness",
+    "class_penalty",
     "enter_grade",
     "graded_elsewhere",
     "human_work",

@@ -15,6 +15,7 @@ from traitlets.config import Config
 from ...classroom import arrival
 from ...deadlines import late_by
 from ...errors import UserError
+from ..settings import load_settings
 
 #: (student, score, seconds late) -> points to take off, or None for no penalty
 Penalty = Callable[[str, float, float], float | None]
@@ -45,6 +46,11 @@ def late_penalty(config: Config) -> Penalty:
         return None if found is None else min(max(float(found), 0.0), max(score, 0.0))
 
     return penalty
+
+
+def class_penalty(class_folder: Path) -> Penalty:
+    """Returns the penalty function of a class; raises `UserError` as `late_penalty` does."""
+    return late_penalty(load_settings(class_folder).config)
 
 
 class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ships no types

@@ -53,6 +53,11 @@ class Student:
         return 5000 * week + 7 * self.n
 
     @property
+    def team(self) -> str:
+        """One of two groups on Moodle."""
+        return ("Blue Team", "Red-Team")[self.n % 2]
+
+    @property
     def section(self) -> str:
         """One of three."""
         return "ABC"[self.n % 3]

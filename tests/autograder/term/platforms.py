@@ -59,7 +59,8 @@ def moodle_archive(path: Path, week: int, uploads: Iterable[Upload]) -> Path:
 
 def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
     who = re.sub(r"""[&<>"`|':\\/]""", "", upload.student.name.replace("_", " "))
-    folder = f"{who}_{upload.student.participant(week)}_assignsubmission_file"
+    group = f"{upload.student.team}-" if week == 5 else ""  # Moodle's group mode
+    folder = f"{group}{who}_{upload.student.participant(week)}_assignsubmission_file"
     for name, text in upload.files.items():
         yield f"{folder}/{name}", text
 

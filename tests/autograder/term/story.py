@@ -54,6 +54,12 @@ BY_HAND = 2
 IN_DOUBT = 10
 LEAVES = 3
 LATE, EXTENDED, EXTRA_TIME = 4, 6, 7
+#: somebody whose second submission is worse, and somebody who asks for a second look
+WORSE, ASKS = 5, 1
+#: the days that everybody may be late in the term
+BUDGET = 2
+RULES = f'late_days = {BUDGET}\ncounts = "best"\n'
+WHY = "Please look at it again: I think that it is right."
 
 Key = tuple[int, int]
 
@@ -70,6 +76,9 @@ class Term:
     told: dict[str, ClassChanges] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     withdrawn: set[Key] = field(default_factory=set)
+    #: submissions that earned less than an earlier one of the same student
+    worse: dict[Key, Answer] = field(default_factory=dict)
+    asks: set[Key] = field(default_factory=set)
 
     @property
     def folder(self) -> Path:
@@ -100,6 +109,7 @@ class Term:
         self.content.write(self.root, lines)
         config = prepare_class_folder(autograder.load_course(self.root), self.folder)
         config.write_text(config.read_text() + _PENALTY)
+        (self.folder / "class.toml").write_text(RULES)
         table = self.root / "downloads" / "people.csv"
         autograder.set_roster(
             self.folder, platforms.people_table(table, self.students, {EXTRA_TIME: "1d"})
@@ -120,6 +130,7 @@ class Term:
             self.submitted[n, 5] = self.content.unusual(self.name(5))
         for week in (4, 6):
             self.submitted[AGAIN, week] = self.content.empty(self.name(week))
+        self.submitted[WORSE, 4] = self.content.right(self.name(4))
 
     @staticmethod
     def _stays_away(n: int, week: int) -> bool:
@@ -169,13 +180,17 @@ class Term:
         )  # fmt: skip
         assert len(report.collected) == len(uploads)
         assert report.missing == ()
+        assert {(one.who, one.text) for one in report.asked} == {
+            (self.folder_of(n, week), WHY) for n in chosen if (n, week) in self.asks
+        }
         assert report.notes == ()
         return report
 
     def _files(self, n: int, week: int) -> Mapping[str, str]:
-        """The files of a submission, with the student's number in each."""
-        files = self.submitted[n, week].files
-        return {name: _numbered(name, text, n) for name, text in files.items()}
+        """The files of a submission, with the student's number in each, and a request if any."""
+        files = self.worse.get((n, week), self.submitted[n, week]).files
+        request = {"regrade_request.txt": WHY} if (n, week) in self.asks else {}
+        return {name: _numbered(name, text, n) for name, text in files.items()} | request
 
     def grade(self) -> None:
         """Grades what is new, and what the fixed suite concerns."""
@@ -191,6 +206,15 @@ class Term:
             )
             cell.manual_score = points
             gradebook.db.commit()
+        self.manual[n, week] = (question, points)
+
+    def answer(self, n: int, week: int, question: tuple[str, str], points: float) -> None:
+        """A grader answers a request with other points, and a comment of the bank."""
+        autograder.add_comment(self.folder, "right", "This is right.", course=self.root)
+        autograder.mark(
+            self.folder, self.folder_of(n, week), "/".join((self.name(week), *question)),
+            points=points, comment="#right", answer="You are right.", by="tom", course=self.root,
+        )  # fmt: skip
         self.manual[n, week] = (question, points)
 
     def look(self, when: str) -> None:
@@ -229,9 +253,22 @@ class Term:
         """Whether there is a submission that counts."""
         return (n, week) in self.submitted and (n, week) not in self.withdrawn
 
+    def days_late(self, n: int, week: int) -> int:
+        """How many days that have begun, after grace, extra time and the extension."""
+        return math.ceil(self.late(n, week) / timedelta(days=1))
+
+    def late_days(self, n: int) -> Mapping[int, int]:
+        """The days of the budget that each week takes, in the order of the due dates."""
+        left, taken = BUDGET, {}
+        for week in sorted(DUE, key=lambda week: DUE[week]):
+            days = self.days_late(n, week) if (n, week) in self.submitted else 0
+            if 0 < days <= left:
+                left, taken[week] = left - days, days
+        return taken
+
     def penalty(self, n: int, week: int) -> float:
         """What being late costs."""
-        tenths = min(10, math.ceil(self.late(n, week) / timedelta(days=1)))
+        tenths = 0 if week in self.late_days(n) else min(10, self.days_late(n, week))
         return sum(self.questions(n, week).values()) * tenths / 10
 
     def total(self, n: int, week: int) -> float | None:
@@ -315,8 +352,13 @@ def play(term: Term) -> None:
     for week in (4, 6):
         term.submitted[AGAIN, week] = content.right(term.name(week))
         term.collect(week, only=[AGAIN], attempt=2)
+    term.worse[WORSE, 4] = content.empty(term.name(4))
+    term.asks.add((ASKS, 4))
+    term.collect(4, only=[WORSE, ASKS], attempt=3)
     for week in WEEKS:
         term.withdraw(LEAVES, week)
     term.grade()
+    term.collect(4, only=[WORSE], attempt=3)  # the same download, as every night
+    term.answer(ASKS, 4, content.fourth, 1.5)
     term.by_hand(BY_HAND, 4, content.fourth, 1.5)
     term.look("again")

@@ -1,9 +1,10 @@
 """A whole term of a made-up class, every total compared with a calculation of its own.
 
 Six assignments come in as Canvas, Moodle and Gradescope give them; some are late, some very, one
-has an extension, one extra time; one student submits again, one suite is fixed in the middle, two
-scores are entered by hand, two students wrote the same, one leaves; grades go back to the
-platforms. TERM_STUDENTS says how many students (12), TERM_COURSE which course: `doubles`, or
+has an extension, one extra time, all a budget of late days; one student submits again, one worse
+than before where the best counts, one asks for a second look; Moodle has groups; one suite is fixed
+in the middle, scores are entered by hand, two students wrote the same, one leaves; grades go back
+to the platforms. TERM_STUDENTS says how many students (12), TERM_COURSE which course: `doubles`, or
 `attention`, the one of this repository (`make term`).
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import autograder
@@ -32,7 +34,20 @@ from autograder.sandbox.doctor import examine
 
 from .courses import Attention, Content, Doubles
 from .platforms import read_table
-from .story import AGAIN, BY_HAND, IN_DOUBT, LEAVES, SAME, WEEKS, Term, play
+from .story import (
+    AGAIN,
+    ASKS,
+    DUE,
+    IN_DOUBT,
+    LATE,
+    LEAVES,
+    SAME,
+    WEEKS,
+    WHY,
+    WORSE,
+    Term,
+    play,
+)
 
 STUDENTS = int(os.environ.get("TERM_STUDENTS", "12"))
 COURSES: dict[str, type[Content]] = {"doubles": Doubles, "attention": Attention}
@@ -83,7 +98,8 @@ def test_who_is_late_and_what_it_costs_is_in_the_table(term: Term) -> None:
                 continue
             name = term.name(week)
             is_marked = WEEKS[week] == "canvas" and n % 4 == 1
-            assert bool(row[f"{name}/late"]) == (bool(term.late(n, week)) or is_marked), (n, week)
+            is_late = bool(term.late(n, week)) and week not in term.late_days(n)
+            assert bool(row[f"{name}/late"]) == (is_late or is_marked), (n, week)
             cost = float(row[f"{name}/penalty"] or 0)
             assert cost == pytest.approx(term.penalty(n, week)), (n, week)
 
@@ -111,13 +127,61 @@ def test_resubmissions_and_scores_by_hand_are_told(term: Term) -> None:
     number_of = term.number_of()
     found = term.told["again"]
     assert {(number_of[c.student], c.assignment) for c in found.changes} == {
-        (AGAIN, term.name(4)), (AGAIN, term.name(6)),
+        (AGAIN, term.name(4)), (AGAIN, term.name(6)), (WORSE, term.name(4)),
     }  # fmt: skip
+    worse = [c for c in found.changes if number_of[c.student] == WORSE]
+    assert {(c.assignment, c.difference) for c in worse} == {(term.name(4), 0.0)}
     assert all(change.causes == (Cause.SUBMISSION,) for change in found.changes)
     won = sum(change.difference for change in found.changes)
     assert won == pytest.approx(term.maximum(4) + term.maximum(6))
-    assert {number_of[change.student] for change in found.manual} == {BY_HAND, IN_DOUBT}
+    assert {number_of[change.student] for change in found.manual} == by_hand(term)
+    (request,) = found.requests
+    assert (number_of[request.student], request.request) == (ASKS, WHY)
+    assert (request.answer, request.answered_by) == ("You are right.", "tom")
     assert not any("looked" in note for note in autograder.export("csv", term.folder).notes)
+
+
+def by_hand(term: Term) -> set[int]:
+    """Those whose points a person changed, to others than the grader's."""
+    return {
+        n
+        for (n, week), (question, points) in term.manual.items()
+        if points != term.submitted[n, week].points[question]
+    }
+
+
+def test_late_days_are_those_of_an_independent_calculation(term: Term) -> None:
+    number_of = term.number_of()
+    rows = {number_of[r["student"]]: r for r in read_table(term.folder / "grades.csv")}
+    found = {
+        (n, week): int(row[f"{term.name(week)}/late_days"] or 0)
+        for n, row in rows.items()
+        for week in DUE
+        if term.counts(n, week)
+    }
+    assert found == {(n, week): term.late_days(n).get(week, 0) for n, week in found}
+    assert sum(found.values()) > 1
+    said = term.folder / "feedback" / term.folder_of(LATE, 2) / term.name(2) / "feedback.txt"
+    autograder.write_feedback(term.folder, course=term.root)
+    assert "1 late day of your budget" in said.read_text()
+
+
+def test_nbgraders_own_gradebook_has_the_same_totals(term: Term) -> None:
+    number_of = term.number_of()
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        for week in WEEKS:
+            for row in gradebook.assignment_submissions(term.name(week)):
+                n = number_of[row.student.id]
+                if term.counts(n, week):
+                    said = row.score - row.late_submission_penalty
+                    assert said == pytest.approx(term.total(n, week)), (n, week)
+
+
+def test_a_worse_submission_is_kept_and_the_best_one_counts(term: Term) -> None:
+    name = term.folder_of(WORSE, 4)
+    assert term.total(WORSE, 4) == term.maximum(4)
+    kept = term.folder / "earlier" / name / term.name(4)
+    assert len(list(kept.iterdir())) == 1
 
 
 def test_canvas_gets_back_the_whole_term(term: Term) -> None:

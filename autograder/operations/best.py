@@ -1,0 +1,198 @@
+"""Lets the best submission of each student count, if the rules of the class say so.
+
+The submission that counts is always the one in `submitted/`, and its line is the last one of the
+results file. So when an earlier submission has earned more, the two folders change places, and its
+line is appended once more. All other steps need not know about this rule.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from ..classroom import (
+    Allowances,
+    arrival,
+    digest_of,
+    read_dates,
+    read_extensions,
+    read_late_days,
+    read_roster,
+    read_rules,
+    read_uploads,
+    write_uploads,
+)
+from ..course import Course
+from ..deadlines import late_by
+from ..errors import SubmissionError
+from ..escaping import for_file_name
+from ..records import Assignment, Key, SubmissionResult, SubmissionStatus
+from ..results.file import ResultsFile
+from ..results.lines import iterate_results
+from ..results.wording import amount
+from ..submission import Found, Submission
+from ..submission.names import submission_folder
+from ..submission.read import digest_of_files
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A submission of a student that may count: its folder and the digest of its files."""
+
+    key: Key
+    folder: Path
+    digest: str
+
+
+def let_best_count(
+    class_folder: Path,
+    course: Course,
+    results: Path,
+    keys: Collection[Key],
+    grade: Callable[[Found], object],
+) -> tuple[str, ...]:
+    """Puts the best submission of each student into `submitted/`; returns sentences.
+
+    The best one has the most points after the penalty for late work; late days that are left in
+    the student's budget count as time. `grade` grades earlier submissions that have no result of
+    the present suite. Raises `UserError` if a collection is changing the class.
+    """
+    from ..collecting import EARLIER, collecting_alone
+
+    own = {assignment.name: assignment for assignment in course.assignments}
+    found = {
+        key: candidates
+        for key in keys
+        if key[1] in own
+        if len(candidates := _candidates(class_folder, EARLIER, key, own[key[1]])) > 1
+    }
+    if not found:
+        return ()
+    with collecting_alone(class_folder):
+        lines = _lines(results, found)
+        if ungraded := tuple(_ungraded(found, lines)):
+            grade(Found(ungraded, ()))
+            lines = _lines(results, found)
+        worth = _Worth(class_folder, course)
+        return tuple(_chosen(class_folder, results, found, lines, worth))
+
+
+def _candidates(
+    class_folder: Path, earlier: str, key: Key, assignment: Assignment
+) -> list[_Candidate]:
+    """Returns the submission that counts and the earlier ones, the same files only once."""
+    kept = class_folder / earlier / for_file_name(key[0]) / key[1]
+    if not kept.is_dir():
+        return []
+    found: dict[str, _Candidate] = {}
+    names = [exercise.name for exercise in assignment.exercises]
+    for folder in (submission_folder(class_folder, *key), *sorted(kept.iterdir())):
+        try:
+            if folder.is_dir() and not folder.is_symlink():
+                digest = digest_of_files(folder, names)
+                found.setdefault(digest, _Candidate(key, folder, digest))
+        except SubmissionError:
+            continue
+    return list(found.values())
+
+
+def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, SubmissionResult]]:
+    """Returns the last line for each digest of these submissions; the newest line comes last."""
+    found: defaultdict[Key, dict[str, SubmissionResult]] = defaultdict(dict)
+    for line in iterate_results(results):
+        if line.key in keys and line.status is SubmissionStatus.GRADED:
+            found[line.key].pop(line.submission_digest, None)
+            found[line.key][line.submission_digest] = line
+    return found
+
+
+def _ungraded(
+    found: Mapping[Key, list[_Candidate]], lines: Mapping[Key, Mapping[str, SubmissionResult]]
+) -> Iterator[Submission]:
+    """Yields earlier submissions that have no line with the suite of the one that counts."""
+    for key, (counts, *others) in found.items():
+        now = lines.get(key, {}).get(counts.digest)
+        for one in others if now else ():
+            line = lines[key].get(one.digest)
+            if line is None or now is None or line.suite_digest != now.suite_digest:
+                yield Submission(*key, one.folder)
+
+
+def _chosen(
+    class_folder: Path,
+    results: Path,
+    found: Mapping[Key, list[_Candidate]],
+    lines: Mapping[Key, Mapping[str, SubmissionResult]],
+    worth: _Worth,
+) -> Iterator[str]:
+    with ResultsFile(results) as file:
+        for key, candidates in found.items():
+            graded = lines.get(key, {})
+            ready = [one for one in candidates if one.digest in graded]
+            if not ready or candidates[0] not in ready:
+                continue
+            points = {one.digest: worth.of(one, graded[one.digest]) for one in ready}
+            best = max(ready, key=lambda one: points[one.digest])  # the first of equal ones
+            last = list(graded)[-1]
+            if best is not candidates[0]:
+                _swap(class_folder, key, candidates[0].folder, best.folder)
+                more, less = points[best.digest], points[candidates[0].digest]
+                yield (
+                    f"{key[0]}: an earlier submission of {key[1]} counts, with {amount(more)} "
+                    f"points instead of {amount(less)}"
+                )
+            if last != best.digest:
+                file.append(graded[best.digest])
+
+
+class _Worth:
+    """Computes the points that a submission would have in the end."""
+
+    def __init__(self, class_folder: Path, course: Course) -> None:
+        from ..nbgrader import class_penalty
+
+        self._due = {assignment.name: assignment.duedate for assignment in course.assignments}
+        self._budget = read_rules(class_folder).late_days
+        self._taken = read_late_days(class_folder)
+        tables = read_roster(class_folder), read_extensions(class_folder), read_dates(class_folder)
+        # late days are counted below: the class's table has those of one submission only
+        self._allowances = Allowances(*tables)
+        self._penalty = class_penalty(class_folder)
+
+    def of(self, one: _Candidate, result: SubmissionResult) -> float:
+        """Returns the points of a submission after the penalty."""
+        due, arrived = self._due[one.key[1]], arrival(one.folder).stamped
+        if due is None or arrived is None:
+            return result.score
+        more = self._allowances.of(*one.key, due) or timedelta()
+        late = late_by(arrived, due.naive_utc + more)
+        if not late or math.ceil(late / _DAY) <= self._left(*one.key):
+            return result.score
+        off = (
+            self._penalty(one.key[0], exercise.score, late.total_seconds()) or 0.0
+            for exercise in result.exercises
+        )
+        return result.score - sum(off)
+
+    def _left(self, student: str, assignment: str) -> int:
+        """Returns the days of the budget that other assignments have left."""
+        others = (n for (s, a), n in self._taken.items() if s == student and a != assignment)
+        return self._budget - sum(others)
+
+
+def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
+    """Lets two folders change places, and remembers that nobody edited the one that counts now."""
+    aside = best.with_name(f"{best.name}.moving")
+    os.rename(counts, aside)
+    os.rename(best, counts)
+    os.rename(aside, best)  # `earlier` names folders by their times, which matter to nobody
+    known = read_uploads(class_folder).get(key)
+    if known is not None:
+        write_uploads(class_folder, [replace(known, placed=digest_of(counts))])
