@@ -102,6 +102,7 @@ docs: setup-test ## build the site into build/docs: all pages, and the lessons w
 .PHONY: bench
 bench: setup-test build/otter/.ready ## time a class of different answers next to its peers, a gradebook of 5,000, and growth
 	@$(PY) benchmarks/grading.py --to docs/bench.md $(BENCH)
+	@$(PY) benchmarks/assignments.py --to docs/bench.md
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
 	@$(PY) benchmarks/growth.py $(BENCH_GROWTH)
 

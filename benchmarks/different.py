@@ -3,8 +3,8 @@
 All results are off by some units in the last place, by a number of its own for each submission:
 less than the tolerance, and no two alike. In an ordinary class the rest are the solution's words.
 In an unusual one a submission holds, of each exercise, one question in the words of an alternative
-or of a known mistake, in turn: Python loops over single numbers among them, and one exercise in
-three is wrong.
+or of a known mistake, in turn: Python loops over single numbers among them, and one exercise of a
+submission is wrong.
 """
 
 from __future__ import annotations
@@ -18,56 +18,93 @@ from autograder.course import Course
 from autograder.records import Assignment, Exercise
 from autograder.suite.variants import module_texts
 
+#: what every returned tensor is passed through, and a question that is wrong in a way of its own
 _OWN = """
 def _own(value):
-    if not value.is_floating_point():
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return value
     return value * (1 + {number} * torch.finfo(value.dtype).eps)
+
+
+def _odd(value):
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    return (1.3 * value + 0.{number}).sin() * 0.7 + 0.2 * value
 """
+_IMPORT = "import torch\n"
 
 
 class Kind(Enum):
-    """What the answers of a class are like, in the words of the table."""
+    """The answers of a class, in the words of the tables."""
 
     ORDINARY = "right answers"
     UNUSUAL = "unusual and wrong answers"
+    REPEATED = "the same right answers again"
+    CATALOGUED = "known mistakes"
+    UNCATALOGUED = "mistakes of no known kind"
 
 
 def write_class(
     course: Course, assignment: Assignment, submitted: Path, count: int, kind: Kind
 ) -> None:
-    """Writes that many submissions of a kind."""
+    """Writes that many submissions of a kind.
+
+    In a class of mistakes, each exercise has one wrong question; in an unusual class, one exercise
+    of each submission has one.
+    """
     texts = [_texts(course, exercise, kind) for exercise in assignment.exercises]
     for number in range(count):
         place = submitted / f"s{number:05d}" / assignment.name
         place.mkdir(parents=True)
         for index, exercise in enumerate(assignment.exercises):
             right, wrong = texts[index]
-            chosen = wrong if number % len(texts) == index else right
-            text = changed(chosen[number % len(chosen)], exercise, number + 1)
+            is_wrong = kind is Kind.CATALOGUED or number % len(texts) == index
+            chosen = wrong if is_wrong else right
+            odd = exercise.questions[number % len(exercise.questions)].name
+            text = changed(
+                chosen[number % len(chosen)],
+                exercise,
+                1 if kind is Kind.REPEATED else number + 1,
+                odd if kind is Kind.UNCATALOGUED else "",
+            )
             (place / f"{exercise.name}.py").write_text(text, encoding="utf-8")
 
 
-def changed(text: str, exercise: Exercise, number: int) -> str:
-    """A module whose answers return what they did, but for some units in the last place."""
+def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
+    """Returns a module whose answers return what they did, but for some units in the last place.
+
+    The question `odd` returns something that no known mistake returns.
+    """
     tree = ast.parse(text)
     names = {question.name for question in exercise.questions}
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in names:
-            for part in ast.walk(node):
-                if isinstance(part, ast.Return) and part.value is not None:
-                    own = ast.Name("_own", ast.Load())
-                    part.value = ast.Call(own, [part.value], [])
-    return ast.unparse(ast.fix_missing_locations(tree)) + _OWN.format(number=number)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
+            for function in _calls_of(node):
+                _pass_through("_odd" if node.name == odd else "_own", function)
+    return _IMPORT + ast.unparse(ast.fix_missing_locations(tree)) + _OWN.format(number=number)
+
+
+def _calls_of(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
+    """Returns the function that is called: of a class, `forward`."""
+    if isinstance(node, ast.FunctionDef):
+        return [node]
+    methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+    return [method for method in methods if method.name == "forward"]
+
+
+def _pass_through(name: str, function: ast.FunctionDef) -> None:
+    for part in ast.walk(function):
+        if isinstance(part, ast.Return) and part.value is not None:
+            part.value = ast.Call(ast.Name(name, ast.Load()), [part.value], [])
 
 
 def _texts(course: Course, exercise: Exercise, kind: Kind) -> tuple[Sequence[str], Sequence[str]]:
-    """The modules that are right, and those that take their place in one exercise of three."""
-    if kind is Kind.ORDINARY:
-        solution = [exercise.solution.read_text(encoding="utf-8")]
+    """Returns right modules, and those that take their place where an exercise is wrong."""
+    solution = [exercise.solution.read_text(encoding="utf-8")]
+    if kind in (Kind.ORDINARY, Kind.REPEATED, Kind.UNCATALOGUED):
         return solution, solution
     right, wrong = (
-        [text for _, text in module_texts(exercise.solution, course.variants(kind, exercise))]
-        for kind in ("alternatives", "misconceptions")
+        [text for _, text in module_texts(exercise.solution, course.variants(name, exercise))]
+        for name in ("alternatives", "misconceptions")
     )
-    return right, wrong
+    return right or solution, wrong or solution

@@ -86,7 +86,7 @@ def main() -> None:
         course = load_course(ROOT)
         assignment = course.assignment(ASSIGNMENT)
         ways: list[Callable[[], Row]] = []
-        for kind in Kind:
+        for kind in (Kind.ORDINARY, Kind.UNUSUAL):
             place = folder / kind.name.lower()
             write_class(course, assignment, place / "many" / "submitted", options.students, kind)
             _halve(place)
@@ -166,8 +166,8 @@ def _whole_and_halves(
     label: str, grade: Callable[[Path], None], folder: Path, students: int
 ) -> Row:
     """What the start and a submission take, whatever is in which half."""
-    half = statistics.mean(_measured(partial(grade, folder / part))[0] for part in _HALVES)
-    whole, peak = _measured(partial(grade, folder / "many"))
+    half = statistics.mean(measured(partial(grade, folder / part))[0] for part in _HALVES)
+    whole, peak = measured(partial(grade, folder / "many"))
     return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
 
 
@@ -180,24 +180,31 @@ def _pytest(folder: Path) -> Row:
             command = [sys.executable, "-m", "pytest", "--quiet", suites]
             run([*command, "--implementation", str(submission.parent)], ROOT, 1)
 
-    seconds, peak = _measured(grade)
+    seconds, peak = measured(grade)
     label = "pytest, a process each, no isolation"
     return Row(label, _tests(), 0.0, seconds / len(_few(folder)), peak)
 
 
 def _limit(folder: Path, kind: Kind) -> Row:
     """All calls of the suite, encoded and decoded, in this process: CPU seconds of one thread."""
+    each, calls = calls_alone(folder / "many" / "submitted", ASSIGNMENT)
+    label = f"the calls alone, in one process, {kind.value}"
+    return Row(label, f"{calls} calls, no test", 0.0, each, 0.0)
+
+
+def calls_alone(submitted: Path, assignment: str) -> tuple[float, int]:
+    """Returns the CPU seconds of all calls of a submission in this process, and their number."""
     torch.set_num_threads(1)
     compiler.defer()  # as in a worker
     compiler.never_compile()
-    exercises = load_course(ROOT).assignment(ASSIGNMENT).exercises
+    exercises = load_course(ROOT).assignment(assignment).exercises
     runner = collect_suites(ROOT, [exercise.hidden_suite for exercise in exercises])
     plans = [rehearse(runner, e.hidden_suite, 1).plan() for e in exercises]
-    students = sorted((folder / "many" / "submitted").iterdir())
+    students = sorted(submitted.iterdir())
     start = time.process_time()
     for student in students:
         for exercise, plan in zip(exercises, plans, strict=True):
-            path = student / ASSIGNMENT / f"{exercise.name}.py"
+            path = student / assignment / f"{exercise.name}.py"
             names = vars(load_module(path, f"_{student.name}_{exercise.name}"))
             for header, data in replies_of(names, plan.batch):
                 try:
@@ -205,15 +212,13 @@ def _limit(folder: Path, kind: Kind) -> Row:
                 except Exception:
                     continue  # what an answer raised
     each = (time.process_time() - start) / len(students)
-    calls = sum(plan.batch.count for plan in plans)
-    label = f"the calls alone, in one process, {kind.value}"
-    return Row(label, f"{calls} calls, no test", 0.0, each, 0.0)
+    return each, sum(plan.batch.count for plan in plans)
 
 
 def _nbgrader(folder: Path, at_once: int) -> Row:
     """nbgrader's own autograde; so many courses at once, of the same submissions each."""
     graders = NBGrader(folder / "nbgrader", ASSIGNMENT, _few(folder), at_once)
-    seconds, peak = _measured(graders.grade)
+    seconds, peak = measured(graders.grade)
     for scores in graders.scores():
         _must_tell_apart(scores)
     how = "as it is" if at_once == 1 else f"{at_once} at once"
@@ -225,7 +230,7 @@ def _nbgrader(folder: Path, at_once: int) -> Row:
 def _otter(folder: Path) -> Row:
     """otter-grader's run of each notebook, without its container."""
     grader = Otter(folder / "otter", ASSIGNMENT, _few(folder))
-    seconds, peak = _measured(grader.grade)
+    seconds, peak = measured(grader.grade)
     _must_tell_apart(grader.scores())
     asked = [str(OTTER / "python"), "-c", "import otter; print(otter.__version__)"]
     label = f"otter-grader {subprocess.check_output(asked, text=True).strip()} run, no container"
@@ -278,7 +283,7 @@ def _median(rows: Sequence[Row]) -> Row:
     return Row(rows[0].label, rows[0].runs, *middle)
 
 
-def _measured(work: Callable[[], object]) -> tuple[float, float]:
+def measured(work: Callable[[], object]) -> tuple[float, float]:
     """CPU seconds of the descendants that a work starts, and their largest memory together."""
     peak, done = 0.0, threading.Event()
 

@@ -114,14 +114,14 @@ class NBGrader:
     def _write(self, course: Path, submissions: Sequence[Path]) -> None:
         name = self._assignment
         shutil.rmtree(course, ignore_errors=True)
-        _write_all(with_tests(ROOT / "build" / "source" / name), course / "source" / name)
+        write_all(with_tests(ROOT / "build" / "source" / name), course / "source" / name)
         settings = "c = get_config()\nc.CourseDirectory.root = '.'\n"
         (course / "nbgrader_config.py").write_text(settings)
         run([*_NBGRADER, "generate_assignment", name], course)
         for submission in submissions:
             target = course / "submitted" / submission.parent.name / name
             shutil.copytree(ROOT / "assignments" / name / "checks", target / "checks")
-            _write_all(answered(ROOT / "assignments" / name, submission), target)
+            write_all(answered(ROOT / "assignments" / name, submission), target)
 
     def scores(self) -> Iterator[dict[tuple[str, str], float]]:
         """Of each course the points by student and test."""
@@ -152,7 +152,7 @@ class Otter:
             notebooks = answered(released, submission)
             for notebook in notebooks.values():  # otter has its tests in files
                 notebook["cells"] = [c for c in notebook["cells"] if not _mark(c, "grade")]
-            _write_all(notebooks, place / submission.parent.name)
+            write_all(notebooks, place / submission.parent.name)
 
     def _generate(self, released: Path, exercise: str) -> None:
         """The `autograder.zip` of a notebook: the checks of its questions as otter's tests."""
@@ -193,7 +193,7 @@ class Otter:
                 run([OTTER / "otter", "run", "-a", zipped, "-o", output, notebook], self._place)
 
 
-def _write_all(notebooks: Mapping[str, Notebook], folder: Path) -> None:
+def write_all(notebooks: Mapping[str, Notebook], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, notebook in notebooks.items():
         (folder / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")

@@ -1,0 +1,130 @@
+"""Times all assignments: modules and notebooks, right answers, known mistakes and unknown ones.
+
+    .venv/bin/python benchmarks/assignments.py [--students 20] [--to FILE] [ASSIGNMENT ...]
+
+Prints a table with a row for each assignment and one for the whole course. The limit is what all
+calls of the hidden suites take in one process, with no test and no isolation. The other columns are
+multiples: right modules of the limit, everything else of right modules. One submission more is the
+difference between a class and its first half. With `--to`, the table is added to the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from autograder.course import Course, load_course
+from autograder.records import Assignment
+from benchmarks.different import Kind, write_class
+from benchmarks.grading import ROOT, calls_alone, measured
+from benchmarks.peers import answered, run, write_all
+from benchmarks.processes import adopt_orphans
+
+#: a class in which nothing is equal, as notebooks with the same modules in their answer cells
+_NOTEBOOKS = "the same as notebooks"
+_COLUMNS = (
+    *("right modules", _NOTEBOOKS, Kind.REPEATED.value),
+    *(Kind.CATALOGUED.value, Kind.UNCATALOGUED.value),
+)
+_HEAD = """
+## All assignments
+
+CPU of the whole process tree, one job, {students} submissions: milliseconds of one submission more.
+The calls alone are those of the hidden suites in one process, with no test and no isolation. The
+first column of multiples is of these, the others are of right modules. A class of mistakes has one
+wrong question in each exercise (known mistakes) or in one exercise of each submission (of no known
+kind).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """CPU seconds of one submission more: of the calls alone, and of each column."""
+
+    label: str
+    limit: float
+    each: Sequence[float]
+
+    def text(self) -> str:
+        """Returns the row of the table."""
+        right, *others = self.each
+        times = [f"{one / right:.2f}" for one in others]
+        cells = [self.label, f"{1000 * self.limit:.0f}", f"{1000 * right:.0f}"]
+        return f"| {' | '.join([*cells, f'{right / self.limit:.2f}', *times])} |"
+
+
+def main() -> None:
+    """Runs the benchmark, prints its table, and adds it to a file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--students", type=int, default=20)
+    parser.add_argument("--to", type=Path, help="a file of Markdown to add the table to")
+    parser.add_argument("names", nargs="*", metavar="ASSIGNMENT")
+    options = parser.parse_args()
+    if options.students < 4 or options.students % 2:
+        parser.error(f"--students is {options.students}: give an even number from 4 on")
+    adopt_orphans()
+    course = load_course(ROOT)
+    chosen = [a for a in course.assignments if not options.names or a.name in options.names]
+    rows = []
+    for assignment in chosen:
+        rows.append(_row(course, assignment, options.students))
+        print(rows[-1].text(), flush=True)
+    rows.append(_whole(rows))
+    columns = ["assignment", "calls alone, ms", "right modules, ms", "of the calls", *_COLUMNS[1:]]
+    lines = [_HEAD.format(students=options.students), f"| {' | '.join(columns)} |"]
+    lines += ["|---" * len(columns) + "|", *(row.text() for row in rows)]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if options.to:
+        with options.to.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _row(course: Course, assignment: Assignment, students: int) -> Row:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        right = folder / "right" / "submitted"
+        write_class(course, assignment, right, students, Kind.ORDINARY)
+        limit, _ = calls_alone(right, assignment.name)
+        notebooks = folder / "notebooks" / "submitted"
+        run([sys.executable, "-m", "autograder", "release", assignment.name], ROOT)
+        for student in right.iterdir():
+            target = notebooks / student.name / assignment.name
+            released = ROOT / "assignments" / assignment.name
+            write_all(answered(released, student / assignment.name), target)
+        each = [_each(place, students) for place in (right, notebooks)]
+        for kind in (Kind.REPEATED, Kind.CATALOGUED, Kind.UNCATALOGUED):
+            place = folder / kind.name / "submitted"
+            write_class(course, assignment, place, students, kind)
+            each.append(_each(place, students))
+        return Row(f"`{assignment.name}`", limit, each)
+
+
+def _each(submitted: Path, students: int) -> float:
+    """Returns the CPU seconds of one submission more."""
+    half = submitted.parent / "half" / "submitted"
+    for student in sorted(submitted.iterdir())[: students // 2]:
+        shutil.copytree(student, half / student.name)
+    whole, part = (measured(partial(_grade, place))[0] for place in (submitted, half))
+    return (whole - part) / (students / 2)
+
+
+def _grade(submitted: Path) -> None:
+    options = ("--no-gradebook", "--jobs", "1", "--course", str(ROOT))
+    run([sys.executable, "-m", "autograder", "grade", str(submitted), *options], ROOT)
+
+
+def _whole(rows: Sequence[Row]) -> Row:
+    """Returns the row of a student who submits all assignments."""
+    each = [sum(row.each[at] for row in rows) for at in range(len(_COLUMNS))]
+    return Row("all of them", sum(row.limit for row in rows), each)
+
+
+if __name__ == "__main__":
+    main()
