@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..escaping import for_html
-from .grouping import grouped
 from .results import CheckedQuestion, CheckedTest, Standing
 
 
@@ -229,3 +228,17 @@ def box(colour: str, parts: Sequence[str]) -> str:
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
         f'margin:.2em 0;max-width:52em;line-height:1.45">{"".join(parts)}</div>'
     )
+
+
+def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, ...]]]:
+    """Return the tests to show, each with the names of later ones that fail for the same cause."""
+    names: dict[str, list[str]] = {}
+    first: list[CheckedTest] = []
+    for test in tests:
+        if test.cause and test.cause in names:
+            names[test.cause].append(test.name)
+            continue
+        first.append(test)
+        if test.cause:
+            names[test.cause] = []
+    return [(test, tuple(names.get(test.cause, ()))) for test in first]
