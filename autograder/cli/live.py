@@ -14,12 +14,12 @@ import click
 from ..deadlines import duration_text
 from ..errors import UserError
 from ..escaping import for_terminal
-from ..live import PLATFORMS
+from ..live import PLATFORMS, Patience
 from ..operations.connection import Access
 from .collecting import collected_document, print_collected
 from .once import command
 from .options import ClassFolder, in_course, of_people
-from .output import WAITS, as_json, console, emit
+from .output import WAITS, as_json, console, emit, errors
 
 if TYPE_CHECKING:
     from ..classroom import Selection
@@ -103,7 +103,7 @@ def pull(
             platform,
             class_folder,
             approve=_asking(_print_pull, dry_run, yes, as_json),
-            access=Access(at, _links(links)),
+            access=Access(at, _links(links), patience=Patience(told=_tell)),
             parts=parts or PARTS,
             course=course_folder,
             told=told,
@@ -174,7 +174,7 @@ def push(
             platform,
             class_folder,
             approve=_asking(_print_push, dry_run, yes, as_json),
-            access=Access(at, _links(links)),
+            access=Access(at, _links(links), patience=Patience(told=_tell)),
             showing=Showing(selection, Missing(missing)),
             feedback=GiveBack(feedback),
             overwrite=overwrite,
@@ -199,6 +199,10 @@ def _links(texts: Iterable[str]) -> Mapping[str, str]:
         if not name or not number.isdigit():
             raise click.UsageError("--link is ASSIGNMENT=NUMBER, such as causal_attention=991")
     return {name: number for name, _, number in pairs}
+
+
+def _tell(text: str) -> None:
+    errors.print(for_terminal(text), soft_wrap=True)
 
 
 def _asking(

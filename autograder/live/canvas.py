@@ -78,7 +78,7 @@ class Canvas:
     @property
     def _course(self) -> Any:
         if self._known is None:
-            self._known = self._ask(lambda: self._canvas.get_course(self._number), "the course")
+            self._known = self._ask(lambda: self._canvas.get_course(self._number), "this number")
         return self._known
 
     def members(self) -> Sequence[Member]:
@@ -248,11 +248,12 @@ class Canvas:
         except (exceptions.Unauthorized, exceptions.Forbidden):
             raise _Denied(
                 f"{self._site}: the token's owner may not see or change {what} of the course "
-                f"{self._number}: use the token of a teacher of it"
+                f"{self._number}: use the token of a teacher there"
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(
-                f"{self._site}: {what} of the course {self._number} is not there"
+                f"{self._site} shows the token's owner no course {self._number} with {what}: is the "
+                "address right?"
             ) from None
         except exceptions.CanvasException as error:
             said = self._token.without(" ".join(str(error).split()))[:200]

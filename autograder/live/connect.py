@@ -54,7 +54,7 @@ def address_of(platform: str, url: str) -> Address:
 def connect(
     address: Address, token: Token | None = None, patience: Patience | None = None
 ) -> Platform:
-    """Returns a course on its platform; raises `UserError` if there is no token for it."""
+    """Returns a course on its platform; raises `UserError` without a token for it."""
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
     return make(address.site, address.course, known, patience or Patience())

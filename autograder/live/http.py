@@ -117,37 +117,39 @@ A = TypeVar("A", bound=Answer)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The way to wait; tests replace `sleep`."""
+    """The way to wait; tests replace `sleep`. `told` hears why there is a wait."""
 
     sleep: Callable[[float], None] = time.sleep
+    told: Callable[[str], None] = lambda text: None
 
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
-        """Returns an answer that is not a refusal for lack of time.
+        """Asks until the platform has time for an answer, and returns it.
 
         `is_safe` means that the request may be repeated although it may have been obeyed. Raises
         `Unreachable`; `once` raises `NoAnswer` if there is none.
         """
         problem = ""
         for tried in range(_TRIES):
-            if tried:
-                self.sleep(min(2.0 ** (tried - 1), _LONGEST_WAIT))
             try:
                 answer = once()
             except NoAnswer as error:
-                problem = str(error)
+                problem, wait, may_repeat = str(error), 2.0**tried, is_safe
             else:
-                if _is_throttled(answer):
-                    self.sleep(_wanted_wait(answer.headers))
-                    problem = "it limits how much is asked in a short time"
-                    continue
-                if answer.status_code not in _OVERLOADED:
+                is_throttled = _is_throttled(answer)  # then it was certainly not obeyed
+                if not is_throttled and answer.status_code not in _OVERLOADED:
                     self._keep_quota(answer.headers)
                     return answer
                 problem = f"it answered with the status {answer.status_code}"
-            if not is_safe:
+                wait = max(2.0**tried, _wanted_wait(answer.headers))
+                may_repeat = is_safe or is_throttled
+                if is_throttled:
+                    problem = "it limits how much is asked in a short time"
+            if not may_repeat or tried == _TRIES - 1:
                 break
+            self.told(f"{site}: {problem}; trying again in {wait:.0f} s")
+            self.sleep(wait)
         raise Unreachable(
-            f"{site} can't be reached: {problem}. Call again later: what is done is kept"
+            f"{site} can't be reached: {problem}\n  fix: call again later; what is done is kept"
         )
 
     def _keep_quota(self, headers: Mapping[str, str]) -> None:
@@ -165,9 +167,9 @@ def _is_throttled(answer: Answer) -> bool:
 
 def _wanted_wait(headers: Mapping[str, str]) -> float:
     try:
-        return min(max(float(headers.get("Retry-After", "1")), 0.0), _LONGEST_WAIT)
+        return min(max(float(headers.get("Retry-After", "0")), 0.0), _LONGEST_WAIT)
     except ValueError:  # a date: the usual waiting must do
-        return 1.0
+        return 0.0
 
 
 def client() -> httpx.Client:
@@ -200,12 +202,12 @@ def connecting() -> Iterator[None]:
 
 
 def no_connection(error: Exception) -> str:
-    """Returns why there is no connection, without the text of the error, which may be anything."""
+    """Returns why a connection failed, without the text of the error, which may be anything."""
     text = str(error).lower()
     if "certificate" in text or "ssl" in text:
         return "its certificate is not valid, or it does not speak TLS"
     if "name or service" in text or "name resolution" in text or "getaddrinfo" in text:
-        return "there is no such host: is the address right?"
+        return "there is no such host"
     return f"the connection failed ({type(error).__name__})"
 
 

@@ -40,7 +40,7 @@ class Access:
 class Connection:
     """An open connection. `works` are the linked assignments, by our names.
 
-    `notes` and `unlinked` are sentences; the latter, by assignment, say why there is no link.
+    `notes` and `unlinked` are sentences; the latter, by assignment, say why they have none.
     """
 
     key: str

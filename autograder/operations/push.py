@@ -53,7 +53,7 @@ class GiveBack(enum.StrEnum):
 class GradeChange:
     """A grade to write: what the platform shows now, and what it will show.
 
-    `before` is None if there is no grade.
+    `before` is None without one.
     """
 
     student: str
@@ -154,7 +154,7 @@ class _Push:
         self._members = self._there.platform.members()
         self._class_names = self._names()
         matching = match_grades(self._table(), grades)
-        self._waits += matching.doubts
+        self._waits += [f"{doubt}: no grade is written" for doubt in matching.doubts]
         if matching.doubts:
             self._notes.append("for one who has left: autograder withdraw CLASS STUDENT --why TEXT")
         changes = [

@@ -44,7 +44,7 @@ def test_a_page_that_fails_is_asked_for_again(canvas: Canvas, response: Response
 
 def test_what_stays_broken_is_told_in_the_end(canvas: Canvas) -> None:
     canvas.faults.append(Fault("users", Response(b"", 503), times=99))
-    with pytest.raises(UserError, match="it answered with the status 503. Call again later"):
+    with pytest.raises(UserError, match="it answered with the status 503\n  fix: call again later"):
         open_canvas(canvas, []).members()
 
 

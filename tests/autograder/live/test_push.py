@@ -98,13 +98,27 @@ def test_a_lost_connection_sends_no_comment_twice(
     assert report.waits == ()
 
 
+def test_a_throttled_write_is_repeated_and_a_broken_one_only_if_it_was_lost(
+    canvas: Canvas, on_canvas: Class, graded: Graded
+) -> None:
+    graded(ada=FULL)
+    limited = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
+    canvas.faults += [
+        Fault("update_grades", limited),
+        Fault("update_grades", Response(b"", 502), is_after=True),
+    ]
+    on_canvas.push(feedback=GiveBack.COMMENT)
+    assert writes(canvas) == 2
+    assert len(canvas.submissions[991, 101]["submission_comments"]) == 1
+
+
 def test_a_push_that_died_goes_on(canvas: Canvas, on_canvas: Class, graded: Graded) -> None:
     graded(ada=FULL)
     canvas.faults += [
         Fault("update_grades", None, is_after=True),
         Fault("assignments/991/submissions", Response(b"", 502), times=99, skip=2),
     ]
-    with pytest.raises(UserError, match="Call again later"):
+    with pytest.raises(UserError, match="call again later"):
         on_canvas.push()
     canvas.faults.clear()
     assert scores(canvas) == {101: 6.0}
@@ -158,7 +172,7 @@ def test_a_student_who_left_waits_for_a_person(
     graded(ada=FULL, emmy=HALF)
     del canvas.users[3]
     report = on_canvas.push()
-    assert report.waits == ("'emmy' is not in Canvas",)
+    assert report.waits == ("'emmy' is not in Canvas: no grade is written",)
     assert scores(canvas) == {101: 6.0}
     withdraw(on_canvas.folder, ("emmy", EVERYTHING), "left")
     assert on_canvas.push().waits == ()
