@@ -145,7 +145,13 @@ class Canvas:
 
     def _submissions(self, work: Work, include: Sequence[str]) -> Sequence[Any]:
         assignment = self._assignment(work)
-        return self._list(lambda: assignment.get_submissions(include=include), work.title)
+        found = self._list(lambda: assignment.get_submissions(include=include), work.title)
+        if any(not getattr(submission, "user_id", None) for submission in found):
+            raise UserError(
+                f"{work.title!r} is graded anonymously on Canvas, which does not say whose a "
+                "submission is: switch that off, or use files (autograder collect, export)"
+            )
+        return found
 
     def _assignment(self, work: Work) -> Any:
         """Returns canvasapi's object, which only needs the two numbers."""
@@ -252,8 +258,8 @@ class Canvas:
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(
-                f"{self._site} shows the token's owner no course {self._number} with {what}: is the "
-                "address right?"
+                f"{self._site} shows the token's owner no course {self._number} with {what}: is "
+                "the address right?"
             ) from None
         except exceptions.CanvasException as error:
             said = self._token.without(" ".join(str(error).split()))[:200]

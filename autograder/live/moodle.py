@@ -6,7 +6,7 @@ services, API documentation). The token is only ever in the body of a request, n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -124,11 +124,12 @@ class Moodle:
             "mod_assign_get_submissions", "submissions", own, must_be_seen=True
         )
         numbers = self._identifiers(work)
+        known = {member.number for member in members}
         found = [
             _attempt(submission, student, numbers.get(student, ""))
             for submission in there.get(work.number, ())
             if submission.get("status") == _SUBMITTED
-            for student in self._owners(submission, members)
+            for student in self._owners(submission, known)
         ]
         return sorted(found, key=lambda one: one.student)
 
@@ -142,11 +143,11 @@ class Moodle:
             return {}
         return {str(one["userid"]): str(one["id"]) for one in found.get(work.number, ())}
 
-    def _owners(self, submission: Values, members: Sequence[Member]) -> Sequence[str]:
+    def _owners(self, submission: Values, known: Collection[str]) -> Sequence[str]:
         """Returns the students whose submission it is; a group's has no user."""
         if submission.get("userid"):
             number = str(submission["userid"])
-            return [number] if any(member.number == number for member in members) else []
+            return [number] if number in known else []
         return self._members_of.get(str(submission.get("groupid") or ""), [])
 
     def grades(self, work: Work) -> Mapping[str, Grade]:

@@ -25,8 +25,9 @@ from ..classroom import (
     write_dates,
     write_people,
 )
+from ..errors import UserError
 from ..escaping import for_file_name
-from ..live import Attempt
+from ..live import Attempt, Unreachable, Work
 from ..records import Key
 from .class_folder import SUBMITTED
 from .classes import extend
@@ -187,10 +188,7 @@ class _Pull:
 
         every = read_rules(self._folder).counts is Counts.IN_TIME
         for name, work in self._there.works.items():
-            attempts: dict[str, list[Attempt]] = {}
-            for attempt in self._there.platform.attempts(work, list(self._members.values())):
-                attempts.setdefault(attempt.student, []).append(attempt)
-            for number, own in attempts.items():
+            for number, own in self._attempts(name, work).items():
                 student = self._name(number)
                 if not student or self._withdrawn.has_left(student):
                     continue
@@ -205,6 +203,20 @@ class _Pull:
                         and is_collected(self._folder, key, self._origins.get(key), attempt.time)
                     )
                 )
+
+    def _attempts(self, name: str, work: Work) -> Mapping[str, Sequence[Attempt]]:
+        """Returns the attempts of each member; an assignment that can't be read stops no other."""
+        found: dict[str, list[Attempt]] = {}
+        try:
+            attempts = self._there.platform.attempts(work, list(self._members.values()))
+        except Unreachable:
+            raise
+        except UserError as error:
+            self._waits.append(f"{name}: {error}")
+            return {}
+        for attempt in attempts:
+            found.setdefault(attempt.student, []).append(attempt)
+        return found
 
     def _tell_unusable(self, student: str, assignment: str, attempt: Attempt) -> None:
         where = f"{student}/{assignment}"

@@ -23,12 +23,13 @@ from ..classroom import (
     utc_text,
     write_pushed,
 )
+from ..errors import UserError
 from ..escaping import for_html
 from ..exports import Grades
 from ..exports.roster import Platform as Lists
 from ..exports.roster import Roster as Table
 from ..exports.roster import match_grades
-from ..live import SAME_GRADE, Grade, Member, Sent, Update, Work, squeezed
+from ..live import SAME_GRADE, Grade, Member, Sent, Unreachable, Update, Work, squeezed
 from ..records import SubmissionResult, SubmissionStatus
 from .changes import unseen_note
 from .connection import Access, Connection, connected_alone, open_connection
@@ -219,7 +220,13 @@ class _Push:
                 f"on {self._there.platform.name}; no grade is written for it"
             )
             return
-        there = self._there.platform.grades(work)
+        try:
+            there = self._there.platform.grades(work)
+        except Unreachable:
+            raise
+        except UserError as error:
+            self._waits.append(f"{name}: {error}")
+            return
         self._tell_deductions(name, there)
         for position, member in enumerate(self._members):
             student = matching.name_of(position)

@@ -188,6 +188,16 @@ def test_an_interrupted_download_goes_on_where_it_stopped(canvas: Canvas, on_can
     assert not (on_canvas.folder / ".pulling").exists()
 
 
+def test_an_assignment_that_is_anonymous_stops_no_other_part(
+    canvas: Canvas, on_canvas: Class
+) -> None:
+    hidden = Response([{"anonymous_id": "3kf9a", "submission_history": []}])
+    canvas.faults.append(Fault("assignments/991/submissions", hidden))
+    (wait,) = on_canvas.pull().waits
+    assert wait.startswith("masks: 'Masks' is graded anonymously on Canvas")
+    assert len(read_roster(on_canvas.folder).people) == 4
+
+
 def test_a_file_that_is_gone_costs_its_own_submission_only(
     canvas: Canvas, on_canvas: Class
 ) -> None:
