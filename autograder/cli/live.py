@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..deadlines import duration_text
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..live import PLATFORMS, Patience
 from ..operations.connection import Access
-from .collecting import collected_document, print_collected
+from .live_showing import (
+    print_pull,
+    print_pulled,
+    print_push,
+    print_pushed,
+    pull_document,
+    push_document,
+)
 from .once import command
 from .options import ClassFolder, in_course, of_people
-from .output import WAITS, as_json, console, emit, errors
+from .output import WAITS, as_json, emit, errors
 
 if TYPE_CHECKING:
     from ..classroom import Selection
-    from ..operations.pull import PullPlan, PullReport
-    from ..operations.push import GradeChange, PushPlan, PushReport
+    from ..operations.pull import PullReport
 
 F = TypeVar("F", bound=Callable[..., Any])
-_MOST = 10
 
 
 def _live(command: F) -> F:
@@ -102,16 +105,16 @@ def pull(
         report = bring(
             platform,
             class_folder,
-            approve=_asking(_print_pull, dry_run, yes, as_json),
+            approve=_asking(print_pull, dry_run, yes, as_json),
             access=Access(at, _links(links), patience=Patience(told=_tell)),
             parts=parts or PARTS,
             course=course_folder,
             told=told,
         )
     if as_json:
-        emit(_pull_document(report))
+        emit(pull_document(report))
     else:
-        _print_pulled(report, class_folder, dry_run)
+        print_pulled(report, class_folder, dry_run)
     return _status(report.is_done, dry_run, report.waits, _collect_waits(report))
 
 
@@ -173,7 +176,7 @@ def push(
         report = write(
             platform,
             class_folder,
-            approve=_asking(_print_push, dry_run, yes, as_json),
+            approve=_asking(print_push, dry_run, yes, as_json),
             access=Access(at, _links(links), patience=Patience(told=_tell)),
             showing=Showing(selection, Missing(missing)),
             feedback=GiveBack(feedback),
@@ -182,9 +185,9 @@ def push(
             told=told,
         )
     if as_json:
-        emit(_push_document(report))
+        emit(push_document(report))
     else:
-        _print_pushed(report, dry_run)
+        print_pushed(report, dry_run)
     return _status(report.is_done, dry_run, report.waits)
 
 
@@ -246,157 +249,3 @@ def _status(is_done: bool, dry_run: bool, *waits: Iterable[object]) -> int:
 def _collect_waits(report: PullReport) -> Iterable[object]:
     found = report.collected
     return (found.missing, found.waiting, found.looks) if found else ()
-
-
-def _line(text: str) -> None:
-    console.print(for_terminal(text), soft_wrap=True)
-
-
-def _some(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _MOST} more" if len(every) > _MOST else ""
-    return f"{', '.join(every[:_MOST])}{more}"
-
-
-def _print_pull(plan: PullPlan) -> None:
-    _line(f"{plan.platform}: {plan.title} ({plan.address})")
-    if plan.roster and plan.roster.added:
-        _line(f"roster: {len(plan.roster.added)} new: {_some(plan.roster.added)}")
-    if plan.roster and plan.roster.updated:
-        _line(f"roster: {len(plan.roster.updated)} updated: {_some(plan.roster.updated)}")
-    for date in plan.dates:
-        where = f"{date.assignment}{f' for {date.section}' if date.section else ''}"
-        _line(f"due date of {where}: {date.before or 'none'} -> {date.after}")
-    for item in plan.extensions:
-        before = "no extension" if item.before is None else duration_text(item.before)
-        after = duration_text(item.after)
-        _line(f"extension of {item.student} for {item.assignment}: {before} -> {after}")
-    for name, count in Counter(item.assignment for item in plan.submissions).items():
-        own = [item for item in plan.submissions if item.assignment == name]
-        again = sum(item.attempt.number > 1 for item in own)
-        more = f" ({again} are not first attempts)" if again else ""
-        _line(f"submissions of {name}: {count} to download{more}: {_some(i.student for i in own)}")
-    _print_rest(plan.notes, plan.waits)
-
-
-def _print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
-    plan = report.plan
-    if not plan.changes_something:
-        _line(f"{plan.platform}: {plan.title}: nothing has changed")
-        _print_rest(plan.notes, plan.waits)
-        return
-    if report.collected:
-        print_collected(report.collected, class_folder / "submitted")
-    _print_rest((), report.waits[len(plan.waits) :])
-    _print_end(report.is_done, dry_run)
-
-
-def _print_push(plan: PushPlan) -> None:
-    _line(f"{plan.platform}: {plan.title} ({plan.address})")
-    for name in dict.fromkeys(change.assignment for change in plan.changes):
-        own = [change for change in plan.changes if change.assignment == name]
-        new = [change for change in own if change.before is None]
-        others = [change for change in own if change.before is not None]
-        feedback = sum(bool(change.update.feedback) for change in own)
-        with_it = f", {feedback} with feedback" if feedback else ""
-        _line(f"{name}: {len(new)} new grades, {len(others)} that are there already{with_it}")
-        for change in [*others, *new][:_MOST]:
-            _line(f"  {_change_text(change)}")
-        if len(own) > _MOST:
-            _line(f"  and {len(own) - _MOST} more")
-    if plan.same:
-        _line(f"{plan.same} grades are equal already, and stay")
-    _print_rest(plan.notes, plan.waits)
-
-
-def _change_text(change: GradeChange) -> str:
-    before = "none" if change.before is None else f"{change.before:g}"
-    return f"{change.student}: {before} -> {change.update.points:g}"
-
-
-def _print_pushed(report: PushReport, dry_run: bool) -> None:
-    plan = report.plan
-    if not plan.changes:
-        _line(f"{plan.platform}: {plan.title}: nothing to write; {plan.same} grades are equal")
-        _print_rest(plan.notes, plan.waits)
-        return
-    if report.is_done:
-        _line(f"{report.written} of {len(plan.changes)} grades written")
-    _print_rest((), report.waits[len(plan.waits) :])
-    _print_end(report.is_done, dry_run)
-
-
-def _print_rest(notes: Iterable[str], waits: Iterable[str]) -> None:
-    for note in notes:
-        _line(f"note: {note}")
-    for wait in waits:
-        console.print(f"[yellow]needs you:[/] {for_terminal(wait)}", soft_wrap=True)
-
-
-def _print_end(is_done: bool, dry_run: bool) -> None:
-    if dry_run:
-        _line("nothing was changed: this was a dry run")
-    elif not is_done:
-        _line("nothing was changed")
-
-
-def _pull_document(report: PullReport) -> dict[str, object]:
-    plan = report.plan
-    return {
-        "platform": plan.platform,
-        "course": plan.title,
-        "done": report.is_done,
-        "roster": {
-            "added": list(plan.roster.added) if plan.roster else [],
-            "updated": list(plan.roster.updated) if plan.roster else [],
-            "not_in_list": list(plan.roster.not_in_list) if plan.roster else [],
-        },
-        "dates": [
-            {"assignment": d.assignment, "section": d.section, "from": d.before, "to": d.after}
-            for d in plan.dates
-        ],
-        "extensions": [
-            {
-                "student": item.student,
-                "assignment": item.assignment,
-                "from": None if item.before is None else duration_text(item.before),
-                "to": duration_text(item.after),
-            }
-            for item in plan.extensions
-        ],
-        "submissions": [
-            {
-                "student": item.student,
-                "assignment": item.assignment,
-                "attempt": item.attempt.number,
-                "time": item.attempt.time.isoformat() if item.attempt.time else None,
-            }
-            for item in plan.submissions
-        ],
-        "collected": collected_document(report.collected) if report.collected else None,
-        "notes": list(plan.notes),
-        "needs_you": list(report.waits),
-    }
-
-
-def _push_document(report: PushReport) -> dict[str, object]:
-    plan = report.plan
-    return {
-        "platform": plan.platform,
-        "course": plan.title,
-        "done": report.is_done,
-        "written": report.written,
-        "same": plan.same,
-        "changes": [
-            {
-                "student": change.student,
-                "assignment": change.assignment,
-                "from": change.before,
-                "to": change.update.points,
-                "feedback": bool(change.update.feedback),
-            }
-            for change in plan.changes
-        ],
-        "notes": list(plan.notes),
-        "needs_you": list(report.waits),
-    }
