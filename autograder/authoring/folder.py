@@ -38,7 +38,7 @@ from .course_map import CourseMap, course_map, map_cell, map_table
 from .hints import afterwards_of, hints_of, mistakes_of, stars_of
 from .ipynb import code_cell, markdown_cell, notebook_json, notebook_of
 from .map_picture import map_picture
-from .notebook import source_notebook
+from .notebook import BRING_CHECKS, bring_source, folded_cell, source_notebook
 from .parts import STUB, module_text, split_module, strip_solutions
 from .student_wheel import FOLDERS
 
@@ -300,11 +300,11 @@ def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
             raise ContentError(path, None, "not UTF-8", "save it as UTF-8") from error
         is_notebook = path.suffix == ".md"
         name = f"{path.stem}.ipynb" if is_notebook else path.name
-        found[f"{EXTRAS}/{name}"] = _notebook(path, text) if is_notebook else text
+        found[f"{EXTRAS}/{name}"] = _notebook(path, text, assignment.name) if is_notebook else text
     return found
 
 
-def _notebook(path: Path, text: str) -> str:
+def _notebook(path: Path, text: str, assignment: str) -> str:
     try:
         cells = jupytext.reads(text, fmt="md:myst").cells
     except Exception as error:  # jupytext's parsers may raise any exception
@@ -317,6 +317,9 @@ def _notebook(path: Path, text: str) -> str:
         )
         for number, cell in enumerate(cells, start=1)
     ]
+    first = next((n for n, cell in enumerate(made) if "autograder" in cell["source"]), None)
+    if first is not None:
+        made.insert(first, folded_cell(BRING_CHECKS, bring_source(assignment), {}))
     return notebook_json(notebook_of(made))
 
 

@@ -88,11 +88,21 @@ def _read(exercise: Exercise, text: str) -> list[Cell]:
         ) from error
 
 
-def _bring_cell(assignment: str) -> Cell:
+def bring_source(assignment: str) -> str:
+    """Returns the code of the cell that finds our package where it is not installed."""
     template = resources.files(__package__).joinpath("templates", f"{BRING_CHECKS}.py")
     source = Template(template.read_text(encoding="utf-8")).substitute(assignment=assignment)
+    return source.rstrip("\n")
+
+
+def folded_cell(name: str, source: str, metadata: Mapping[str, Any]) -> Cell:
+    """Returns a cell of code of which readers see only the first line."""
+    return code_cell(name, source, {**metadata, "tags": [_HIDDEN], **_FOLDED_CELL})
+
+
+def _bring_cell(assignment: str) -> Cell:
     told = _nbgrader(BRING_CHECKS, locked=True)
-    return code_cell(BRING_CHECKS, source.rstrip("\n"), {**told, "tags": [_HIDDEN], **_FOLDED_CELL})
+    return folded_cell(BRING_CHECKS, bring_source(assignment), told)
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:

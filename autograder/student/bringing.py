@@ -18,7 +18,7 @@ def bring(assignment: str, wheel: Path) -> None:
     """
     if missing := [module for module in _NEEDED if not find_spec(module)]:
         raise ImportError(f"This kernel has no {' and no '.join(missing)}. {_OWN}")
-    places = ("checks", f"{assignment}/checks", f"all_assignments/{assignment}/checks")
+    places = ("checks", "../checks", f"{assignment}/checks", f"all_assignments/{assignment}/checks")
     if any(Path(place).is_dir() for place in places):
         return
     bundle = wheel.parent

@@ -151,8 +151,9 @@ def star_of(folder: Path, question: str, rule: str) -> str:
     Raises `UserError` for an unknown question or rule.
     """
     ((exercise, _),) = _chosen(folder, read_manifest(folder), [question]).items()
-    answer = answer_of(folder, exercise, (question,)) if rule else None
-    return star_line(folder, question, rule, answer.text if answer else "")
+    answer = answer_of(folder, exercise, (question,))
+    call = 'autograder check {} --rule "{}"'
+    return star_line(folder, question, rule, answer.text if answer else "", call)
 
 
 def trace_folder(folder: Path, question: str) -> str:

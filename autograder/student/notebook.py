@@ -188,7 +188,7 @@ def _below(
         return "", [f'<div style="margin-top:.4em">stuck? run <code>{call}</code></div>']
     if result.standing is not Standing.PASSED:
         return "", []
-    star = star_line(folder, name, rule, _source(namespace))
+    star = star_line(folder, name, rule, _source(namespace), 'check("{}", rule="{}")')
     html = [f'<div style="margin-top:.4em">{for_html(star)}</div>'] * bool(star)
     if text := read_afterwards(folder).get(name):
         html.append(folded(_COMPARE, text))

@@ -86,18 +86,22 @@ def broken(question: str, rule: str, text: str) -> str:
     return RULES[rule](found[-1], text) if found else "the definition was not found"
 
 
-def star_line(folder: Path, question: str, rule: str, text: str) -> str:
+def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
     """Return the line about the second star of a question that passes its checks.
 
-    With a `rule`, whether the answer in `text` keeps it; otherwise the offer of a star, if the
-    question has one. Raises `UserError` for an unknown rule.
+    With a `rule`, say whether the answer in `text` keeps it; otherwise offer the question's star,
+    if it has one. `call` is how to ask for it, with places for question and rule. Raises
+    `UserError` for an unknown rule.
     """
+    wanted = rule or read_stars(folder).get(question, "")
+    if not wanted or (not rule and wanted not in RULES):
+        return ""
+    problem = broken(question, wanted, text)
+    if not problem:
+        return f"★ second star: {wanted}"
     if rule:
-        problem = broken(question, rule, text)
-        return f"☆ not yet {rule}: {problem}" if problem else f"★ second star: {rule}"
-    offered = read_stars(folder).get(question, "")
-    call = f'check("{question}", rule="{offered}")'
-    return f"☆ not graded: {_OFFERS[offered]}? {call}" if offered in _OFFERS else ""
+        return f"☆ not yet {rule}: {problem}"
+    return f"☆ not graded: {_OFFERS[wanted]}? {call.format(question, wanted)}"
 
 
 def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:

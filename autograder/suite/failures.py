@@ -34,6 +34,7 @@ from .relations import nan_in, relation
 _NO_RETURN = "end the function with `return` and the result"
 _NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
 _LIST = "make one tensor of the list with `torch.stack`; let its items be tensors, not numbers"
+_NUMBERS = "make a tensor of the list with `torch.tensor`: its numbers carry no gradient here"
 _SHAPE = "write the shape next to each line, and compare the last one with the docstring's"
 DTYPE = "what you make yourself (`torch.zeros`, `torch.tensor`) gets the dtype of the input"
 _GRADIENT_CUT = (
@@ -102,7 +103,8 @@ def _step(got: Any, expected: Any) -> str:
     if not isinstance(expected, torch.Tensor):
         return ""
     if not isinstance(got, torch.Tensor):
-        return f"{NEXT_STEP}{_LIST if isinstance(got, list) else _NOT_A_TENSOR}"
+        as_tensor = _LIST if expected.is_floating_point() else _NUMBERS
+        return f"{NEXT_STEP}{as_tensor if isinstance(got, list) else _NOT_A_TENSOR}"
     if got.shape != expected.shape:
         return f"{NEXT_STEP}{_SHAPE}"
     if got.dtype != expected.dtype and expected.is_floating_point():
@@ -199,7 +201,7 @@ def check_numbers(call: str, value: Any) -> None:
     if not nan:
         return
     count, _, hint = nan.partition(": ")
-    text = got_expected(count, "numbers; nan is none")
+    text = got_expected(count, "numbers, and no nan")
     raise WrongAnswer(Message(call, text, f"{LIKELY}{hint}", cause="nan", about=About.PROPERTY))
 
 

@@ -35,6 +35,14 @@ def test_markdown_becomes_a_notebook_and_other_files_stay(tmp_path: Path, extras
     ]
 
 
+def test_a_notebook_that_uses_the_package_first_finds_it(tmp_path: Path, extras: Path) -> None:
+    cell = "```{code-cell} ipython3\nimport autograder.parts\n```\n"
+    (extras / "tour.md").write_text(f"# Tour\n\n{cell}", encoding="utf-8")
+    cells = json.loads(extras_of(tmp_path, ASSIGNMENT)["extras/tour.ipynb"])["cells"]
+    assert [cell["id"] for cell in cells] == ["tour-1", "bring_checks", "tour-2"]
+    assert '_bring_checks("decoder_attention")' in "".join(cells[1]["source"])
+
+
 def test_an_assignment_without_extras_has_none(tmp_path: Path) -> None:
     assert extras_of(tmp_path, ASSIGNMENT) == {}
 

@@ -96,12 +96,17 @@ def test_an_unknown_rule_is_refused_with_a_list() -> None:
 def test_a_star_is_offered_and_earned_in_a_folder(folder: Path) -> None:
     assert star_of(folder, "plus_one", "") == ""
     (folder / "checks" / "stars.json").write_text('{"plus_one": "one line"}', encoding="utf-8")
-    offer = star_of(folder, "plus_one", "")
-    assert offer.endswith('check("plus_one", rule="one line")')
     module = folder / "sums.py"
     text = module.read_text(encoding="utf-8")
-    module.write_text(text.replace("raise NotImplementedError", "return x + 1.0", 1), "utf-8")
+    stub = "raise NotImplementedError"
+    module.write_text(text.replace(stub, "y = x + 1.0\n    return y", 1), "utf-8")
+    offer = star_of(folder, "plus_one", "")
+    assert offer.startswith("☆ not graded: can you do it in one line?")
+    assert offer.endswith('autograder check plus_one --rule "one line"')
+    assert star_of(folder, "plus_one", "one line").startswith("☆ not yet one line: there are 2")
+    module.write_text(text.replace(stub, "return x + 1.0", 1), "utf-8")
     assert star_of(folder, "plus_one", "one line") == "★ second star: one line"
+    assert star_of(folder, "plus_one", "") == "★ second star: one line"
 
 
 def test_release_refuses_a_star_that_does_not_exist(tmp_path: Path) -> None:
