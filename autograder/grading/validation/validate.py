@@ -14,6 +14,7 @@ from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, T
 from ...sandbox import ForkServer, start_fork_server, temporary_folder
 from ...sandbox.batch import Batch
 from ...suite.traits import traits_of
+from ...suite.traits.declaration import GENERATED
 from ..engine import Scope
 from ..jobs import Jobs
 from ..judging.suites import collect_suites
@@ -68,6 +69,13 @@ class ValidationReport:
     cases: int
     traits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+#: what authors can do if a generated test refuses an answer that they know to be right
+_ROUNDING = (
+    "\n  if this answer is right and only its rounding differs, let the generated tests compute in "
+    "float64: Traits(..., dtype=torch.float64) in the hidden suite"
+)
 
 
 def validate(
@@ -150,8 +158,15 @@ def _problem(case: Case, question: QuestionResult) -> str:
         return f"called {name}, which is not what it does" if name not in case.fitting else ""
     if right:
         return ""
-    message = next((test.message for test in question.tests if not test.passed), "")
-    return f"{question.question} refused ({question.verdict}): {message}"
+    failed = next((test for test in question.tests if not test.passed), None)
+    message = failed.message if failed else ""
+    hint = _ROUNDING if failed and _is_generated(failed.name) else ""
+    return f"{question.question} refused ({question.verdict}): {message}{hint}"
+
+
+def _is_generated(test: str) -> bool:
+    """Returns whether a test was generated from the question's traits, by its name."""
+    return test.rpartition("[")[2].removesuffix("]") in GENERATED
 
 
 def _report(

@@ -1,0 +1,26 @@
+"""What `validate` says about a right answer that a generated test refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autograder.grading.validation.cases import Case
+from autograder.grading.validation.validate import _problem
+from autograder.records import QuestionResult, TestResult, Verdict
+
+RIGHT: Any = Case.__new__(Case)
+
+
+@pytest.mark.parametrize(
+    ("test", "has_hint"),
+    [("test_norm_in_general[any size]", True), ("test_norm[any]", False), ("test_norm", False)],
+)
+def test_only_generated_tests_name_the_way_out_of_rounding(test: str, has_hint: bool) -> None:
+    object.__setattr__(RIGHT, "kind", "alternative")
+    failed = TestResult(test, False, 0.0, 1.0, "expected 0, got -1.885e-05")
+    question = QuestionResult("norm", 0.0, 1.0, Verdict.WRONG, tests=(failed,))
+    said = _problem(RIGHT, question)
+    assert "expected 0, got -1.885e-05" in said
+    assert ("dtype=torch.float64" in said) == has_hint
