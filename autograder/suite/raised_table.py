@@ -56,8 +56,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"No module named|could not be imported",
         "a module is imported that is not there",
-        "each exercise's file stands alone: it can import torch, the standard library and what its "
-        "stub imports, but no other exercise. Copy what you need into this file",
+        "each exercise's file is graded on its own: it can import torch, the standard library and "
+        "what its stub imports, but no other exercise. Copy what you need into this file",
     ),
     row(
         r"CUDA (?:enabled|GPU|error|driver)|NVIDIA|device.*\bcuda\b",
@@ -66,7 +66,7 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"numpy\.ndarray|__array__|'numpy",
-        "NumPy is used in the place of torch",
+        "NumPy is used instead of torch",
         "stay with torch: a NumPy array can't carry a gradient, and other devices have none",
     ),
     row(
@@ -90,8 +90,8 @@ OF_PYTHON: tuple[Row, ...] = (
         r"unsupported operand type.*'list'|'list' object has no attribute|"
         r"expected Tensor as element|must be Tensor, not list|can't multiply sequence",
         "a Python list is used where a tensor is needed",
-        "a Python list stands where a tensor is needed: `torch.stack(list_of_tensors)` makes one, "
-        "and keeps gradients",
+        "there is a Python list where a tensor is needed: `torch.stack(list_of_tensors)` makes "
+        "one, and keeps gradients",
     ),
     row(
         r"'(int|float)' object is not iterable",
@@ -101,7 +101,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"'(int|float)' object is not subscriptable",
         "a number is used as if it held others",
-        "`[...]` stands behind a plain number: print the value in front of it",
+        "`[...]` follows a plain number: print the value in front of it",
     ),
     row(
         r"'(method|builtin_function_or_method|function)' (object )?(is not subscriptable|and)|"
@@ -123,20 +123,20 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"'Tensor' object is not callable",
-        "something is called that is no function or layer",
-        "a tensor stands in front of `(`: an operator is missing (`a * (b)`), square brackets were "
-        "meant, or is its name used for a value, too?",
+        "something is called that is not a function or layer",
+        "there is a tensor in front of `(`: an operator is missing (`a * (b)`), square brackets "
+        "were meant, or is its name used for a value, too?",
     ),
     row(
         r"object is not callable",
-        "something is called that is no function or layer",
-        "what stands in front of `(` is not a function: is its name used for a value, too? "
-        "`x.shape` is no call",
+        "something is called that is not a function or layer",
+        "the value in front of `(` is not a function: is its name used for a value, too? "
+        "`x.shape` is not a call",
     ),
     row(
         r"cannot assign|can't set attribute|has no setter",
         "an attribute is set that can't be",
-        "give the attribute another name",
+        "give the attribute a different name",
     ),
     row(
         r"object has no attribute '(?P<name>\w+)'",

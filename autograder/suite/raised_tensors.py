@@ -126,8 +126,8 @@ OF_TENSORS: tuple[Row, ...] = (
         r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"
         r'positional arguments: "',
         OTHER_ARGUMENTS,
-        "a function of torch gets other arguments here than it takes: look at their names, order "
-        "and types. Some need a dimension, as `torch.softmax(x, dim=-1)`, and a number is no "
-        "tensor: `math.sqrt` takes numbers, `torch.sqrt` tensors",
+        "a function of torch gets different arguments here than it takes: look at their names, "
+        "order and types. Some need a dimension, as `torch.softmax(x, dim=-1)`, and a number is "
+        "not a tensor: `math.sqrt` takes numbers, `torch.sqrt` tensors",
     ),
 )

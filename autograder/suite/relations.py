@@ -17,7 +17,7 @@ import torch
 def of_kind(got: Any) -> str:
     """Describe a value that is not a tensor although a tensor is expected."""
     if got is None:
-        return "nothing came back: is a `return` missing, or does it stand alone?"
+        return "nothing came back: is a `return` missing, or is nothing behind it?"
     if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:
         return "two tensors came back, values and indices, as `max` gives them"
     if isinstance(got, tuple) and len(got) == 1:

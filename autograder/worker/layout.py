@@ -53,7 +53,7 @@ def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
     """
     size, address = tensor.nbytes, tensor.data_ptr()
     if size and not address:
-        raise ValueError("a tensor whose memory was taken away is no answer")
+        raise ValueError("a tensor whose memory was taken away is not an answer")
     if size < SMALL_BYTES:  # a view needs a ctypes type for each size (benchmarks/tricks.py)
         return ctypes.string_at(address, size)
     memory = (ctypes.c_char * size).from_address(address)

@@ -109,7 +109,7 @@ class _Encoder:
         if isinstance(value, SimpleNamespace):
             return _node("N", [self._pair(k, item, depth + 1) for k, item in vars(value).items()])
         own = type(value)
-        raise BadFrame(f"a {own.__module__}.{own.__qualname__} is no answer; return a tensor")
+        raise BadFrame(f"a {own.__module__}.{own.__qualname__} is not an answer; return a tensor")
 
     def _pair(self, key: Any, value: Any, depth: int) -> str:
         return f"[{self.node(key, depth)}, {self.node(value, depth)}]"

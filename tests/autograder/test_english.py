@@ -33,7 +33,7 @@ HABITS = {
 
 #: the tables of known mistakes depend on every byte of these folders: their messages change only
 #: with their code
-TABLES = ("suite", "worker", "parts", "grading/naming")
+TABLES = ("parts", "grading/naming")
 #: a use of a habit's words that is ordinary English
 ORDINARY = ("a pronoun stands for", "a stand-in")
 PAGES = sorted(

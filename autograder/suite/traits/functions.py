@@ -26,7 +26,7 @@ from .inputs import (
 from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 
-_TWICE = "one tensor may stand in several places: what writes into one of them writes into all"
+_TWICE = "one tensor may be in several places: what writes into one of them writes into all"
 _NUMBERS = (
     "numbers of any size count as they are, and a zero is a number like any other: nothing is cut "
     "off, rounded or left out"

@@ -10,13 +10,13 @@ from .layers import LAYER_TESTS
 #: the likely cause of a failure, unless the declaration has one
 _LIKELY = {
     LAYOUT: "only the numbers count, not how they lie in memory: a tensor may be transposed, a "
-    "slice or expanded; `.view` wants contiguous memory, `.reshape` does not",
-    SIZE: "any size may be 1, and sequences may be long: no size is built in, none is taken from "
+    "slice or expanded; `.view` needs contiguous memory, `.reshape` does not",
+    SIZE: "any size may be 1, and sequences may be long: no size is hard-coded, none is taken from "
     "another dimension, and a dimension of size 1 stays (`.squeeze()` takes it away)",
-    CALLS: "every call counts for itself: nothing is left of an earlier one, no result, no mask "
+    CALLS: "every call is independent: nothing is left of an earlier one, no result, no mask "
     "and no size",
     GRADIENTS: "`.detach()`, `.item()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` cuts the "
-    "gradient of what stands before it",
+    "gradient of everything before it",
 }
 
 
