@@ -2,7 +2,7 @@
 
 The submission that counts is always the one in `submitted/`, and its line is the last one of the
 results file. So when an earlier submission has earned more, the two folders change places, and its
-line is appended once more. All other steps need not know about this rule.
+line is appended again. All other steps need not know about this rule.
 """
 
 from __future__ import annotations
