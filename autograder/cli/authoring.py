@@ -44,7 +44,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
         console.print(f"a new course in {for_terminal(str(made.root))}", soft_wrap=True)
     for path in made.written:
         console.print(f"written: {for_terminal(str(path))}", soft_wrap=True)
-    console.print(f"what is to do, one after the other: autograder validate {for_terminal(name)}")
+    console.print(f"what is left to do, step by step: autograder validate {for_terminal(name)}")
     return 0
 
 
