@@ -28,6 +28,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "autograder.grade" in reference
     commands = (tmp_path / "site" / "reference" / "commands.html").read_text(encoding="utf-8")
     assert "--resume" in commands
+    loaded = re.compile(r'<(?:script|img|link|iframe)[^>]+(?:src|href)="(?:https?:)?//')
+    pages = (tmp_path / "site").rglob("*.html")
+    assert not [page.name for page in pages if loaded.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
