@@ -96,7 +96,7 @@ def bring_source(assignment: str) -> str:
 
 
 def folded_cell(name: str, source: str, metadata: Mapping[str, Any]) -> Cell:
-    """Returns a cell of code of which readers see only the first line."""
+    """Returns a cell of code whose first line is the only one that readers see."""
     return code_cell(name, source, {**metadata, "tags": [_HIDDEN], **_FOLDED_CELL})
 
 
