@@ -19,11 +19,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.records import SubmissionResult, SubmissionStatus
+from autograder.records import SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import read_results
+from autograder.sandbox import examine
 
 ROOT = Path(__file__).resolve().parents[1]
 #: submissions that are graded again and again
@@ -78,14 +79,14 @@ def kill(count: int, seed: int, first: int = 0) -> int:
         class_folder.fill(seed)
         whole, seconds = class_folder.whole()
         print(f"{len(whole)} submissions in {seconds:.0f} s, uninterrupted", flush=True)
-        failures = 0
+        failures, tiers = 0, tiers_here()
         for number in range(first, first + count):
-            blow = BLOWS[number % len(BLOWS)]
+            blow, tier = BLOWS[number % len(BLOWS)], tiers[number % len(tiers)]
             delay = random.Random(f"{seed}/kill/{number}").uniform(0, seconds)
-            problem = class_folder.struck(blow, delay, whole)
+            problem = replace(class_folder, tier=tier).struck(blow, delay, whole)
             failures += bool(problem)
             said = problem or "same scores, all recorded, all pages"
-            print(f"blow {number}, {blow} after {delay:.1f} s: {said}", flush=True)
+            print(f"blow {number}, tier {tier}, {blow} after {delay:.1f} s: {said}", flush=True)
     return failures
 
 
@@ -96,6 +97,7 @@ class ClassFolder:
     folder: Path
     #: where the last command prints to
     log: Path
+    tier: Tier = Tier.C
 
     def fill(self, seed: int) -> None:
         """Takes some of the example class: of one assignment, so that there is time for many."""
@@ -138,7 +140,7 @@ class ClassFolder:
             grader.wait(delay)
         end = time.monotonic() + _LOOK_SECONDS
         while grader.poll() is None and time.monotonic() < end:
-            for pid in _victims(grader.pid, blow.victim):
+            for pid in _victims(grader.pid, blow.victim, self.tier):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, blow.signal)
                     if blow.signal is signal.SIGSTOP and blow.victim == "grader":
@@ -175,6 +177,7 @@ class ClassFolder:
     ) -> subprocess.Popen[bytes]:
         """Starts `grade --resume`; see `command`."""
         arguments = ["grade", str(self.folder / "submitted"), "--resume", "--jobs", "2", *more]
+        arguments += ["--tier", self.tier.value]
         return self.command(*arguments, jump=jump, prefix=prefix)
 
     def command(
@@ -200,7 +203,12 @@ class ClassFolder:
         return {f"{r.student}/{r.assignment}": r.score for r in graded}
 
 
-def _victims(grader: int, kind: str) -> Iterator[int]:
+def tiers_here() -> list[Tier]:
+    """The isolation tiers that work on this machine."""
+    return [tier for tier in (Tier.A, Tier.B, Tier.C) if examine(tier).works]
+
+
+def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
     """Processes of a kind, the likeliest first."""
     below = children(grader)
     jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
@@ -211,8 +219,8 @@ def _victims(grader: int, kind: str) -> Iterator[int]:
         yield from jobs
     elif kind == "parent":
         yield from parents
-    else:  # below the parent stand its namespace's first process, the fork server, and workers
-        waiting = 4
+    else:  # below the parent are, in A and B, the namespace's first process and the fork server
+        waiting = {Tier.A: 4, Tier.B: 2}.get(tier, 0)
         every = [pid for parent in parents for pid in _below(parent)]
         yield from reversed(sorted(every)[waiting:])
 

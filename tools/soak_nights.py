@@ -18,9 +18,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from tools.soak_kills import ASSIGNMENT, ROOT, ClassFolder, children
+from autograder.records import Tier
+from tools.soak_kills import ASSIGNMENT, ROOT, ClassFolder, children, tiers_here
 
 Scores = dict[str, float]
 #: runs a night and returns the problem; empty if there is none
@@ -44,13 +46,14 @@ def live_through(count: int, seed: int, first: int = 0) -> int:
         class_folder.fill(seed)
         whole, seconds = class_folder.whole()
         print(f"{len(whole)} submissions in {seconds:.0f} s, undisturbed", flush=True)
-        failures = 0
+        failures, tiers = 0, tiers_here()
         for number in range(first, first + count):
             night, chance = NIGHTS[number % len(NIGHTS)], random.Random(f"{seed}/night/{number}")
-            class_folder.clear()
-            words = night.__name__.strip("_").replace("_", " ")
+            place = replace(class_folder, tier=tiers[number % len(tiers)])
+            place.clear()
+            words = f"{night.__name__.replace('_', ' ')}, tier {place.tier}"
             try:
-                problem = night(class_folder, whole, chance)
+                problem = night(place, whole, chance)
             except Skipped as reason:
                 print(f"night {number}, {words}: skipped: {reason}", flush=True)
                 continue
@@ -145,6 +148,7 @@ def no_namespaces(place: ClassFolder, whole: Scores, chance: random.Random) -> s
     prefix = ["bwrap", "--unshare-user", "--disable-userns", "--uid", "1001", "--gid", "1001"]
     prefix += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     prefix += ["--ro-bind", str(ROOT), str(ROOT), "--bind", str(place.folder), str(place.folder)]
+    place = replace(place, tier=Tier.C)
     problem = _graded_with(place, whole, [*prefix, "--"])
     tiers = {result.isolation.value for result in place.results()}
     return problem or ("" if tiers == {"C"} else f"graded in {sorted(tiers)}, not in tier C only")
@@ -199,7 +203,7 @@ def full_disk(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
         if done.returncode:
             raise Skipped(f"no disk can be mounted: {done.stderr.decode().strip()}")
         try:
-            return _on_a_full_disk(ClassFolder(disk / "class", place.log), place, whole, chance)
+            return _on_a_full_disk(replace(place, folder=disk / "class"), place, whole, chance)
         finally:
             subprocess.run(["umount", "--lazy", disk], check=True)
 
@@ -212,7 +216,7 @@ def _on_a_full_disk(
     upload = str(place.folder / "submitted")
     stages = [
         ["collect", upload, "--into", str(small.folder), "--course", str(ROOT)],
-        ["grade", str(small.folder / "submitted"), "--course", str(ROOT), "--resume"],
+        [*("grade", str(small.folder / "submitted"), "--resume"), "--tier", small.tier.value],
         *([name, str(small.folder), "--course", str(ROOT)] for name in ("record", "feedback")),
         ["report", str(small.folder)],
         ["export", "csv", str(small.folder)],
