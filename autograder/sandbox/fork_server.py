@@ -103,6 +103,7 @@ class ForkServer:
     def _start(self) -> None:
         self._launch: Launch | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
+        self._printed = ""
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # in a file, which is closed before a worker is forked; arguments would stay in its memory
         settings = os.memfd_create("settings")
@@ -209,6 +210,7 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._words()
         self._errors.close()
         if self._launch is not None and self._launch.links is not None:
             self._launch.links.close()
@@ -228,8 +230,11 @@ class ForkServer:
         return self._words() or "(it said nothing)"
 
     def _words(self) -> str:
-        self._errors.seek(0)
-        return self._errors.read()[-2000:].decode(errors="replace").strip()
+        """Returns the end of what it has printed, also after it was closed."""
+        if not self._errors.closed:
+            self._errors.seek(0)
+            self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()
+        return self._printed
 
     def _command(self, environment: WorkerEnvironment, control: int, file: int) -> list[str]:
         """Returns the command of the fork server; writes its settings to the file."""

@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -83,10 +84,17 @@ def _does(text: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name | ast.Attribute) and (name := _dotted(node)):
             first, dot, rest = name.partition(".")
-            names = (name, f"{real.get(first, first)}{dot}{rest}")
-            for mechanism, patterns in _MECHANISMS.items():
-                if any(fnmatchcase(one, pattern) for one in names for pattern in patterns):
-                    yield mechanism
+            yield from _mechanisms_of(name)
+            yield from _mechanisms_of(f"{real.get(first, first)}{dot}{rest}")
+
+
+@cache
+def _mechanisms_of(name: str) -> tuple[str, ...]:
+    return tuple(
+        mechanism
+        for mechanism, patterns in _MECHANISMS.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    )
 
 
 def _found() -> dict[str, set[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,26 @@ def test_a_tier_that_says_why_it_is_not_there_is_not_tried_again(
     with pytest.raises(IsolationUnavailable):
         start_fork_server()
     assert tried == [Tier.A, Tier.B, Tier.C]
+
+
+def test_a_tier_whose_namespaces_are_refused_is_passed_over_with_what_it_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As for an ordinary user where bubblewrap is installed and may make no namespaces."""
+
+    class Refused(ForkServer):
+        def _command(self, environment: Any, control: int, file: int) -> list[str]:
+            if self.tier is Tier.C:
+                return super()._command(environment, control, file)
+            return ["sh", "-c", "echo bwrap: No permissions to create a new namespace >&2; exit 1"]
+
+    if not examine(Tier.C).works:
+        pytest.skip("this machine does not give tier C")
+    monkeypatch.setattr(doctor, "ForkServer", Refused)
+    with start_fork_server() as server:
+        assert server.tier is Tier.C
+        assert len(server.passed_over) == 2
+        assert all("No permissions" in reason for reason in server.passed_over)
 
 
 def test_a_class_of_a_stronger_tier_is_not_graded_in_a_weaker_one_unasked(
