@@ -26,6 +26,7 @@ _REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
 _MOST_LINKS, _MOST_DELTAS = 5, 100
 _MOST_PACKS = 1000
 _MOST_OF_REF, _MOST_OF_PACKED_REFS, _MOST_OF_COMMIT = 1 << 10, 8 << 20, 1 << 20
+_PIECE = 1 << 16
 _LOOSE, _INDEX = re.compile(rb"commit \d+\0"), b"\xfftOc\0\0\0\2"
 _COMMIT, _BY_OFFSET, _BY_HASH = 1, 6, 7
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -213,8 +214,9 @@ class _Pack:
 def _inflated(file: int, at: int) -> bytes:
     """Inflates the data that begin at an offset; refuses more than a commit's text may have."""
     inflating, data = zlib.decompressobj(), b""
-    while len(data) <= _MOST_OF_COMMIT and not inflating.eof:
-        if not (read := os.pread(file, 1 << 16, at)):
+    # twice as much compressed data, because a stream may go on without any text in it
+    for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
+        if inflating.eof or not (read := os.pread(file, _PIECE, at)):
             break
         at += len(read)
         data += inflating.decompress(read, _MOST_OF_COMMIT + 1 - len(data))

@@ -53,7 +53,7 @@ def read_submitters(data: bytes) -> Submitters:
 def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
     time = _time(entry.get(":created_at"))
     for person in entry.get(":submitters") or ():
-        said = {key: str(person.get(f":{key}") or "").strip() for key in ("name", "sid", "email")}
+        said = {key: _word(person.get(f":{key}")) for key in ("name", "sid", "email")}
         student = said["email"] or said["sid"] or said["name"]
         if student:
             yield Owner(
@@ -66,6 +66,11 @@ def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
                 name=said["name"],
                 time=time,
             )
+
+
+def _word(value: object) -> str:
+    """Returns a text or a number as text; lists that repeat each other could become gigabytes."""
+    return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _time(value: object) -> datetime | None:

@@ -223,3 +223,22 @@ def test_a_git_file_that_names_another_repository_is_none(repository: Path, tmp_
     for name in ("mal", "eve"):
         assert not is_repository(tmp_path / name)
         assert committed(tmp_path / name) is None
+
+
+def test_a_stream_without_an_end_is_not_read_to_its_end(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, read, pread = repository / ".git/objects/aa", [], os.pread
+    folder.mkdir()
+    empty_blocks = b"\x78\x01" + b"\0\0\0\xff\xff" * 2_000_000
+    (folder / ("b" * 38)).write_bytes(empty_blocks)
+    (repository / ".git/HEAD").write_text("aa" + "b" * 38)
+
+    def counted(file: int, size: int, at: int) -> bytes:
+        data = pread(file, size, at)
+        read.append(len(data))
+        return data
+
+    monkeypatch.setattr(os, "pread", counted)
+    assert committed(repository) is None
+    assert sum(read) < 4 << 20

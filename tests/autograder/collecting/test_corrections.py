@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from autograder.cli import cli
 from autograder.collecting import Collected, Outcome, collect, undo
+from autograder.collecting.issues import read_asked
 from autograder.collecting.transaction import collecting_alone
 from autograder.errors import UserError
 
@@ -238,3 +239,14 @@ def test_a_request_alone_replaces_no_submission(term: Class) -> None:
     report = collect([term.uploads], term.folder / "submitted", COURSE)
     assert (len(report.asked), report.collected) == (1, ())
     assert term.files() == {"scores.py": "x"}
+
+
+def test_a_request_that_cant_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    for student in ("ada", "bea", "mal"):
+        (tmp_path / student / KEY[1]).mkdir(parents=True)
+    (tmp_path / "ada" / KEY[1] / "regrade_request.txt").write_text("why?")
+    (tmp_path / "bea" / KEY[1] / "regrade_request.txt").mkdir()
+    (tmp_path / "mal" / KEY[1] / "regrade_request.txt").symlink_to("/etc/passwd")
+    asked = {one.who: one.text for one in read_asked(tmp_path)}
+    assert asked["ada"] == "why?"
+    assert "not a regular file" in asked["bea"] and "not a regular file" in asked["mal"]

@@ -19,6 +19,7 @@ import pytest
 
 from autograder.classroom import read_origins
 from autograder.collecting import CollectOptions, CollectReport, collect, read_times
+from autograder.collecting.gradescope import read_submitters
 from autograder.errors import UserError
 
 COURSE = {"simplified_attention": ("scores", "softmax"), "causal_attention": ("masking",)}
@@ -443,3 +444,12 @@ def test_nbgraders_own_time_counts_in_its_own_place_only(
     assert there()[f"ada/{SIMPLE}/timestamp.txt"] == stamp
     assert f"ben/{SIMPLE}/timestamp.txt" not in there()
     assert "not its student's to say" in reasons(report)[f"ben/{SIMPLE}/work/timestamp.txt"]
+
+
+def test_names_that_are_lists_of_each_other_become_nobody() -> None:
+    lists = ["  a0: &a0 [x]"]
+    lists += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
+    people = "  :submitters:\n  - :name: *a29\n    :sid: 7\n  - :email: [*a29]\n"
+    text = "submission_1:\n" + "\n".join(lists) + "\n" + people
+    (owner,) = read_submitters(text.encode())["submission_1"]
+    assert (owner.student, owner.name, owner.email) == ("7", "", "")
