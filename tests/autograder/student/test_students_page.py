@@ -1,4 +1,4 @@
-"""docs/students.md: the tests that its table names, and its pictures, are there."""
+"""docs/students.md: each of its claims is held by a test, and its pictures are there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,69 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "students.md"
+STUDENT = "tests/autograder/student"
+#: what the text states, by a piece of its sentence, and the test that would fail if it were untrue
+CLAIMS = {
+    "a folder for each assignment": (
+        "tests/autograder/authoring/test_release.py::test_a_release_holds_notebooks"
+    ),
+    "The hours are computed": (
+        "tests/autograder/authoring/test_course_map.py::test_more_words_take_more_minutes"
+    ),
+    "what it needs from earlier ones is imported": (
+        "tests/autograder/parts/test_parts.py::test_a_class_computes_what_its_solution_does"
+    ),
+    "submit a file `regrade_request.txt`": (
+        "tests/autograder/collecting/test_corrections.py::test_a_request_to_look_again_is_no_new"
+    ),
+    "It makes no new attempt": (
+        "tests/autograder/collecting/test_corrections.py::test_a_request_with_a_new_answer_leaves"
+    ),
+    "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_told",
+    "You can paste or retry the call": (
+        f"{STUDENT}/test_one_failure_at_a_time.py::test_the_commands_show_all_failures"
+    ),
+    "The first failure is open": (
+        f"{STUDENT}/test_one_failure_at_a_time.py::test_a_notebook_folds_what_comes_after"
+    ),
+    "All messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
+    "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
+    "`NO_COLOR` is obeyed": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
+    "cannot show a sign gets another": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
+    "more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
+    "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
+    "on your own computer, without a sandbox": f"{STUDENT}/test_notebook.py::test_checks_import",
+    "a notebook needs only the bundle": f"{STUDENT}/test_places_to_work.py::test_the_bundle_is",
+    "Below a right answer there is a folded": (
+        "tests/autograder/authoring/test_notebooks.py::test_every_question_has_a_text_for_afterw"
+    ),
+    "Pictures have no background of their own": (
+        "tests/autograder/attention/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"
+    ),
+    "The last cell uses what you have built": (
+        "tests/autograder/authoring/test_notebooks.py::test_a_solved_notebook_passes_every_check"
+    ),
+    "which word of a line looks at which": (
+        "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_a_text_holds"
+    ),
+    "from 810 small sentences": (
+        "tests/autograder/attention/test_at_work.py::test_each_pronoun_is_that_of_its_person"
+    ),
+    "arrows show where each of its heads looks": (
+        "tests/autograder/attention/test_at_work.py::test_heads_have_a_colour_each"
+    ),
+    "turns your decoder block into a small language model": (
+        "tests/autograder/attention/test_own.py::test_the_capstone_runs_from_top_to_bottom"
+    ),
+    "next to a known curve": (
+        "tests/autograder/attention/test_stories.py::test_weights_and_curve_are_of_the_same_model"
+    ),
+    "which head looks up names": (
+        "tests/autograder/attention/test_stories.py::test_names_that_come_again_are_looked_up"
+    ),
+}
+#: the beginnings of sentences that describe the page, or give advice
+NO_CLAIM = ("This page describes", "You need Python", "You learn PyTorch", "Run them on your own")
 
 
 def test_each_test_that_the_table_names_is_there() -> None:
@@ -26,3 +89,45 @@ def test_each_row_has_a_cell_for_every_kit() -> None:
     table = PAGE.read_text(encoding="utf-8").partition("| feature |")[2].splitlines()
     rows = [line for line in table if line.startswith("| ")]
     assert {line.count("|") for line in rows} == {7}
+
+
+def sentences() -> list[str]:
+    """The sentences outside of tables, up to the comparison, whose rows name their tests."""
+    text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
+    text = re.sub(r"\]\([^)]*\)", "]", text).replace("[All messages]", "All messages")
+    paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "|", "!["))]
+    joined = [" ".join(part.split()) for part in paragraphs]
+    return [one for part in joined for one in re.split(r"(?<=[.])\s+(?=[A-Z`])", part) if one]
+
+
+def test_every_sentence_is_held_by_a_test() -> None:
+    free = [
+        one
+        for one in sentences()
+        if not one.startswith(NO_CLAIM) and not any(piece in one for piece in CLAIMS)
+    ]
+    assert free == []
+
+
+def test_every_claim_is_in_the_text_and_its_test_exists() -> None:
+    text = " ".join(sentences())
+    assert [piece for piece in CLAIMS if piece not in text] == []
+    for place in CLAIMS.values():
+        path, _, name = place.partition("::")
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert f"def {name}" in source or f'name = "{name}"' in source, place
+
+
+def test_every_tool_of_the_table_exists() -> None:
+    from click.testing import CliRunner
+
+    from autograder import student
+    from autograder.cli import cli
+
+    table = PAGE.read_text(encoding="utf-8").partition("## The tools")[2].partition("If you")[0]
+    assert {name for name in re.findall(r"`(\w+)\(", table)} <= set(student.__all__)
+    for command in set(re.findall(r"`autograder (\w+)", table)):
+        said = CliRunner().invoke(cli, [command, "--help"])
+        assert said.exit_code == 0
+        for option in re.findall(rf"`autograder {command}[^`]*?(--\w+)", table):
+            assert option in said.output

@@ -1,0 +1,75 @@
+"""The first failure is open, one cause is told once, and the call that fails can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from autograder.cli import cli
+from autograder.student import CheckedQuestion, CheckedTest, Standing, as_text
+from autograder.student.display import as_html
+
+TESTS = (
+    CheckedTest("test_first", False, "got 1", "f(1)", cause="one"),
+    CheckedTest("test_second", False, "got 2", "f(2)", cause="one"),
+    CheckedTest("test_third", False, "got 3", "f(3)"),
+    CheckedTest("test_fourth", True),
+)
+QUESTION = CheckedQuestion("f", Standing.FIX, TESTS)
+
+
+def test_the_first_failure_is_shown_and_the_others_are_counted() -> None:
+    text = as_text(QUESTION)
+    assert "got 1" in text and "to try it: f(1)" in text
+    assert "the same in 1 more: second" in text
+    assert "and 1 more to fix after this one: third" in text
+    assert "got 2" not in text and "got 3" not in text
+
+
+def test_all_failures_are_shown_if_asked_for() -> None:
+    text = as_text(QUESTION, everything=True)
+    assert "got 1" in text and "got 3" in text and "✓ fourth" in text
+    assert "got 2" not in text  # one cause is told once
+
+
+def test_a_notebook_folds_what_comes_after_the_first_failure() -> None:
+    page = as_html(QUESTION)
+    opened, _, folded = page.partition("<details")
+    assert "got 1" in opened and "got 3" not in opened
+    assert "got 3" in folded and "and 1 more to fix after this one" in folded
+
+
+def answer(folder: Path, body: str) -> None:
+    path = folder / "sums.py"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("raise NotImplementedError", body, 1), encoding="utf-8")
+
+
+def run(folder: Path, *words: str) -> tuple[int | None, str]:
+    result = CliRunner().invoke(cli, [*words, "--folder", str(folder)], standalone_mode=False)
+    return result.return_value, result.output + str(result.exception or "")
+
+
+def test_the_commands_show_all_failures_and_repeat_the_call(folder: Path) -> None:
+    answer(folder, 'print("here", x)\n    return x - 2.0')
+    code, said = run(folder, "check", "plus_one", "--all")
+    assert code == 1 and "your code printed:" in said
+    code, said = run(folder, "retry", "plus_one")
+    assert code == 0
+    assert "plus_one(" in said and "here tensor" in said and "tensor(" in said
+
+
+def test_an_error_of_the_repeated_call_is_shown_with_its_line(folder: Path) -> None:
+    answer(folder, "return x.no_such_thing")
+    code, said = run(folder, "retry", "plus_one")
+    assert code == 1
+    assert "AttributeError" in said and "return x.no_such_thing" in said
+
+
+def test_a_star_is_told_below_a_right_answer(folder: Path, solve: Callable[[str], None]) -> None:
+    solve("sums")
+    assert "★ second star: no loop" in run(folder, "check", "plus_one", "--rule", "no loop")[1]
+    code, said = run(folder, "check", "plus_one", "--rule", "no numbers")
+    assert code is None and "no second star is called 'no numbers'" in said
