@@ -49,6 +49,8 @@ _TIMEOUT = 60.0
 _BATCH, _TRIES = 50, 3
 #: how often, and after how many seconds, to ask whether Canvas has written a batch
 _POLLS, _POLL_WAIT = 300, 2.0
+#: after a lost connection, Canvas may still be writing what it was sent
+_SETTLE = 20.0
 _NO_TOKEN = "none"
 
 
@@ -188,6 +190,7 @@ class Canvas:
             try:
                 problem = self._write(work, pending)
             except Unreachable:
+                self._patience.sleep(_SETTLE)
                 there = self.grades(work)
                 pending = [one for one in pending if not has_arrived(one, there.get(one.student))]
                 problem = "the connection was lost"

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _TRIES = 6
 _LONGEST_WAIT = 60.0
 _TIMEOUT = 60.0
+#: the most bytes of a file whose size the platform does not report
+_MOST_BYTES = 100 << 20
 _OVERLOADED = (500, 502, 503, 504)
 #: how Canvas says that too much was asked, if it does so with the status 403
 _THROTTLED = "rate limit exceeded"
@@ -230,8 +232,12 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answe
             return answer
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
-            written = sum(file.write(part) for part in response.iter_bytes())
-            if size is not None and written != size:
-                raise NoAnswer(f"{path.name} has {written} bytes instead of {size}")
+            written = 0
+            for part in response.iter_bytes():
+                written += file.write(part)
+                if written > (_MOST_BYTES if size is None else size):
+                    break
+            if written > _MOST_BYTES or (size is not None and written != size):
+                raise NoAnswer(f"{path.name} has another size than was announced")
         done: Answer = response
         return done

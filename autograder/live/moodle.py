@@ -226,12 +226,13 @@ class Moodle:
             "workflowstate": state,
         }
         comment = update.comment or self._comment(work, update.student)
-        plugins: dict[str, Any] = {}
-        if comment:
-            plugins["assignfeedbackcomments_editor"] = {"text": comment, "format": _HTML}
+        # Moodle reads this text without asking whether it is there, even if it is empty
+        plugins: dict[str, Any] = {
+            "assignfeedbackcomments_editor": {"text": comment, "format": _HTML}
+        }
         if update.file is not None:
             plugins["files_filemanager"] = self._upload(update.file, update.file_name)
-        return {**row, "plugindata": plugins} if plugins else row
+        return {**row, "plugindata": plugins}
 
     def _comment(self, work: Work, student: str) -> str:
         """Returns the comment that is on Moodle; empty if there is none."""

@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..live import Member, Patience, Platform, Token, Work, address_of, connect
 from ..records import Assignment
 from .class_folder import class_home
-from .courses import course_of_class
+from .courses import class_course, course_of_class
 
 _LOCK = ".live.lock"
 _MOST = 8
@@ -59,8 +59,10 @@ class Connection:
         number = address_of(self.key, self.address).course
         own = Link(self.key, "", number, self.title, self.address)
         links = [Link(self.key, name, w.number, w.title) for name, w in self.works.items()]
-        if {link.assignment: link for link in (own, *links)} != read_links(self.folder, self.key):
-            write_links(self.folder, self.key, [own, *links])
+        known = read_links(self.folder, self.key)
+        now = {**known, **{link.assignment: link for link in (own, *links)}}
+        if now != known:
+            write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
         """Returns members as a list of people; Canvas's numbers are kept and identify them."""
@@ -87,11 +89,19 @@ class Connection:
 
 
 def open_connection(
-    platform: str, class_folder: Path | str, access: Access, course: Path
+    platform: str,
+    class_folder: Path | str,
+    access: Access,
+    course: Path,
+    *,
+    with_notebooks: bool = False,
 ) -> Connection:
-    """Connects a class; raises `UserError` without an address or token, or if it is refused."""
+    """Connects a class; raises `UserError` without an address or token, or if it is refused.
+
+    `with_notebooks` also connects nbgrader's own assignments, which have grades but no exercises.
+    """
     folder = class_home(class_folder)
-    of_class = course_of_class(course, folder)
+    of_class = (class_course if with_notebooks else course_of_class)(course, folder)
     known = read_links(folder, platform)
     url = _url(platform, known.get(""), access.at, folder)
     there = connect(address_of(platform, url), access.token, access.patience)

@@ -123,11 +123,10 @@ class _Pull:
         self._listed = connection.listed(members)
         self._change = compare_people(self._folder, self._listed)
         self._members = dict(zip((m.number for m in members), members, strict=True))
-        roster = Roster(self._change.people)
+        people = {person.student: person for person in self._change.people}
         names = zip(self._members, self._change.students, strict=True)
-        self._person: dict[str, Person] = {
-            number: person for number, name in names if (person := roster.person(name))
-        }
+        self._person: dict[str, Person] = {number: people[name] for number, name in names}
+        roster = Roster(self._change.people)
         self._origins = read_origins(self._folder)
         self._student = _folders(self._folder, self._origins, roster)
         self._withdrawn = read_withdrawals(self._folder)
@@ -179,8 +178,7 @@ class _Pull:
 
     def _name(self, number: str) -> str:
         """Returns the class's name for a member: that of the folder, or that on the roster."""
-        person = self._person.get(number)
-        student = person.student if person else ""
+        student = self._person[number].student
         return self._student.get(student, student)
 
     def _submissions(self) -> Iterator[Incoming]:
@@ -190,7 +188,7 @@ class _Pull:
         for name, work in self._there.works.items():
             for number, own in self._attempts(name, work).items():
                 student = self._name(number)
-                if not student or self._withdrawn.has_left(student):
+                if self._withdrawn.has_left(student):
                     continue
                 key = for_file_name(student), name
                 self._tell_unusable(student, name, own[-1])

@@ -7,7 +7,7 @@ step, so that a pull that was interrupted goes on where it stopped.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,8 +75,11 @@ class Downloads:
 
     def _fetch(self, item: Incoming, place: Path, total: int) -> bool:
         """Downloads the files of a submission; returns whether all of them are there."""
+        folder = place / item.folder
+        files = list(_paths(folder, usable(item.attempt)))
+        _remove_others(folder, {path for path, _ in files})
         try:
-            for path, file in _paths(place / item.folder, usable(item.attempt)):
+            for path, file in files:
                 if not (path.is_file() and file.size in (None, path.stat().st_size)):
                     self._there.platform.download(file, path)
                 self._done += 1
@@ -134,6 +137,13 @@ def _paths(folder: Path, files: Sequence[File]) -> Iterator[tuple[Path, File]]:
             path = folder.joinpath(for_file_name(file.number), *names)
         taken.add(path)
         yield path, file
+
+
+def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
+    """Removes what a download that was killed has left."""
+    for path in folder.rglob("*"):
+        if path not in wanted and not path.is_dir():
+            path.unlink()
 
 
 def _owner(item: Incoming, connection: Connection) -> Owner:

@@ -115,7 +115,9 @@ def push(
 
     Raises `UserError` as `pull` does. Call again then: grades that have arrived are not sent again.
     """
-    connection = open_connection(platform, class_folder, access or Access(), Path(course))
+    connection = open_connection(
+        platform, class_folder, access or Access(), Path(course), with_notebooks=True
+    )
     pushing = _Push(connection, showing or Showing(), feedback, overwrite)
     plan = pushing.plan()
     if not plan.changes:

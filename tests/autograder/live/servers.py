@@ -489,7 +489,7 @@ class Moodle(Server):
                 return _error("invalidparameter", f"user {user} is not in the course")
             self.grades[key] = float(form[f"grades[{row}][grade]"])
             plugins = f"grades[{row}][plugindata]"
-            self.comments[key] = form.get(f"{plugins}[assignfeedbackcomments_editor][text]", "")
+            self.comments[key] = form[f"{plugins}[assignfeedbackcomments_editor][text]"]
             if draft := form.get(f"{plugins}[files_filemanager]"):
                 self.feedback_files[key] = self.drafts[int(draft)][0]
             self.flags.setdefault(key, {})["workflowstate"] = form[f"grades[{row}][workflowstate]"]

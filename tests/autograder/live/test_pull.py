@@ -179,10 +179,13 @@ def test_an_interrupted_download_goes_on_where_it_stopped(canvas: Canvas, on_can
     with pytest.raises(UserError, match="the status 503"):
         on_canvas.pull()
     assert not (on_canvas.folder / "submitted").exists()
+    (part,) = (on_canvas.folder / ".pulling").rglob("101-1-*")
+    (part / ".writing-of-a-pull-that-was-killed").write_text("x =")
     canvas.faults.clear()
     canvas.requests.clear()
     on_canvas.pull()
     assert on_canvas.file("ada").is_file()
+    assert [path.name for path in on_canvas.file("ada").parent.glob(".*")] == []
     files = [r.path for r in canvas.requests if r.path.startswith("/files")]
     assert files == ["/files/9002/download"]
     assert not (on_canvas.folder / ".pulling").exists()

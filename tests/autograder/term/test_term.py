@@ -26,12 +26,16 @@ import autograder
 from autograder.classroom import Selection
 from autograder.exports import Missing
 from autograder.feedback import Way, write_similar
+from autograder.live import Patience, Token
+from autograder.operations.connection import Access
 from autograder.operations.grades import Showing
 from autograder.records import Tier
 from autograder.results.changes import Cause
 from autograder.results.wording import amount
 from autograder.sandbox.doctor import examine
 
+from ..live.servers import Fault, Response
+from .connected import canvas_term, moodle_term
 from .courses import Attention, Content, Doubles
 from .platforms import read_table
 from .story import (
@@ -308,6 +312,36 @@ def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: Way) -> Non
         # both take the first part that is a number for the person
         found = {numbers[re.findall(r"_(\d+)_", name)[0]] for name in pages.namelist()}
     assert found == {n for n in range(STUDENTS) if term.counts(n, week)}
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle"])
+def test_a_platform_that_fails_now_and_then_has_the_totals_after_a_push(
+    term: Term, platform: str, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(term.folder, tmp_path / "course")
+    expected = {
+        (week, n): pytest.approx(total, abs=0.01)
+        for n in range(STUDENTS)
+        for week in WEEKS
+        if term.counts(n, week) and (total := term.total(n, week)) is not None
+    }
+    with (canvas_term if platform == "canvas" else moodle_term)(term) as (server, grades):
+        server.faults += [
+            Fault("grades", Response(b"", 502), times=2, skip=1),
+            Fault("grades", Response(b"", 429), skip=3),
+            Fault("grades", None, skip=2, is_after=True),
+        ]
+        access = Access(server.course, token=Token(server.token), patience=Patience(lambda _: None))
+        report = autograder.push(
+            platform, folder, approve=lambda plan: True, access=access, course=term.root
+        )
+        assert report.waits == ()
+        assert [fault for fault in server.faults if fault.times] == []
+        assert grades() == expected
+        again = autograder.push(
+            platform, folder, approve=lambda plan: True, access=access, course=term.root
+        )
+    assert (again.plan.changes, again.plan.same) == ((), len(expected))
 
 
 def _opened(browser: Browser, path: Path) -> Page:
