@@ -119,8 +119,8 @@ def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watc
             answer: SubmissionResult | str = grader.grade(submission, assignment, watch)
         except KeyboardInterrupt:
             return
-        except SandboxError:
-            answer = Lost(traceback.format_exc())
+        except SandboxError as error:
+            answer = Lost(error)
         except (SubmissionError, PermissionError) as error:
             answer = str(error)
         except Exception:

@@ -26,6 +26,8 @@ _SOCKET_BUFFER = 1 << 20
 
 #: answers a worker's request to the grader: operation, name, arguments -> ("ok", value) or error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
+_GONE = "the fork server is gone"
+_FEW = "; if a limit of processes is too low (ulimit -u, or that of a container), raise it"
 
 
 class Session:
@@ -139,10 +141,10 @@ class Session:
         try:
             message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
         except OSError as error:
-            raise SandboxError(f"no worker came: {error}") from error
+            raise SandboxError(f"no worker was forked: {error}") from error
         if message[:1] != b"P" or not descriptors:
-            reason = message[1:].decode(errors="replace") or "the fork server is gone"
-            raise SandboxError(f"no worker came: {reason}")
+            reason = message[1:].decode(errors="replace")
+            raise SandboxError(f"no worker was forked: {reason + _FEW if reason else _GONE}")
         self._pidfd = descriptors[0]
         self._pid = pid_of(self._pidfd)
         readable, _, _ = select.select([self._channel], [], [], _CONFINED_SECONDS)

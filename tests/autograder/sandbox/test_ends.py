@@ -12,6 +12,7 @@ import pytest
 
 from autograder.errors import AnswerCrashed, AnswerProtocol, SandboxError
 from autograder.records import Limits
+from autograder.sandbox.clock import Budget
 from autograder.sandbox.replies import fault_of
 from autograder.sandbox.session import Session
 from autograder.worker import confine
@@ -93,3 +94,13 @@ def test_a_worker_that_goes_on_has_closed_its_channel(monkeypatch: pytest.Monkey
     session.close()
     near.close()
     far.close()
+
+
+def test_a_worker_that_was_not_forked_is_told_with_the_limit_to_raise() -> None:
+    session, far = Session.pair(Limits())
+    os.write(far[1], b"E[Errno 11] no process can be forked")
+    for descriptor in far:
+        os.close(descriptor)
+    with pytest.raises(SandboxError, match=r"no process can be forked; .* \(ulimit -u"):
+        session.ask(Budget.of(Limits()), "call", "probe", [])
+    session.close()
