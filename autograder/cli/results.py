@@ -182,11 +182,6 @@ class _Format(click.ParamType[str]):
     type=click.Path(path_type=Path),
     help="The CSV file from Canvas (gradebook) or Moodle (grading worksheet), for its ids.",
 )
-@click.option(
-    "--bom",
-    is_flag=True,
-    help="Begin the CSV with a byte order mark, so that Excel on Windows reads names correctly.",
-)
 @in_course
 @as_json
 def export(
@@ -197,7 +192,6 @@ def export(
     anonymous: bool,
     missing: str,
     roster: Path | None,
-    bom: bool,
     course_folder: Path,
     as_json: bool,
 ) -> int:
@@ -218,7 +212,6 @@ def export(
         showing=showing,
         roster=roster,
         course=course_folder,
-        has_mark=bom,
     )
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})

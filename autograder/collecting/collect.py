@@ -140,11 +140,12 @@ class _Collection:
             self._sorting.refuse(item.path, item.reason, Owner(item.student, item.path))
         template = template_files(clones)
         for clone in clones:
-            student = logins.get(clone.login.casefold(), clone.login)
-            if logins and clone.login.casefold() not in logins:
+            listed = logins.get(clone.login.casefold(), "")
+            student = listed or clone.login
+            if logins and not listed:
                 yield f"{'/'.join(clone.path)}: {clone.login!r} is not on the roster"
             owner = Owner(student, clone.folder.name, CLASSROOM, entry="/".join(clone.path),
-                          time=committed(clone.folder))  # fmt: skip
+                          name=listed, time=committed(clone.folder))  # fmt: skip
             for entry in answers_of(clone, self._names.exercises, template):
                 self._take_answer(entry, owner, source.stem)
         if not clones:

@@ -6,6 +6,7 @@ Issues are JSON lists as GitHub's and GitLab's interfaces and their command line
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,8 @@ def read_asked(source: Path) -> list[Asked]:
     """
     if source.is_dir():
         return list(_of_folder(source))
+    if zipfile.is_zipfile(source):
+        raise UserError(f"{source} is an archive: autograder collect brings in the requests in it")
     if source.suffix.lower() == ".json":
         return [_of_issue(item, source) for item in _issues(source)]
     return list(_of_table(source))

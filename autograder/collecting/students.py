@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from ..classroom import Origin, Person, Roster, normal
 from ..escaping import for_file_name
 from ..records import Key
-from .platforms import CANVAS, GRADESCOPE, MOODLE, Owner
+from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 from .times import Times
 
 
@@ -135,6 +135,9 @@ class Students:
             email = self._table.email_of(owner)
             by_address = self._roster.person(email) if email else None
             return by_address or self._by_name(owner) or self._without_group(owner)
+        if owner.platform == CLASSROOM and owner.name:
+            # students choose their logins, so only the identifier in the classroom's roster counts
+            return self._roster.person(owner.name)
         return None
 
     def _by_number(self, owner: Owner) -> Person | None:

@@ -24,10 +24,9 @@ class Grades:
     """The last result of each student and assignment, and other facts about the class.
 
     `absent` are the names of people without any result. `people` has the roster's entry of each
-    student, `known_as` other names of each. `has_mark` asks for a byte order mark, by which Excel
-    recognises UTF-8. `zero_for` are the assignments in which a missing submission may count as
-    zero; `not_due` are those in which it may not yet. `waiting_for` are missing submissions that
-    may still arrive.
+    student, `known_as` other names of each. `zero_for` are the assignments in which a missing
+    submission may count as zero; `not_due` are those in which it may not yet. `waiting_for` are
+    missing submissions that may still arrive.
     """
 
     results: Sequence[SubmissionResult]
@@ -40,7 +39,6 @@ class Grades:
     waiting_for: frozenset[Key] = frozenset()
     known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     people: Mapping[str, Person] = field(default_factory=dict)
-    has_mark: bool = False
 
     @property
     def assignments(self) -> tuple[str, ...]:

@@ -146,14 +146,12 @@ def export(
     showing: Showing | None = None,
     roster: Path | str | None = None,
     course: Path | str = HERE,
-    has_mark: bool = False,
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
     The `course` gives due dates, in addition to those of the class. `showing` says whose grades to
     write, and what to write if nothing was submitted. `roster` is the file in which Canvas or
-    Moodle gives its own ids of the students. With `has_mark`, a CSV begins with a byte order mark,
-    so that Excel on Windows reads its names correctly.
+    Moodle gives its own ids of the students.
 
         autograder.export("csv", "course", to="grades.csv")
 
@@ -168,7 +166,6 @@ def export(
     target = Path(to) if to else home / exports.default_name(format_name)
     dates = duedates(Path(course), folder)
     grades = class_grades(folder, counted_results(folder), showing, dates)
-    grades = replace(grades, has_mark=has_mark)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
     notes = [note for note in (unseen_note(folder), not_due_note(grades)) if note]
     return replace(written, notes=(*notes, *written.notes))

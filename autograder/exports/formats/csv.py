@@ -18,10 +18,11 @@ DEFAULT = "grades.csv"
 
 def write(grades: Grades, path: Path) -> Exported:
     """Writes the table; the cell of a question that was not graded is empty."""
-    return Exported(write_csv(_table(grades), path, has_mark=grades.has_mark))
+    return Exported(write_csv(table_of(grades), path))
 
 
-def _table(grades: Grades) -> Iterable[list[Value]]:
+def table_of(grades: Grades) -> Iterable[list[Value]]:
+    """Yields the rows of the table, its headings first."""
     columns, names = _columns(grades), grades.assignments
     of_people = ("name", "email", "section") if grades.people else ()
     yield ["student", *of_people, *columns, "points", "maximum", "needs_review"]

@@ -293,3 +293,17 @@ def test_the_command_collects_clones_with_a_roster(
     assert result.exit_code == 0
     (item,) = [i for i in json.loads(result.output)["collected"] if "masking.py" in i["files"]]
     assert (item["student"], item["assignment"]) == ("ada@uni.example", "causal_attention")
+
+
+def test_a_clone_goes_to_the_person_whom_the_classrooms_roster_names(
+    clone: Callable[..., Path], tmp_path: Path
+) -> None:
+    for login in ("octo-ada", "bea", "eve"):
+        clone(f"all/causal-attention-{login}", {"masking.py": login})
+    people = tmp_path / "course" / "roster.csv"
+    people.parent.mkdir()
+    people.write_text("student,name,email\nada1,Ada King,ada@u.example\n")
+    logins = {"octo-ada": "ada@u.example", "bea": "bea@u.example"}
+    submitted = tmp_path / "course" / "submitted"
+    report = collect([tmp_path / "all"], submitted, COURSE, CollectOptions(logins=logins))
+    assert [item.student for item in report.collected] == ["ada1", "bea@u.example", "eve"]

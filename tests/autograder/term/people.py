@@ -39,6 +39,11 @@ class Student:
         return f"login{self.n}"
 
     @property
+    def github(self) -> str:
+        """The account of the code classroom."""
+        return f"octo-{self.n}"
+
+    @property
     def email(self) -> str:
         """Where they are reached."""
         return f"s{self.n}@u.example"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
+import subprocess
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -92,6 +94,32 @@ def gradescope_export(path: Path, uploads: Iterable[Upload]) -> Path:
         entries += [(f"assignment_4711_export/{folder}/{n}", t) for n, t in upload.files.items()]
     table = "assignment_4711_export/submission_metadata.yml", json.dumps(said, ensure_ascii=False)
     return _zip(path, [*entries, table])
+
+
+def clones(folder: Path, assignment: str, uploads: Iterable[Upload]) -> Path:
+    """A folder with a clone of each student's repository, as `gh classroom clone` makes it."""
+    for upload in uploads:
+        place = folder / f"{assignment.replace('_', '-')}-{upload.student.github}"
+        place.mkdir(parents=True)
+        for name, text in upload.files.items():
+            (place / name).write_text(text)
+        date = f"{upload.at:%Y-%m-%dT%H:%M:%S+00:00}"
+        environment = {
+            **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_DATE": date,
+            "GIT_COMMITTER_DATE": date,
+        }  # fmt: skip
+        who = ("-c", "user.name=a", "-c", "user.email=a@u.example")
+        for words in (("init",), ("add", "."), (*who, "commit", "--message", "work")):
+            subprocess.run(
+                ["git", *words], cwd=place, env=environment, check=True, capture_output=True
+            )
+    return folder
+
+
+def classroom_roster(path: Path, students: Iterable[Student]) -> Path:
+    """GitHub Classroom's roster; the identifiers are addresses."""
+    rows = [("identifier", "github_username", "github_id", "name")]
+    return _table(path, [*rows, *((s.email, s.github, str(s.n), s.name) for s in students)])
 
 
 def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[str, float]) -> Path:

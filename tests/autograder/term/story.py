@@ -26,7 +26,7 @@ from .courses import Answer, Content
 from .people import Student
 from .platforms import Upload
 
-WEEKS = {1: "canvas", 2: "moodle", 3: "gradescope", 4: "canvas", 5: "moodle", 6: "gradescope"}
+WEEKS = {1: "canvas", 2: "moodle", 3: "gradescope", 4: "canvas", 5: "moodle", 6: "classroom"}
 #: noon of these days, in UTC; the others have none
 DUE = {
     2: datetime(2026, 5, 1, 12, tzinfo=UTC),
@@ -171,12 +171,15 @@ class Term:
             platforms.canvas_archive(path, uploads)
         elif WEEKS[week] == "moodle":
             platforms.moodle_archive(path, week, uploads)
-        else:
+        elif WEEKS[week] == "gradescope":
             platforms.gradescope_export(path, uploads)
+        else:
+            path = platforms.clones(path.with_suffix(""), self.name(week), uploads)
         times = self.worksheet(week) if WEEKS[week] == "moodle" else None
         report = autograder.collect(
             [path], into=self.folder / "submitted", course=self.root,
             assignment=self.name(week), times=times, zone="UTC" if times else None,
+            roster=self._logins() if WEEKS[week] == "classroom" else None,
         )  # fmt: skip
         assert len(report.collected) == len(uploads)
         assert report.missing == ()
@@ -185,6 +188,11 @@ class Term:
         }
         assert report.notes == ()
         return report
+
+    def _logins(self) -> Path:
+        """The roster of the code classroom."""
+        path = self.root / "downloads" / "classroom_roster.csv"
+        return platforms.classroom_roster(path, self.students)
 
     def _files(self, n: int, week: int) -> Mapping[str, str]:
         """The files of a submission, with the student's number in each, and a request if any."""

@@ -1,0 +1,16 @@
+"""The table of `csv` for Excel: with a byte order mark, by which it recognizes UTF-8."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..grades import Grades
+from ..tables import Exported, write_csv
+from .csv import table_of
+
+DEFAULT = "grades.excel.csv"
+
+
+def write(grades: Grades, path: Path) -> Exported:
+    """Writes the table."""
+    return Exported(write_csv(table_of(grades), path, has_mark=True))
