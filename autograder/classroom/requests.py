@@ -29,9 +29,13 @@ def is_request(file: str) -> bool:
     return _REQUEST.fullmatch(file) is not None
 
 
-def request_text(data: bytes) -> str:
-    """Returns the words of a request, without the spaces around them."""
-    return data[: 4 * _LONGEST].decode("utf-8-sig", "replace").strip()[:_LONGEST]
+def request_text(*files: bytes) -> str:
+    """Returns the words of a request, without the spaces around them.
+
+    Several files of one upload are one request, so that nobody can fill the list of requests.
+    """
+    texts = (data[: 4 * _LONGEST].decode("utf-8-sig", "replace").strip() for data in files)
+    return "\n\n".join(dict.fromkeys(texts))[:_LONGEST]
 
 
 def read_requests(class_folder: Path) -> tuple[Request, ...]:

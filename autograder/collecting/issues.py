@@ -17,7 +17,7 @@ from ..errors import SubmissionError, UserError
 from ..submission.opened import read_bytes
 
 _MOST_BYTES = 20 << 20
-_LONGEST_FILE = 1 << 16
+_LONGEST_FILE, _MOST_FILES = 1 << 16, 100
 #: the names that GitHub and GitLab, and their tools, give to the same fact
 _WRITERS = ("author", "user")
 _ACCOUNTS = ("login", "username")
@@ -60,14 +60,18 @@ def read_asked(source: Path) -> list[Asked]:
 
 
 def _of_folder(folder: Path) -> Iterator[Asked]:
-    for path in sorted(folder.glob("*/*/*")):
-        if is_request(path.name):
-            try:
-                text = request_text(read_bytes(path, _LONGEST_FILE))
-            except SubmissionError as error:  # one student's file must not cost the others'
-                text = f"{path.name} {error}"
-            assignment = path.parent
-            yield Asked(assignment.parent.name, text, path.name, assignment=assignment.name)
+    for own in sorted(folder.glob("*/*")):
+        if files := [path for path in sorted(own.glob("*")) if is_request(path.name)]:
+            text = request_text(*map(_words, files[:_MOST_FILES]))
+            yield Asked(own.parent.name, text, files[0].name, assignment=own.name)
+
+
+def _words(path: Path) -> bytes:
+    """Returns what a file says, or why it can't be read: it must not cost the others' requests."""
+    try:
+        return read_bytes(path, _LONGEST_FILE)
+    except SubmissionError as error:
+        return f"{path.name} {error}".encode(errors="replace")
 
 
 def _of_table(path: Path) -> Iterator[Asked]:

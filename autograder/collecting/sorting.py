@@ -96,16 +96,19 @@ class Sorting:
         So a request makes no new submission, which could be late.
         """
         for pile in self.piles:
+            texts, source = list[bytes](), ""
             for folded, claim in list(pile.claims.items()):
                 if is_request(claim.file) and not claim.is_refused:
                     path = pile.folder / claim.file
-                    text = request_text(path.read_bytes())
+                    texts.append(path.read_bytes())
                     path.unlink()
                     del pile.claims[folded]
-                    pile.has_request = True
-                    at = utc_text(pile.time or pile.owner.time)
-                    student = for_file_name(pile.student)
-                    yield Asked(student, text, claim.path, at, assignment=pile.assignment)
+                    source = source or claim.path
+            if texts:
+                pile.has_request = True
+                at, student = utc_text(pile.time or pile.owner.time), for_file_name(pile.student)
+                words = request_text(*texts)
+                yield Asked(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
         """Returns notes on the files of a pile that answer nothing, for a person to look at."""

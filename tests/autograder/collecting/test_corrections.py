@@ -232,6 +232,14 @@ def test_a_request_with_a_new_answer_leaves_the_answer(term: Class) -> None:
     assert term.files() == {"scores.py": "y"}
 
 
+def test_many_requests_in_one_upload_are_one(term: Class) -> None:
+    files = {f"regrade_request-{n}__txt": f"why {n % 3}?" for n in range(200)}
+    term.upload(scores__py="x", **files)
+    asked = read_asked(term.uploads)
+    report = collect([term.uploads], term.folder / "submitted", COURSE)
+    assert [one.text for one in (*asked, *report.asked)] == ["why 0?\n\nwhy 1?\n\nwhy 2?"] * 2
+
+
 def test_a_request_alone_replaces_no_submission(term: Class) -> None:
     term.upload(scores__py="x")
     term.collect()
