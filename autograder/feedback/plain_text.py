@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..classroom import Lateness
 from ..deadlines import moment_text
+from ..escaping import printable
 from ..records import DueDate, QuestionResult, SubmissionResult, Verdict
 from ..results.manual import HumanWork, Request
 from ..results.wording import (
@@ -27,9 +28,9 @@ def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arriva
     """Returns the text of one submission: points, verdicts, hints, and the first failed test.
 
     `result` has the score that counts; `human` says which points a grader set; `arrival` is the
-    `arrival_sentence`.
+    `arrival_sentence`. Nothing in the text controls the terminal on which it is shown.
     """
-    return "\n".join(_lines(result, title, human, arrival)).rstrip() + "\n"
+    return printable("\n".join(_lines(result, title, human, arrival))).rstrip() + "\n"
 
 
 def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:

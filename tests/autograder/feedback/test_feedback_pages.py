@@ -239,3 +239,14 @@ def test_times_are_told_in_the_zone_of_the_due_date(
         told = f"Submitted 2026-05-02 03:00:00 Europe/Berlin{said}"
         assert told in text_of(page.read_text())
         assert told in page.with_suffix(".txt").read_text()
+
+
+def test_nothing_in_the_plain_text_controls_a_terminal(
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
+) -> None:
+    said = "got \x1b[2J\x9b1m \u202e wanted"
+    result = replace(make_result("esc\x1b[31m", message=said), notes=("look at \x07\x1b]0;x",))
+    (path,) = write_feedback(course, class_folder, [result])
+    text = path.with_name("feedback.txt").read_text(encoding="utf-8")
+    assert "Feedback for esc" in text and "wanted" in text and "look at" in text
+    assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
