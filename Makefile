@@ -1,5 +1,5 @@
-# Each target says with `##` what it does; `make` alone prints that.
-# grade and test do all set-up by themselves; set-up that is done already takes no time.
+# The text behind `##` describes a target; `make` alone prints these texts.
+# Targets do the set-up that they need; set-up that is done already takes no time.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -29,7 +29,7 @@ grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted: t
 
 # Only where there is no class yet: a real one is never mixed with the examples.
 $(COURSE)/submitted:
-	$(SAY) "No class in $@ yet: taking the made-up one of examples/submitted"
+	$(SAY) "No class in $@ yet: using the example class in examples/submitted"
 	@mkdir -p $(COURSE) && rm -rf $@.part && cp -R examples/submitted $@.part && mv $@.part $@
 
 # three processes on two cores: many tests wait for a limit, a kernel or a browser
@@ -50,7 +50,7 @@ test-fast: setup-test ## what needs neither torch nor a sandbox, in a quarter of
 FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py classroom collecting \
 	exports feedback results)
 
-# A part of the tests runs a part of the code: what is measured counts for all of them only.
+# Some of the tests run some of the code: the measurement is meaningful for all of them only.
 COVERAGE := --cov --cov-branch --cov-report=
 
 .PHONY: coverage
@@ -64,7 +64,7 @@ validate: setup-grade ## prove the content: solutions pass, stubs fail, every kn
 	@$(AUTOGRADER) validate
 
 .PHONY: names
-names: setup-grade ## name wrong answers that were written from the questions alone (NAMES=ASSIGNMENT/EXERCISE for some)
+names: setup-grade ## name wrong answers that were written from the questions alone (NAMES=ASSIGNMENT/EXERCISE selects)
 	@$(PY) tools/names.py $(NAMES)
 
 .PHONY: student-mistakes
@@ -110,7 +110,7 @@ bench: setup-test build/otter/.ready ## time a class of different answers next t
 bench-security: setup-grade build/otter/.ready ## the same attacks and accidents for nbgrader, otter-grader and us (half an hour)
 	@$(PY) -m benchmarks.security
 
-# a peer has an environment of its own; with our torch, which is there already
+# a peer has an environment of its own, with the torch that is here already
 build/otter/.ready: constraints.txt
 	$(SAY) "Installing otter-grader into build/otter"
 	@$(PY) -m venv --clear build/otter
@@ -141,7 +141,7 @@ container: setup-grade ## build the image without a registry of images, and grad
 	@$(PY) -m tools.container $(CONTAINER)
 
 .PHONY: versions
-versions: ## run the core tests with other versions of Python, PyTorch and nbgrader (VERSIONS passes options)
+versions: ## run the core tests with other versions, and write docs/versions.md (VERSIONS passes options)
 	@python3 tools/versions.py $(VERSIONS)
 
 .PHONY: mutation
@@ -168,25 +168,25 @@ format: setup-test ## fix what can be fixed in style
 ##@ Set-up
 
 .PHONY: setup
-setup: setup-test ## only set up (grade and test do it by themselves)
+setup: setup-test ## only set up (grade and test do this as well)
 
 .PHONY: setup-grade
 setup-grade: ## only what grading needs
 	@tools/system-packages.sh bubblewrap bwrap "isolates what students submit" || \
-		echo "    going on without it, in a weaker isolation tier (see: autograder doctor)" >&2
+		echo "    continuing without it, in a weaker isolation tier (see: autograder doctor)" >&2
 	@MAKE_TARGET=grade tools/setup.sh instructor
 
 .PHONY: setup-test
 setup-test:
 	@tools/system-packages.sh bubblewrap bwrap "isolates what students submit" || \
-		echo "    going on without it: tests that need it are skipped" >&2
-	@# asked for once only: the tests can do without, and some systems do not have the package
+		echo "    continuing without it: tests that need it are skipped" >&2
+	@# tried once only: the tests work without it, and some systems do not have the package
 	@[ -e .venv/.ready-dev ] || tools/system-packages.sh chromium \
 		"chromium chromium-browser google-chrome" "shows pages to the browser tests" || \
-		echo "    going on without it: browser tests are skipped" >&2
+		echo "    continuing without it: browser tests are skipped" >&2
 	@[ -e .venv/.ready-dev ] || tools/system-packages.sh postgresql \
 		"pg_createcluster initdb" "is a database that gradebooks are tested in" || \
-		echo "    going on without it: tests of PostgreSQL are skipped" >&2
+		echo "    continuing without it: tests of PostgreSQL are skipped" >&2
 	@MAKE_TARGET=test tools/setup.sh instructor dev
 
 .PHONY: clean

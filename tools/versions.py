@@ -1,11 +1,11 @@
-"""Runs the core tests under other versions of Python, PyTorch and nbgrader.
+"""Runs the core tests with other versions of Python, PyTorch and nbgrader.
 
     .venv/bin/python tools/versions.py [--only 3.13] [--keep FOLDER]
 
-Each combination gets an environment of its own, with the pinned packages but for those that vary.
-Prints a table, and says which combinations this machine can't give. PyTorch's default build takes
-some 7 GB on the disk while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a
-smaller one.
+Each combination gets an environment of its own, with the pinned packages except for those that
+vary. Writes the table of docs/versions.md: a combination that this machine does not have is listed
+with the reason, and one that was not chosen keeps its row. PyTorch's default build takes some 7 GB
+on the disk while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a smaller one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 
-#: the example class with its scores, the gradebook, a student's checks, the sandbox, all suites
+#: they cover the example class with its scores, the gradebook, a student's checks, the sandbox,
+#: and all suites
 CORE_TESTS = (
     "tests/autograder/test_instructors_page.py",
     "tests/autograder/nbgrader/gradebook",
@@ -39,13 +41,27 @@ CORE_TESTS = (
 )
 
 
+#: the page with the table, which is all that follows this line up to an empty one
+PAGE = ROOT / "docs" / "versions.md"
+HEAD = (
+    "| Python | PyTorch | nbgrader | grader | core tests |",
+    "|---|---|---|---|---|",
+)
+
+#: the versions of PyTorch after the pinned one, and the oldest that is supported
+NEWER_TORCH = ("2.14.1", "2.15.0")
+OLDEST_TORCH = "2.6.0"
+OLDER_NBGRADER = "0.9.5"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+
 class Unavailable(Exception):
-    """This machine can't give a combination, and why."""
+    """A combination is not available on this machine, for the given reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """What varies; the other packages are the pinned ones."""
+    """The versions that vary; all other packages have the pinned ones."""
 
     python: str
     torch: str
@@ -57,53 +73,85 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one combination, with the versions that were really there."""
+    """The result of one combination, with the versions that were installed."""
 
-    combination: Combination
     versions: tuple[str, str, str]
     said: str
     is_good: bool = True
+    was_run: bool = True
+
+    @classmethod
+    def not_run(cls, combination: Combination, why: str) -> Outcome:
+        """Returns the outcome of a combination that is not available."""
+        versions = (combination.python, combination.torch, combination.nbgrader)
+        return cls(versions, f"not run: {why}", was_run=False)
+
+    def row(self) -> str:
+        """Returns the row of the table."""
+        grader = _version() if self.was_run else ""
+        return f"| {' | '.join((*self.versions, grader, self.said))} |"
 
 
 def combinations() -> tuple[Combination, ...]:
-    """The corners: all oldest, all newest, and the oldest libraries under the newest Python."""
+    """Returns the pinned versions on each Python, all oldest ones, and newer ones of PyTorch."""
     torch, nbgrader = _pinned("torch"), _pinned("nbgrader")
     return (
-        Combination("3.11", "2.6.0", "0.9.5"),
-        Combination("3.11", torch, nbgrader),
-        Combination("3.12", torch, nbgrader),
-        Combination("3.13", "2.6.0", "0.9.5"),
-        Combination("3.13", torch, nbgrader),
+        *(Combination(python, torch, nbgrader) for python in PYTHONS),
+        Combination("3.11", OLDEST_TORCH, OLDER_NBGRADER),
+        Combination("3.13", OLDEST_TORCH, OLDER_NBGRADER),
+        *(Combination("3.13", newer, nbgrader) for newer in NEWER_TORCH),
     )
 
 
 def main() -> None:
-    """Tries all combinations and prints the table."""
+    """Tries the chosen combinations and writes their rows into the table of the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="combinations whose text holds this")
+    parser.add_argument("--only", default="", help="combinations whose text contains this")
     parser.add_argument("--keep", type=Path, help="keep the environments in this folder")
     options = parser.parse_args()
     chosen = [item for item in combinations() if options.only in str(item)]
-    outcomes = [_tried(item, options.keep) for item in chosen]
-    print("| Python | PyTorch | nbgrader | core tests |\n|---|---|---|---|")
-    for outcome in outcomes:
-        print(f"| {' | '.join((*outcome.versions, outcome.said))} |")
-    sys.exit(not all(outcome.is_good for outcome in outcomes))
+    outcomes = {item: _tried(item, options.keep) for item in chosen}
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(with_table(page, outcomes), encoding="utf-8")
+    print("\n".join((*HEAD, *(outcome.row() for outcome in outcomes.values()))))
+    sys.exit(not all(outcome.is_good for outcome in outcomes.values()))
+
+
+def with_table(page: str, outcomes: Mapping[Combination, Outcome]) -> str:
+    """Returns the page with a row for each combination.
+
+    A combination that is not available on this machine keeps the row of an earlier run.
+    """
+    before, _, rest = page.partition(HEAD[0] + "\n")
+    old_rows, _, after = rest.partition("\n\n")
+    earlier = {_key(row): row for row in old_rows.splitlines()[1:]}
+    rows = []
+    for item in combinations():
+        found, known = outcomes.get(item), earlier.get(item)
+        if found is None or (not found.was_run and known and "not run" not in known):
+            rows.append(known or Outcome.not_run(item, "not tried yet").row())
+        else:
+            rows.append(found.row())
+    return before + "\n".join((*HEAD, *rows)) + "\n\n" + after
+
+
+def _key(row: str) -> Combination:
+    python, torch, nbgrader = (cell.strip() for cell in row.split("|")[1:4])
+    return Combination(".".join(python.split(".")[:2]), torch.partition("+")[0], nbgrader)
 
 
 def _tried(combination: Combination, keep: Path | None) -> Outcome:
     print(f"==> {combination}", file=sys.stderr, flush=True)
-    asked = (combination.python, combination.torch, combination.nbgrader)
     with _place(combination, keep) as place:
         try:
-            return _tested(combination, _environment(combination, place))
+            return _tested(_environment(combination, place))
         except Unavailable as error:
-            return Outcome(combination, asked, f"not to be had here: {error}")
+            return Outcome.not_run(combination, str(error))
 
 
 @contextmanager
 def _place(combination: Combination, keep: Path | None) -> Iterator[Path]:
-    """The folder of an environment, gone afterwards unless it is to be kept."""
+    """Makes the folder of an environment, and removes it afterwards unless it should be kept."""
     if keep is not None:
         yield keep.resolve() / re.sub(r"[^0-9A-Za-z.]+", "-", str(combination))
         return
@@ -114,7 +162,7 @@ def _place(combination: Combination, keep: Path | None) -> Iterator[Path]:
 
 
 def _environment(combination: Combination, place: Path) -> Path:
-    """The interpreter of a new environment with the packages of a combination."""
+    """Returns the interpreter of a new environment with the packages of a combination."""
     subprocess.run([_interpreter(combination.python), "-m", "venv", place], check=True)
     python = place / "bin" / "python"
     _pip(python, "--upgrade", "pip")
@@ -132,7 +180,7 @@ def _environment(combination: Combination, place: Path) -> Path:
 
 
 def _interpreter(version: str) -> str:
-    """A Python of this version that runs: from the PATH, or one of pyenv's."""
+    """Returns a Python of this version that runs: from the PATH, or one of pyenv's."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     candidates = [f"python{version}", *map(str, pyenv.glob(f"versions/{version}.*/bin/python3"))]
     for candidate in candidates:
@@ -142,7 +190,7 @@ def _interpreter(version: str) -> str:
 
 
 def _runs(candidate: str, version: str) -> bool:
-    """Whether a program is this Python, with what makes environments; a shim may be neither."""
+    """Returns whether a program is this Python and can make environments; a shim may do neither."""
     program = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run([candidate, "-c", program], capture_output=True, text=True)
     return done.stdout.strip() == version
@@ -162,7 +210,7 @@ def _installed(python: Path) -> set[str]:
     return {_normal(line.partition("==")[0]) for line in lines}
 
 
-def _tested(combination: Combination, python: Path) -> Outcome:
+def _tested(python: Path) -> Outcome:
     command = [str(python), "-m", "pytest", "--implementation", "solutions", "-q", "--tb=short"]
     # nbgrader starts `alembic` by its name
     environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
@@ -173,7 +221,7 @@ def _tested(combination: Combination, python: Path) -> Outcome:
     if done.returncode:
         print(done.stdout[-20_000:], done.stderr[-5_000:], sep="\n", file=sys.stderr)
     summary = re.sub(r" in [0-9.]+s.*", "", last).strip("= ")
-    return Outcome(combination, _versions(python), summary, done.returncode == 0)
+    return Outcome(_versions(python), summary, done.returncode == 0)
 
 
 def _versions(python: Path) -> tuple[str, str, str]:
@@ -184,6 +232,12 @@ def _versions(python: Path) -> tuple[str, str, str]:
     said = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True)
     own, torch, nbgrader = said.stdout.split()
     return own, torch, nbgrader
+
+
+def _version() -> str:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    version: str = settings["project"]["version"]
+    return version
 
 
 def _pins() -> Iterable[str]:
