@@ -43,7 +43,7 @@ test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as P
 	exit $$((tests ? tests : lint))
 
 .PHONY: test-fast
-test-fast: setup-test ## what needs neither torch nor a sandbox, in a quarter of a minute
+test-fast: setup-test ## run the tests that need neither torch nor a sandbox, in a quarter of a minute
 	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider \
 		-k 'not browser and not hostile' $(FAST)
 
@@ -54,7 +54,7 @@ FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py cla
 COVERAGE := --cov --cov-branch --cov-report=
 
 .PHONY: coverage
-coverage: setup-test ## print which lines and branches of the grader the last whole test run left out
+coverage: setup-test ## print which lines and branches of the grader the last whole test run did not execute
 	@$(PY) -m coverage report --show-missing --skip-covered --sort cover
 
 ##@ Course content
@@ -72,7 +72,7 @@ student-mistakes: setup-grade ## write what known mistakes answer to the public 
 	@$(PY) tools/student_mistakes.py $(NAMES)
 
 .PHONY: tables
-tables: setup-grade ## write what known mistakes answer to the hidden suites, tests/tables, where they changed
+tables: setup-grade ## write what known mistakes answer to the hidden suites into tests/tables, if they changed
 	@$(PY) tools/tables.py $(NAMES)
 
 .PHONY: release
@@ -84,11 +84,11 @@ wheels: setup-grade ## build the packages that pip installs, for graders and for
 	@$(PY) -m tools.wheels
 
 .PHONY: weights
-weights: setup-grade ## train the model of the capstone again, about a minute; prints the curve for stories.py
+weights: setup-grade ## train the model of the capstone again, in about a minute, and print the curve for stories.py
 	@$(PY) tools/storyteller.py
 
 .PHONY: expected
-expected: setup-grade ## write what the example class earns, examples/expected.json, and print what changed
+expected: setup-grade ## write what the example class earns into examples/expected.json, and print what changed
 	@$(AUTOGRADER) expected --jobs $(JOBS)
 
 ##@ The grader itself
@@ -100,14 +100,14 @@ docs: setup-test ## build the site into build/docs: all pages, and the lessons w
 	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
-bench: setup-test build/otter/.ready ## time a class of different answers next to its peers, a gradebook of 5,000, and growth
+bench: setup-test build/otter/.ready ## time a class of different answers next to other graders, a gradebook of 5,000, and growth
 	@$(PY) benchmarks/grading.py --to docs/bench.md $(BENCH)
 	@$(PY) benchmarks/assignments.py --to docs/bench.md
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
 	@$(PY) benchmarks/growth.py $(BENCH_GROWTH)
 
 .PHONY: bench-security
-bench-security: setup-grade build/otter/.ready ## the same attacks and accidents for nbgrader, otter-grader and us (half an hour)
+bench-security: setup-grade build/otter/.ready ## try the same attacks and accidents on nbgrader, otter-grader and this project (half an hour)
 	@$(PY) -m benchmarks.security
 
 # a peer has an environment of its own, with the torch that is here already
@@ -121,7 +121,7 @@ build/otter/.ready: constraints.txt
 	@touch $@
 
 .PHONY: term
-term: setup-test ## a term of 300 made-up students, every total calculated a second time (TERM_STUDENTS=60 takes fewer)
+term: setup-test ## grade a term of 300 made-up students, and calculate every total a second time (TERM_STUDENTS=60 takes fewer)
 	@TERM_COURSE=attention TERM_STUDENTS=$(TERM_STUDENTS) $(PY) -m pytest tests/autograder/term
 
 TERM_STUDENTS ?= 300
@@ -131,7 +131,7 @@ screenshots: setup-test ## take the pictures of docs/students.md from JupyterLab
 	@$(PY) tools/screenshots.py
 
 .PHONY: soak
-soak: setup-test ## random files, killed graders, right answers 300 times (half an hour and more; SOAK, SOAK_VERDICTS pass options)
+soak: setup-test ## test with random files, killed graders, and right answers 300 times (half an hour and more; SOAK, SOAK_VERDICTS pass options)
 	@MAKE_TARGET=soak tools/setup.sh instructor dev soak
 	@$(PY) tools/soak.py $(SOAK)
 	@$(PY) tools/soak_verdicts.py $(SOAK_VERDICTS)
@@ -145,11 +145,11 @@ versions: ## run the core tests with other versions, and write docs/versions.md 
 	@python3 tools/versions.py $(VERSIONS)
 
 .PHONY: mutation
-mutation: setup-grade ## change the solutions in thousands of small ways: the hidden suites notice each
+mutation: setup-grade ## change the solutions in thousands of small ways, and check that the hidden suites notice
 	@$(PY) -m tools.mutation $(MUTATION)
 
 .PHONY: lint
-lint: setup-test ## check style, types and who may import whom
+lint: setup-test ## check style, types and imports between packages
 	@failed=; \
 	printf '==> %s\n' "Style (ruff)"; \
 	$(PY) -m ruff check --quiet --output-format concise . || failed="$$failed style"; \
@@ -168,10 +168,10 @@ format: setup-test ## fix what can be fixed in style
 ##@ Set-up
 
 .PHONY: setup
-setup: setup-test ## only set up (grade and test do this as well)
+setup: setup-test ## set up everything (grade and test do this as well)
 
 .PHONY: setup-grade
-setup-grade: ## only what grading needs
+setup-grade: ## set up only what grading needs
 	@tools/system-packages.sh bubblewrap bwrap "isolates what students submit" || \
 		echo "    continuing without it, in a weaker isolation tier (see: autograder doctor)" >&2
 	@MAKE_TARGET=grade tools/setup.sh instructor
@@ -190,7 +190,7 @@ setup-test:
 	@MAKE_TARGET=test tools/setup.sh instructor dev
 
 .PHONY: clean
-clean: ## remove .venv, caches and builds; a class in course/ is never touched
+clean: ## remove .venv, caches and builds, but never a class in course/
 	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -not -path './course/*' -prune -exec rm -rf {} +
 
@@ -198,4 +198,4 @@ clean: ## remove .venv, caches and builds; a class in course/ is never touched
 help: ## print this
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		/^[a-z-]+:.*## / { printf "  make %-17s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
