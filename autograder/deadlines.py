@@ -112,7 +112,7 @@ def _zone(name: str) -> tuple[tzinfo, str]:
         return zoneinfo.ZoneInfo(name), name
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
-            f"there is no time zone {name!r}; known are names such as Europe/Berlin and offsets "
+            f"there is no time zone {name!r}; expected a name such as Europe/Berlin or an offset "
             "such as +01:00"
         ) from None
 
@@ -125,7 +125,9 @@ def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
     """
     first, second = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if first.utcoffset() != second.utcoffset():
-        raise ValueError(f"{text!r} is there twice or never: the clocks are turned in that hour")
+        raise ValueError(
+            f"{text!r} exists twice or not at all: the clocks are changed in that hour"
+        )
     return first
 
 

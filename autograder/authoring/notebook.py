@@ -176,7 +176,7 @@ def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
                 exercise.source,
                 line_of(text, f"{node.name}("),
                 f"a cell of the text defines {node.name}",
-                "give it another name: the last definition of a question counts as the answer",
+                "rename it: the last definition of a question counts as the answer",
             )
 
 

@@ -54,8 +54,8 @@ def scaffold_course(root: Path) -> tuple[Path, ...]:
     others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
     if others:
         raise UserError(
-            f"{root.resolve()} is not inside a course, and no place for a new one: it holds "
-            f"{', '.join(sorted(others)[:5])}. Go to an empty folder, or say --course FOLDER."
+            f"{root.resolve()} is not inside a course, and cannot become one: it contains "
+            f"{', '.join(sorted(others)[:5])}. Go to an empty folder, or use --course FOLDER."
         )
     files = [(_repository_name(file.name), file.read_text("utf-8")) for file in _repository()]
     files.append(("constraints.txt", f"torch=={metadata.version('torch').partition('+')[0]}\n"))
@@ -77,7 +77,7 @@ def scaffold_exercise(
         _check_name(name)
     is_new = not (root / "solutions" / assignment / f"{exercise}.py").exists()
     if not is_new and not questions:
-        raise UserError(f"{assignment}/{exercise} is there already: say --question NAME to add one")
+        raise UserError(f"{assignment}/{exercise} exists: use --question NAME to add a question")
     wanted = tuple(questions) or (exercise,)
     texts = dict(_texts(root, assignment, exercise, wanted))
     settings = root / "source" / assignment / "assignment.toml"

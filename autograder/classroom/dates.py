@@ -92,7 +92,7 @@ def read_dates(class_folder: Path) -> ClassDates:
         name, section = row["assignment"].strip(), row.get("section", "").strip()
         try:
             if (name, section) in dates:
-                raise ValueError(f"{name} has two dates here: leave one of the rows")
+                raise ValueError(f"{name} has two dates here: remove one of the rows")
             dates[name, section] = parse_duedate(row["date"])
         except ValueError as error:
             fix = HOW_TO_WRITE.replace("duedate = ", "").replace('"', "")

@@ -100,7 +100,7 @@ def _rows(path: Path) -> list[Decision]:
 def _decide(path: Path, key: Key, decision: str, why: str) -> Decision:
     reason = " ".join(why.split())
     if not reason:
-        raise UserError("say why (--why TEXT): whoever looks at the grades later will ask")
+        raise UserError("give a reason (--why TEXT): people who look at the grades later will ask")
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     made = Decision(*key, decision, reason, now)
     change_table(path, _COLUMNS, lambda rows: [*rows, asdict(made)])

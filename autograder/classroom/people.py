@@ -287,7 +287,7 @@ class _Merge:
         if there.email and person.email and normal(there.email) != normal(person.email):
             self.doubts.append(
                 f"{person.name!r} has the address {person.email} here and {there.email} in the "
-                "class's roster: if it is one person, leave one of the two rows of roster.csv"
+                "class's roster: if it is one person, remove one of the two rows of roster.csv"
             )
             return None
         return number
@@ -325,7 +325,7 @@ def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:
     seen: set[str] = set()
     for person in people:
         if person.student in seen:
-            raise UserError(f"{path}: {person.student!r} is there twice: leave one of the rows")
+            raise UserError(f"{path}: {person.student!r} is there twice: remove one of the rows")
         seen.add(person.student)
         try:
             _ = person.extra

@@ -116,8 +116,8 @@ def arrival(folder: Path) -> Arrival:
         text = data.decode("utf-8", "replace").strip()[:60]
         return Arrival(
             None,
-            f"{TIMESTAMP_FILE} holds no time that can be read for certain: {text!r}, so when it "
-            "was submitted is unknown, and unknown is not late; write it as "
+            f"{TIMESTAMP_FILE} contains no time with a single meaning: {text!r}, so the time "
+            "of submission is unknown, and nobody is late; write it as "
             "'2026-11-20 17:59:00 UTC'",
         )
     return Arrival(moment.replace(tzinfo=None))

@@ -35,7 +35,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
     """
     assignment, slash, exercise = name.partition("/")
     if not slash:
-        raise UserError(f"{name!r} names no exercise: say ASSIGNMENT/EXERCISE")
+        raise UserError(f"{name!r} does not name an exercise: write ASSIGNMENT/EXERCISE")
     made = content.new(assignment, exercise, questions, course=course_folder)
     if as_json:
         emit({"written": [str(path) for path in (*made.repository, *made.written)]})
@@ -66,7 +66,7 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
         return 0
     for line in changed:
         console.print(for_terminal(line), soft_wrap=True)
-    console.print(f"{len(changed)} questions have another score or verdict than before")
+    console.print(f"{len(changed)} questions have a different score or verdict than before")
     return 0
 
 

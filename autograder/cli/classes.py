@@ -107,7 +107,9 @@ def extend(
 
     if table is not None:
         if student or why:
-            raise click.UsageError("--from has all rows in its file: leave the others out")
+            raise click.UsageError(
+                "with --from, the file has all rows: leave out the other arguments"
+            )
         every = extend_all(class_folder, table, course=course_folder)
         emit([_extension(made) for made in every]) if as_json else _print_extensions(every)
         return 0

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="GitHub Classroom's roster (CSV), which says whose login is whose.",
+    help="GitHub Classroom's roster (CSV), which maps logins to students.",
 )
 @click.option("--undo", is_flag=True, help="Undo the last collection that changed something.")
 @in_course
@@ -110,7 +110,7 @@ COMMANDS = (collect,)
 
 def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
     if sources:
-        raise click.UsageError("--undo takes the last collection back: leave the sources out")
+        raise click.UsageError("--undo reverts the last collection: leave out the sources")
     found = undo_collect(submitted if submitted.exists() else submitted.parent)
     if as_json:
         emit(
@@ -124,7 +124,7 @@ def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
         for key, why in found.left:
             console.print(f"left {for_terminal('/'.join(key))}: {for_terminal(why)}")
         console.print(
-            f"the collection of {found.began} is taken back: {len(found.taken_back)} submissions "
+            f"the collection of {found.began} is reverted: {len(found.taken_back)} submissions "
             "are as they were; grade again with --resume",
             soft_wrap=True,
         )
@@ -186,7 +186,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 def _about(item: Collected) -> str:
     """Returns what an instructor should know about one submission; empty if all is as usual."""
     if item.is_older:
-        return f"older than what is there, so it does not count; kept in {item.earlier}"
+        return f"older than the one that is there, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
         return f"late, and the last one in time counts; kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
@@ -196,7 +196,7 @@ def _about(item: Collected) -> str:
     if item.earlier is None:
         return ""
     lacks = f", which had {', '.join(item.lacks[:5])} as well" if item.lacks else ""
-    return f"another submission is there now; the earlier one is in {item.earlier}{lacks}"
+    return f"there is a different submission now; the earlier one is in {item.earlier}{lacks}"
 
 
 def _print_sums(report: CollectReport, submitted: Path) -> None:

@@ -145,7 +145,8 @@ COMMANDS = (grade,)
 def _tell(report: grading.GradeReport, as_json: bool, profile: bool) -> None:
     if report.run.truncated:
         errors.print(
-            f"a truncated line of an earlier, killed run was moved to {report.run.truncated}"
+            "a truncated line of an earlier run, which was killed, was moved to "
+            f"{report.run.truncated}"
         )
     document = _document(report)
     if as_json:
@@ -200,7 +201,7 @@ def _row(line: SubmissionResult) -> dict[str, Any]:
 
 def _print_profile(report: grading.GradeReport) -> None:
     if not report.costs:
-        console.print("no CPU time to tell of: nothing was graded by this machine")
+        console.print("no CPU times: nothing was graded on this machine")
         return
     graded = report.run.graded or 1
     table = Table("stage", box=None, pad_edge=False)

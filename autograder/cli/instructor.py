@@ -109,7 +109,7 @@ def release(
             f"{a.name}: {a.points:g} points, {changed}; bundle {a.bundle}", soft_wrap=True
         )
     for name in report.removed:
-        console.print(f"{name}: removed, the course has no such assignment any more")
+        console.print(f"{name}: removed, because the course no longer has this assignment")
     return 0
 
 
@@ -123,7 +123,7 @@ def _check_release(found: content.ReleaseCheck, as_json: bool) -> int:
         for line in leaks:
             console.print(f"[red]leak[/]: {for_terminal(line)}", soft_wrap=True)
         if not stale and not leaks:
-            console.print("assignments/ is fresh and tells nothing hidden")
+            console.print("assignments/ is up to date and reveals nothing hidden")
     return 1 if stale or leaks else 0
 
 

@@ -12,9 +12,9 @@ _REMEDIES = {
     errno.EDQUOT: "make room, or ask for a larger quota",
     errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.ENFILE: "end what else holds many files open",
-    errno.ENOMEM: "end what else needs much memory, or raise the limit (ulimit -v)",
-    errno.EAGAIN: "end what else runs, or raise the limit of processes (ulimit -u)",
+    errno.ENFILE: "close other programs that hold many files open",
+    errno.ENOMEM: "close other programs that need much memory, or raise the limit (ulimit -v)",
+    errno.EAGAIN: "close other programs, or raise the limit of processes (ulimit -u)",
     errno.EROFS: "choose a place that can be written",
     errno.EIO: "look at the disk: it failed",
 }

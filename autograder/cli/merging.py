@@ -37,7 +37,7 @@ def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
             }
         )
         return 0
-    left_out = f", {report.equal} that stood in two files once" if report.equal else ""
+    left_out = f", {report.equal} in two files counted once" if report.equal else ""
     if report.failed_before:
         left_out += f", {report.failed_before} failed ones left out that were graded elsewhere"
     console.print(

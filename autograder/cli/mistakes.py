@@ -80,7 +80,7 @@ def misconception() -> None:
 @click.argument("exercise")
 @click.argument("question")
 @click.option("--name", required=True, help="Its name in results: letters, digits and _.")
-@click.option("--confuses", required=True, help="What seems to be confused with what.")
+@click.option("--confuses", required=True, help="What is confused with what.")
 @click.option("--hint", required=True, help="A question that helps, without the answer.")
 @click.option("--yes", is_flag=True, help="Confirm that you have read the code.")
 @in_course

@@ -76,7 +76,7 @@ class RunProgress:
         """See `RunEvents.passed_over`."""
         end_loading()
         self._progress.console.print(
-            f"tier {tier} is taken, because stronger ones did not work:", style="yellow"
+            f"tier {tier} is used, because stronger ones did not work:", style="yellow"
         )
         for line in why.split("\n"):
             self._progress.console.print(for_terminal(line), soft_wrap=True)

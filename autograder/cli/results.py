@@ -240,7 +240,9 @@ def gradescope_bundle(
         emit({"file": str(written)})
         return 0
     console.print(f"autograder for Gradescope: {for_terminal(str(written))}", soft_wrap=True)
-    console.print("it holds solutions and hidden tests: upload it, and give it to nobody")
+    console.print(
+        "it holds solutions and hidden tests: upload it, and do not give it to anybody else"
+    )
     return 0
 
 

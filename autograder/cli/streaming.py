@@ -57,4 +57,4 @@ def _print(answer: SubmissionResult | Refused) -> None:
 
 def _say_ready(tier: Tier | None) -> None:
     end_loading()
-    errors.print(f"isolation tier {tier}; ready: a path of a submission per line")
+    errors.print(f"isolation tier {tier}; ready: one path of a submission per line")

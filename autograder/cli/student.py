@@ -187,7 +187,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool
         screen.say(f"{found.question}: hint {found.number} of {found.of}", "bold")
         screen.prose(found.text)
         if found.number < found.of:
-            screen.say("Try it out first; the same command gives the next hint.", "dim")
+            screen.say("Try it first; the same command gives the next hint.", "dim")
     else:
         screen.say(f"{found.question or found.exercise}: {found.why}")
         if found.of:

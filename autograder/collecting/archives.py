@@ -67,7 +67,7 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
     if name.startswith("/") or name[1:2] == ":":
         return "an absolute name"
     if ".." in name.split("/"):
-        return "a name that leads out of its folder"
+        return "a name that points outside of its folder"
     if kind == stat.S_IFLNK:
         return "a link: links are not followed"
     if kind not in (0, stat.S_IFREG):

@@ -30,7 +30,7 @@ _WORK = (
 )
 #: with at least this many clones, files that most of them have are the template's
 _A_CLASS = 3
-_NO_NEARER = "another file of this name, no nearer to the top, was taken: which one counts?"
+_NO_NEARER = "another file of this name, at the same depth, was taken: which one counts?"
 _NOBODYS = "next to clones, so its student is unknown: collect it on its own"
 #: nobody writes a longer answer by hand
 MAX_ANSWER_BYTES = 10 << 20

@@ -180,7 +180,7 @@ class _Collection:
                     self._sorting.refuse("/".join(entry.path), place, _somebody(entry, place))
         if together := self._sorting.fallen_together():
             raise UserError(
-                f"{source}: {len(together)} files would fall on one student, such as "
+                f"{source}: {len(together)} files would belong to one student, such as "
                 f"{together[0]} and {together[1]}: are these folders students? Nothing was "
                 "collected\n  fix: collect the folder whose folders are the students"
             )

@@ -14,7 +14,7 @@ MAX_FILE_BYTES = 100 << 20
 #: deeper than anybody stores their work, and shallow enough for a recursive walk
 MAX_FOLDERS = 100
 #: the reason to refuse files that a system creates
-OF_A_SYSTEM = "made by a system, not by a student"
+OF_A_SYSTEM = "created by an operating system, not by a student"
 
 
 class Unsafe(Exception):

@@ -32,7 +32,7 @@ def entries_of(source: Path) -> Iterator[Iterator[Entry | Refused]]:
         try:
             archive = zipfile.ZipFile(file)
         except BROKEN as error:
-            yield iter([Refused(source.name, f"not a zip archive, or a broken one: {error}")])
+            yield iter([Refused(source.name, f"not a zip archive, or a damaged one: {error}")])
             return
         with archive:
             yield files_in(archive, ())
@@ -62,7 +62,7 @@ def _unpacked(
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except BROKEN as error:
-        yield Refused(name, f"not a zip archive, or a broken one: {error}")
+        yield Refused(name, f"not a zip archive, or a damaged one: {error}")
         return
     with archive:
         for found in files_in(archive, path):

@@ -17,7 +17,7 @@ _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloa
 _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
-READ = "it was read: it says whose each submission is, and its time"
+READ = "it was read: it names the student and the time of each submission"
 UNCLEAR = "which assignment is it? say --assignment"
 
 
@@ -138,7 +138,7 @@ class Layout:
             own = tuple(parts[1:]) or (named.file,)
             return Place((named.owner,), None, own)
         if MOODLE_WORD in parts[0]:
-            return "a name of Moodle's that says not exactly one number: whose is it?"
+            return "a name from Moodle without exactly one number: which student is it?"
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> Place | str:
@@ -191,14 +191,14 @@ def _must_name_people(tops: set[str], source: str, is_told: bool) -> None:
     """Refuses a download as a whole if no name of a platform shows the owners."""
     if any(map(SUBMISSION.fullmatch, tops)) and not is_told:
         raise UserError(
-            f"{source} is an export of Gradescope without {METADATA}, so nobody knows whose a "
-            "submission is: nothing was collected\n  fix: give the export as Gradescope made it"
+            f"{source} is an export of Gradescope without {METADATA}, so the students are "
+            "unknown: nothing was collected\n  fix: pass the export unchanged"
         )
     moodle = [top for top in tops if MOODLE_WORD in top]
     if moodle and not any(map(platform_name, moodle)):
         raise UserError(
-            f"{source}: Moodle's names have no numbers here ({min(moodle)!r}), so all would fall "
-            "together: nothing was collected\n"
+            f"{source}: Moodle's names have no numbers here ({min(moodle)!r}), so all would be "
+            "one student: nothing was collected\n"
             "  fix: give every student a group in Moodle, or let them submit on their own"
         )
 

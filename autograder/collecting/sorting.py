@@ -24,8 +24,8 @@ from .owners import UNCLEAR, Names, Place
 from .platforms import Owner
 from .students import Students
 
-_NOT_TO_SAY = "the time of a submission is not its student's to say"
-_NO_TIME = "no time with a zone that is known: when it was submitted is unknown"
+_NOT_TO_SAY = "students cannot state the time of their own submission"
+_NO_TIME = "no time with a known zone: the time of submission is unknown"
 #: files with these endings, including archives, which are read as folders, may be answers
 _ANSWERS = (".py", ".ipynb", ".zip")
 #: the most lines about one person's files; the others are counted
@@ -192,7 +192,7 @@ class Sorting:
                 raise UserError(
                     f"{len(keys - fit)} people have files of {other} in there and none of {said}, "
                     f"{len(fit)} have files of {said}: nothing was collected\n"
-                    f"  fix: collect it with --assignment {other}, under a name that says so"
+                    f"  fix: collect it with --assignment {other}, under a name that contains it"
                 )
             notes.append(f"files of {other} by {len(keys)} people were among those of {said}")
         return tuple(notes)

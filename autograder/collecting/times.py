@@ -111,8 +111,9 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     if column is None or not any(people):
         raise UserError(
             f"{path}: no table of times: expected one of the columns {', '.join(_COLUMNS)} and one "
-            f"that says who it is; got: {', '.join(columns)[:200] or 'none'}. Set the platform's "
-            "language to English and download it again, or write a table with these columns."
+            f"that identifies the student; got: {', '.join(columns)[:200] or 'none'}. Set the "
+            "platform's language to English and download it again, or write a table with these "
+            "columns."
         )
     said = [row.get(column, "").strip() for row in rows]
     read = [_time(text, zone, path) for text in said]
@@ -136,5 +137,5 @@ def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:
     except NoZone as error:
         raise UserError(
             f"{path}: {error}\n"
-            "  fix: say the platform's own with --zone, such as --zone Europe/Berlin"
+            "  fix: give the platform's own with --zone, such as --zone Europe/Berlin"
         ) from error

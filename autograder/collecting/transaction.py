@@ -59,7 +59,7 @@ def collecting_alone(class_folder: Path) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError(
-                f"{class_folder}: another collection is at work there; wait until it has ended"
+                f"{class_folder}: another collection is running there; wait until it has ended"
             ) from None
         for stale in class_folder.glob(f"{_STAGING}*"):
             shutil.rmtree(stale, ignore_errors=True)
@@ -142,7 +142,7 @@ def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
     if made.is_dir() and digest_of(made) == step["digest"]:
         shutil.rmtree(made)
     elif made.exists() and (earlier is None or earlier.exists()):
-        return f"{made} was changed since, so it stays"
+        return f"{made} was changed since, so it was left as it is"
     if earlier is not None and earlier.exists():
         made.parent.mkdir(parents=True, exist_ok=True)
         os.rename(earlier, made)

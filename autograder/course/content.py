@@ -63,8 +63,8 @@ def find_root(start: Path) -> Path:
         if (folder / "source").is_dir() and (folder / "solutions").is_dir():
             return folder
     raise UserError(
-        f"{start.resolve()} is not inside a course: no folder above it holds source/ and "
-        "solutions/. Go there, or say --course FOLDER."
+        f"{start.resolve()} is not inside a course: no folder above it contains source/ and "
+        "solutions/. Go there, or use --course FOLDER."
     )
 
 

@@ -131,7 +131,7 @@ def _not_allowed(
             raise ContentError(
                 path,
                 None,
-                f"{name}: no kind of calls is named {kind!r}",
+                f"{name}: there is no kind of calls named {kind!r}",
                 f"add [{kind}] to {CALLS}, or use one of: {', '.join(kinds)}",
             )
     if not chosen:

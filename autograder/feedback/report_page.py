@@ -25,9 +25,9 @@ _BAR = 100.0
 _HARD, _FLAT = 0.5, 0.2
 #: headings for reasons to look, by words that the reason contains
 _KINDS = (
-    ("the grader failed", "The grader failed: nobody's fault but its own, grade again"),
+    ("the grader failed", "The grader itself failed: grade again"),
     ("can't be read", "A file that can't be read"),
-    ("expected ", "A file of another name, or an archive: is it an answer?"),
+    ("expected ", "A file with a different name, or an archive: is it an answer?"),
     ("which can hide a call", "Code that may go round a rule"),
     ("a human has to grade it", "Answers that a human grades"),
     ("did not end in time", "Did not end in time"),

@@ -26,7 +26,7 @@ from .naming.diagnosis import Diagnosis
 from .watch import CPU_SECONDS, Place, Watch
 
 _TOO_LONG = (
-    f"judging what this answer gives back takes more than {CPU_SECONDS} s of computing time; "
+    f"judging the results of this answer takes more than {CPU_SECONDS} s of computing time; "
     "return what the docstring says, and nothing else"
 )
 

@@ -49,14 +49,14 @@ def class_secret(path: Path) -> bytes:
         secret = _read(path)
     except OSError as error:
         raise UserError(
-            f"{path}, the secret of the class, can't be read or made ({error.strerror}); "
-            "say --secret FILE"
+            f"{path}, the secret of the class, can't be read or created ({error.strerror}); "
+            "use --secret FILE"
         ) from error
     if not _BYTES <= len(secret) <= _MOST_BYTES:
         size = len(secret) if len(secret) < _BYTES else f"more than {_MOST_BYTES}"
         raise UserError(
             f"{path} holds {size} bytes, which is not a secret of a class; restore it, "
-            "or move it away: a new one gives all students other numbers"
+            "or move it away: a new one gives all students different numbers"
         )
     return secret
 
@@ -80,9 +80,9 @@ def named_secret(path: Path | str, results: Path | None = None) -> Path:
         raise UserError(f"{place.parent} is not there, so {place} can't be the class's secret")
     if not place.exists() and results is not None and _has_lines(results):
         raise UserError(
-            f"{place} is not there, and {results} has results that were asked with another secret. "
-            "Is its name misspelt? Name that secret (without --secret it is "
-            f"{results.with_name(FILE_NAME)}), or give new results a place of their own (--results)"
+            f"{place} is not there, and {results} has results that were made with another secret. "
+            "Is its name misspelled? Name that secret (without --secret it is "
+            f"{results.with_name(FILE_NAME)}), or write new results to a different file (--results)"
         )
     return place
 

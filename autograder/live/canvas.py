@@ -198,7 +198,7 @@ class Canvas:
                     continue
             break
         there = self.grades(work)
-        why = problem or "Canvas says that it is done, and still shows another grade"
+        why = problem or "Canvas says that it is done, and still shows a different grade"
         return [Sent(one, "" if has_points(one, there.get(one.student)) else why) for one in batch]
 
     def _write(self, work: Work, updates: Sequence[Update]) -> str:
@@ -269,8 +269,8 @@ class Canvas:
             raise UserError(f"{self._site}: {what}: refused: {said}") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UserError(
-                f"{self._site}: {what}: the answer has another form than Canvas's "
-                f"({type(error).__name__}): is it the address of a Canvas?"
+                f"{self._site}: {what}: the answer does not have the form of Canvas's "
+                f"({type(error).__name__}): is it the address of a Canvas site?"
             ) from None
 
 

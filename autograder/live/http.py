@@ -56,7 +56,7 @@ class Token:
         self._text = text.strip()
         if not self._text or not self._text.isprintable() or not self._text.isascii():
             raise UserError(
-                "the token is empty, or has characters that no token has: copy it again"
+                "the token is empty, or contains characters that no token contains: copy it again"
             )
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ class Patience:
                 wait = max(2.0**tried, _wanted_wait(answer.headers))
                 may_repeat = is_safe or is_throttled
                 if is_throttled:
-                    problem = "it limits how much is asked in a short time"
+                    problem = "it limits the number of requests in a short time"
             if not may_repeat or tried == _TRIES - 1:
                 break
             self.told(f"{site}: {problem}; trying again in {wait:.0f} s")

@@ -282,7 +282,7 @@ class Moodle:
         except ValueError:
             raise UserError(
                 f"{self._site}: {what}: the answer is not Moodle's (status {answer.status_code}): "
-                "is it the address of a Moodle with web services over REST?"
+                "is it the address of a Moodle site with web services over REST?"
             ) from None
         if isinstance(said, Mapping) and (said.get("errorcode") or said.get("exception")):
             raise self._refusal(what, said)

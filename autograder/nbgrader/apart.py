@@ -33,7 +33,7 @@ def grade_apart(course: Path, options: RunOptions) -> str:
     )
     if done.returncode == 0:
         return ""
-    return done.stderr.decode("utf-8", "replace").strip() or "the grader ended without a word"
+    return done.stderr.decode("utf-8", "replace").strip() or "the grader ended without a message"
 
 
 def main(request: str) -> int:

@@ -151,7 +151,7 @@ def extend_all(
             every = of_class.assignments
             names = [of_class.assignment(one).name] if one else [a.name for a in every]
             if not why:
-                raise UserError("say why: whoever looks at the grades later will ask")
+                raise UserError("give a reason: people who look at the grades later will ask")
             wanted += [(name, a, _duration(row["extension"]), why) for a in names]
         except UserError as error:
             raise UserError(f"{path}:{number}: {error}; nothing was granted") from error
@@ -188,7 +188,7 @@ def withdraw(
             raise UserError(f"{name} has not submitted {assignment}, but: {own}")
     shown = name if assignment is None else f"{name}/{assignment}"
     if is_back and key not in read_withdrawals(folder):
-        raise UserError(f"{shown} is not withdrawn: it counts already")
+        raise UserError(f"{shown} is not withdrawn, so it counts already")
     return keep_withdrawal(folder, key, why, is_back=is_back)
 
 

@@ -36,7 +36,7 @@ def collect(
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
     submission times, and `zone` the time zone of times without one (default: that of the due
-    dates). `roster` is GitHub Classroom's, which says whose login is whose.
+    dates). `roster` is GitHub Classroom's, which maps logins to students.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)

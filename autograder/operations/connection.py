@@ -127,7 +127,7 @@ def open_connection(
 def _url(platform: str, known: Link | None, at: str | None, folder: Path) -> str:
     if at is None and known is None:
         raise UserError(
-            f"{folder} has no course on {platform} yet: say which, once, with --at and the address "
+            f"{folder} has no course on {platform} yet: name it once, with --at and the address "
             "of the course's page in the browser"
         )
     if at is None or known is None:
@@ -146,7 +146,7 @@ def _check_apart(works: Mapping[str, Work]) -> None:
         if (other := names.setdefault(work.number, name)) != name:
             raise UserError(
                 f"{other} and {name} are both linked to {work.title!r} ({work.number}): link each "
-                "to an assignment of its own, with --link NAME=NUMBER"
+                "to a different assignment, with --link NAME=NUMBER"
             )
 
 
@@ -227,6 +227,6 @@ def connected_alone(class_folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError(
-                f"{class_folder}: another pull or push is at work there; wait until it has ended"
+                f"{class_folder}: another pull or push is running there; wait until it has ended"
             ) from None
         yield

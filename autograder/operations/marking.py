@@ -80,7 +80,7 @@ def mark(
     of_class = class_course(Path(course), folder)
     name = known_student(folder, of_class, student)
     if points is None and comment is None and not answer:
-        raise UserError("say what to enter: points, a comment, or the answer to a request")
+        raise UserError("nothing to enter: give points, a comment, or the answer to a request")
     wanted, assignment = _asked_question(of_class, question)
     asked = str(wanted) if wanted else ""
     if answer:

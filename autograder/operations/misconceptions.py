@@ -89,7 +89,7 @@ def add_misconception(
     path = of_class.variants("misconceptions", content)
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     if f"def {name}(" in before or f"class {name}(" in before:
-        raise UserError(f"{path} has an entry {name} already; give this one another name")
+        raise UserError(f"{path} has an entry {name} already; choose a different name")
     catalogue = with_entry(before, entry)
     if problem := _problem(of_class, content, entry, catalogue, found):
         raise UserError(f"{name} was not added: {problem}")
@@ -101,7 +101,7 @@ def add_misconception(
         result = graded_entry(of_class, content, entry, catalogue)
         if result is None or result.misconception != full:
             other = (result and result.misconception) or "other known mistakes"
-            raise UserError(f"{name} was not added: it can't be told from {other}")
+            raise UserError(f"{name} was not added: it can't be distinguished from {other}")
     except BaseException:
         _take_back(path, before)
         raise
@@ -173,10 +173,10 @@ def _problem(
         return "as an entry it has full marks; a person should look at the answer"
     if result.behaviour != found.question.behaviour:
         return (
-            "as an entry it does not behave as it did in its file: what it uses of the file may "
-            "be missing, or the suite has changed since the class was graded"
+            "as an entry it does not behave as it did in its file: something that it uses from "
+            "the file may be missing, or the suite has changed since the class was graded"
         )
-    return f"it can't be told from {result.misconception}" if result.misconception else ""
+    return f"it can't be distinguished from {result.misconception}" if result.misconception else ""
 
 
 def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:

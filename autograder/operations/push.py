@@ -246,8 +246,8 @@ class _Push:
         if count := sum(grade.deducted > 0 for grade in there.values()):
             self._notes.append(
                 f"{name}: {self._there.platform.name} itself takes points off for {count} late "
-                "submissions: switch its late policy off, or the class's penalty, so that nobody "
-                "pays twice"
+                "submissions: switch its late policy off, or the class's penalty, so that no "
+                "points are taken off twice"
             )
 
     def _missing(

@@ -84,11 +84,11 @@ class ResultsFile:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - kept open
         except OSError as error:
             raise UserError(
-                f"{path} can't be written ({error.strerror}); say --results FILE"
+                f"{path} can't be written ({error.strerror}); use --results FILE"
             ) from error
         if not path.is_file():
             self._file.close()
-            raise UserError(f"{path} is not a regular file; say --results FILE")
+            raise UserError(f"{path} is not a regular file; use --results FILE")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -141,8 +141,8 @@ class ResultsFile:
         except OSError as error:
             self._file.close()
             raise UserError(
-                f"{aside} can't be written ({error.strerror}), which takes the truncated "
-                f"last line of {self.path.name}; make room"
+                f"{aside} can't be written ({error.strerror}), which stores the "
+                f"truncated last line of {self.path.name}; make room"
             ) from error
         self.truncated = aside
 

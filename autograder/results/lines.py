@@ -64,8 +64,8 @@ def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UserError(
-            f"{path}:{line.number} is not a line of results ({what[:200]}); take this line out, "
-            "and grade with --resume: what it was about is graded again"
+            f"{path}:{line.number} is not a line of results ({what[:200]}); remove this line, "
+            "and grade with --resume: its submission is graded again"
         ) from error
 
 

@@ -81,14 +81,14 @@ def merge_results(paths: Sequence[Path], to: Path) -> MergeReport:
 def _check(paths: Sequence[Path], to: Path) -> None:
     for path in paths:
         if not path.is_file():
-            raise UserError(f"{path} is not there, or is not a file; name the results of a shard")
+            raise UserError(f"{path} is not there, or is not a file; give the results of a shard")
     own = {path.resolve() for path in paths}
     if len(own) < len(paths):
-        raise UserError("a file is named twice among the results; name each once")
+        raise UserError("a file is given twice; give each one once")
     if to.exists() and to.resolve() not in own:
         raise UserError(
-            f"{to} is there already: name another file, or name it among the results as well, so "
-            "that its lines stay"
+            f"{to} exists: choose a different file, or give it among the results as well, so "
+            "that its lines are kept"
         )
 
 

@@ -16,7 +16,7 @@ VERDICT_WORDS: dict[Verdict, str] = {
     Verdict.CRASHED: "Ended its process",
     Verdict.OUTPUT_LIMIT: "Printed too much",
     Verdict.FORBIDDEN: "Uses a call that is not allowed",
-    Verdict.PROTOCOL: "Gave back something that is not an answer",
+    Verdict.PROTOCOL: "Returned something that is not an answer",
 }
 
 NEXT_STEPS: dict[Verdict, str] = {
@@ -26,7 +26,7 @@ NEXT_STEPS: dict[Verdict, str] = {
     Verdict.NOT_IMPLEMENTED: "Replace the line that raises NotImplementedError with your answer.",
     Verdict.MISSING: "Keep the name of the function or class exactly as in the stub.",
     Verdict.ERROR: "Read the last line of the message first, and try the public checks.",
-    Verdict.TIMEOUT: "Look for a loop that never ends, or one over every single number.",
+    Verdict.TIMEOUT: "Look for a loop that never ends, or a loop over every single number.",
     Verdict.MEMORY: "Look for a tensor that is much larger than the shapes in the docstring.",
     Verdict.CRASHED: "Remove calls that end Python, such as exit(), and recursion without an end.",
     Verdict.OUTPUT_LIMIT: "Remove the print calls inside the function.",

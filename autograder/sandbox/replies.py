@@ -69,9 +69,9 @@ def report_in(status: socket.socket) -> list[float]:
     try:
         report = status.recv(4096)
     except OSError as error:
-        raise SandboxError(f"the fork server does not say how a worker ended: {error}") from error
+        raise SandboxError(f"the fork server did not report how a worker ended: {error}") from error
     if not report:
-        raise SandboxError("the fork server ended before it could say how a worker did")
+        raise SandboxError("the fork server ended before it could report how a worker ended")
     found: list[float] = json.loads(report)
     return found
 

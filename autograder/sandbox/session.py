@@ -222,7 +222,7 @@ class Session:
             clock.extend(self.grace_seconds)
         elif spent is not None:
             self.kill()
-            raise AnswerTimeout(f"still running after {spent}; is there a loop without an end?")
+            raise AnswerTimeout(f"still running after {spent}; is there a loop that never ends?")
 
     def _drain(self) -> bool:
         """Reads the printed output; returns False when the output is closed."""

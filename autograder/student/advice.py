@@ -95,8 +95,8 @@ def _about_name(error: BaseException, context: Context) -> str:
     if name and (near := closest(name, [other for other in known if other != name])):
         return f"`{name}` is not defined; did you mean `{near}`?"
     return (
-        f"`{name}` is not defined where it is used: is it spelled as where it gets its value? A "
-        "module or a notebook must define or import all that it uses"
+        f"`{name}` is not defined where it is used: is it spelled the same way as where it gets "
+        "its value? A module or a notebook must define or import everything that it uses"
     )
 
 

@@ -24,8 +24,8 @@ from .time_limit import SECONDS, TooSlow, limited
 from .unfinished import unfinished
 
 _TOO_SLOW = (
-    "what is outside of all functions runs each time the file is loaded, here and when it is "
-    "graded: take it out. Is it a loop that never ends?"
+    "code outside of all functions runs each time the file is loaded, here and when it is "
+    "graded: remove it. Is it a loop that never ends?"
 )
 
 

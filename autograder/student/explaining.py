@@ -166,7 +166,7 @@ def _no_numbers(step: Asked, by_chance: bool) -> Message | None:
 
 
 def _too_slow(failure: TooSlow, step: Asked | None, around: Surroundings) -> Message:
-    hint = "a loop never ends, or does far too much: does its condition ever become false?"
+    hint = "a loop never ends, or takes far too long: does its condition ever become false?"
     places = around.places(failure.__cause__)
     return _of(step, f"no result: it {failure}", "a result", hint, places, "too slow")
 
@@ -254,7 +254,7 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
         "`yield` makes the function a generator: collect the parts in a list, and return them "
         "together (`torch.stack`)",
     ),
-    (CoroutineType, "a coroutine", "take `async` in front of `def` away"),
+    (CoroutineType, "a coroutine", "delete `async` in front of `def`"),
     (
         (FunctionType, BuiltinFunctionType, MethodType),
         "a function",

@@ -94,7 +94,7 @@ def _check(
         return CheckedExercise(name, None, _all(Standing.MISSING, questions), problem=problem)
     executed = execute(answer, manifest.exercises)
     if not executed.runs:
-        hidden = f"\nuntil that is fixed, nothing can be said about {', '.join(questions)}"
+        hidden = f"\nuntil that is fixed, there is no result for {', '.join(questions)}"
         return CheckedExercise(
             name,
             answer.path.name,

@@ -91,7 +91,7 @@ def _shown(folder: Path) -> dict[str, int]:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{path} is damaged: {error!r}. Delete it: it only remembers which hints you have seen."
+            f"{path} is damaged: {error!r}. Delete it: it only stores which hints you have seen."
         ) from error
 
 

@@ -80,7 +80,7 @@ def hint(question: object, *, again: bool = False) -> None:
     if not found.text:
         _show(notice("○", f"{found.question or found.exercise}: {found.why}"))
         return
-    more = "Try it out first; the same call gives the next one." if found.number < found.of else ""
+    more = "Try it first; the same call gives the next one." if found.number < found.of else ""
     head = f"{found.question}: hint {found.number} of {found.of}"
     _show(notice("?", "\n".join([head, found.text, *[more] * bool(more)])))
 

@@ -99,7 +99,10 @@ def _run(suite: Path, run: _Run) -> _Run:
             plugins=[run],
         )
     if code == pytest.ExitCode.INTERNAL_ERROR:
-        raise GraderError(f"{suite}: the checks ended before their end. Please tell your course.")
+        raise GraderError(
+            f"{suite}: the checks stopped before they were finished. Please report this to your "
+            "course."
+        )
     if code == pytest.ExitCode.INTERRUPTED and not run.stopped and run.problem is None:
         raise KeyboardInterrupt
     if run.problem is not None:

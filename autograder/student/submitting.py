@@ -7,7 +7,7 @@ from .results import Progress
 #: the part of grading that public checks don't cover
 BEYOND = (
     "Grading also tries what these checks do not: other sizes, batches, other number types, "
-    "gradients. The docstring of each question says all that is asked."
+    "gradients. The docstring of each question says everything that is required."
 )
 
 
@@ -25,7 +25,7 @@ def what_to_submit(progress: Progress) -> tuple[str, ...]:
     when = f" (due {progress.due})" if progress.due else ""
     lines.append(f"Submit these files{when}: {', '.join(files)}")
     lines.append(
-        "How: upload them where your course collects work; commit and push them in a GitHub or "
-        "GitLab repository; in JupyterHub, the Submit button of the assignment list."
+        "How: upload them to the place where your course collects work; commit and push them in a "
+        "GitHub or GitLab repository; in JupyterHub, the Submit button of the assignment list."
     )
     return (*lines, BEYOND)

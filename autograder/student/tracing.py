@@ -63,7 +63,9 @@ def traced(step: Asked, namespace: Mapping[str, Any], locate: Locate) -> str:
                 f"stops here: {said_by(error)}" if not isinstance(error, TooSlow) else str(error)
             )
     text = "\n\n".join(_text(run, locate) for run in recorder.runs)
-    return "\n".join(part for part in (text, ended) if part) or "no line of yours ran in this call"
+    return (
+        "\n".join(part for part in (text, ended) if part) or "none of your lines ran in this call"
+    )
 
 
 def _call(step: Asked, namespace: Mapping[str, Any], recorder: _Recorder) -> None:

@@ -71,7 +71,9 @@ def find_submissions(
         try:
             entries = _entries(Path(owner.path))
         except OSError as error:
-            reason = f"can't be read ({error.strerror}); give yourself the right to read it"
+            reason = (
+                f"can't be read ({error.strerror}); change its permissions so that you can read it"
+            )
             skipped.append(Skipped(Path(owner.path), reason))
             continue
         for entry in entries:

@@ -98,7 +98,7 @@ def unused_notes(
     if any(exercise.lower() in name.lower() for name in files for exercise in exercises):
         why += "; is the name wrong?"
     elif code and not has_answer:
-        why = "no exercise of this assignment; was it submitted to another one?"
+        why = "not an exercise of this assignment; does it belong to a different one?"
     return (f"{LOOK}{', '.join(files[:_MOST_NAMED])}{more}: {why}",)
 
 

@@ -91,7 +91,7 @@ def module_of_notebook(
             return NotebookModule(text, notes=(*notes, *copies))
         statements = statements_of(text, parsed(text).body)
     except RecursionError as error:
-        raise SubmissionError("holds code that is nested too deeply; take it apart") from error
+        raise SubmissionError("contains code that is nested too deeply; simplify it") from error
     defined = {name for statement in statements for name in statement.binds}
     return NotebookModule(
         text,
@@ -154,7 +154,7 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
         document = _loaded(text)
     except (ValueError, RecursionError) as error:
         raise SubmissionError(
-            f"is not a notebook, or only a part of one (no valid JSON: {error}); save it in "
+            f"is not a notebook, or only a part of one (not valid JSON: {error}); save it in "
             "Jupyter and submit the .ipynb file"
         ) from error
     cells = _cells(document) if isinstance(document, dict) else None

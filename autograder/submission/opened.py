@@ -51,7 +51,7 @@ def require_unchanged(folder: Path, before: object, after: object) -> None:
     if before != after:
         raise SubmissionError(
             f"{folder}: files were changed or moved while they were graded; grade again with "
-            "--resume when nothing writes there"
+            "--resume when nothing is writing to them"
         )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 #: also used for a function of the student's own
-OTHER_ARGUMENTS = "a function is called with other arguments than it takes"
+OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"'Parameter' object is not callable",
         "a parameter is called as if it were a layer",
-        "a parameter is a matrix, and is not called: `x @ self.W_query`",
+        "a parameter is a matrix: multiply by it (`x @ self.W_query`) instead of calling it",
     ),
     row(
         r"'Tensor' object is not callable",
@@ -135,12 +135,12 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"cannot assign|can't set attribute|has no setter",
-        "an attribute is set that can't be",
+        "an attribute is set that can't be set",
         "give the attribute a different name",
     ),
     row(
         r"object has no attribute '(?P<name>\w+)'",
-        "an attribute is used that is not there",
+        "a missing attribute is used",
         "there is no `{name}` there: compare the name with the one that `__init__` gives, or with "
         "torch's documentation",
     ),
@@ -153,24 +153,24 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"failed to unpack the object|'float' object cannot be interpreted as an integer",
         "a size is not a whole number",
-        "a size must be a whole number, and `/` gives a float, even where nothing is left over: "
+        "a size must be an integer, and `/` gives a float, even if nothing is left over: "
         "`d // n` gives an int",
     ),
     row(
         r"values to unpack|unpack",
-        "more or fewer values come than there are names for them",
+        "there are more or fewer values than names for them",
         "there are more or fewer values than names on the left of `=`: print the shape, or what "
         "the call returns; `B, T, d = x.shape` needs three dimensions",
     ),
     row(
         r"list assignment index out of range",
-        "an index lies outside of what there is",
-        "a list has only the places that were appended to it: write `.append(value)`",
+        "an index is out of range",
+        "a list contains only what was appended to it: write `.append(value)`",
     ),
     row(
         r"^SystemExit",
         "the code ends Python itself",
-        "`exit()` and `quit()` end Python itself: take the call out of your code",
+        "`exit()` and `quit()` end Python itself: remove the call from your code",
     ),
     row(
         r"^(EOFError|StdinNotImplemented)",
@@ -180,13 +180,12 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"BdbQuit",
         "the code stops in a debugger",
-        "nobody answers a debugger while checks run: take it out, and make the call below by "
-        "yourself",
+        "nobody answers a debugger while checks run: remove it, and make the call below yourself",
     ),
     row(
         r"^RecursionError",
-        "the function calls itself without an end",
-        "the function calls itself and finds no end: does a name of yours hide the function that "
+        "the function calls itself without end",
+        "the function calls itself without end: does one of your names hide the function that "
         "you meant to call?",
     ),
     row(
@@ -202,12 +201,12 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^KeyError: .*already exists",
         "a name is given twice in one module",
-        "the module has something of that name already: give each thing a name of its own, and let "
+        "the module already has something of that name: use different names, and let "
         "`register_buffer` alone make the attribute",
     ),
     row(
         r"^KeyError",
-        "an entry is asked for that is not there",
+        "a missing entry is requested",
         "a dictionary, or a table of layers, has no entry of that name: print its keys just above "
         "this line",
     ),

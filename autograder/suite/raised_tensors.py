@@ -15,36 +15,36 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"Given normalized_shape",
-        "a norm gets vectors of another length than it is made for",
-        "a norm is made with the length of the vectors that it gets, the last dimension: print the "
+        "a norm gets vectors of a different length than it was made for",
+        "a norm is created with the length of its vectors, the last dimension: print the "
         "shape just above this line",
     ),
     row(
         r"same dtype|expected scalar type|expected .* dtype|dtype .* but got|to have the same|"
         r"Double.*Float|result type \w+ can't be cast",
         "tensors of different dtypes meet",
-        "tensors of different dtypes meet: give what you make yourself the dtype of the input, "
-        "such as `torch.zeros(..., dtype=x.dtype)` or `x.new_zeros(...)`",
+        "tensors of different dtypes meet: create your own tensors with the dtype of the "
+        "input, such as `torch.zeros(..., dtype=x.dtype)` or `x.new_zeros(...)`",
     ),
     row(
         r"shapes? cannot be multiplied|mat1 and mat2|batch[12]? tensor|"
         r"must match the size of tensor b.*matmul|inconsistent|size mismatch",
         "the sizes of a matrix product do not fit",
         "the sizes do not fit for a matrix product: (..., n, k) @ (..., k, m) needs the same k "
-        "twice. Print the shape of each part just above it; a transpose may be missing, or be one "
+        "twice. Print the shape of each part just above it; a transpose may be missing, or may be "
         "too many",
     ),
     row(
         r"must be a (matrix|vector|[123]-?D)|[123]D tensors|expected 2D|but found \d-?D|"
         r"vector and matrix|both arguments to (linear|matmul)",
-        "a product gets a tensor with another number of dimensions than it takes",
+        "a product gets a tensor with the wrong number of dimensions",
         "`dot` takes two vectors, `mm` and `.T` take matrices, `bmm` takes three dimensions each: "
-        "`@` and `transpose(-2, -1)` fit any number of leading ones",
+        "`@` and `transpose(-2, -1)` work with any number of leading ones",
     ),
     row(
         r"must match except in|expects each tensor to be equal size|Tensors must have same number",
-        "parts of different sizes are put together",
-        "`cat` needs parts whose sizes are equal but for the dimension that it runs along, `stack` "
+        "parts of different sizes are combined",
+        "`cat` needs parts whose sizes are equal except in its own dimension, `stack` "
         "needs equal ones: print their shapes",
     ),
     row(
@@ -56,26 +56,27 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"invalid for input of size|shape .* is invalid|can't be divided",
-        "a new shape holds more or fewer numbers than there are",
-        "a new shape must hold just as many numbers as the old one: multiply its sizes and compare",
+        "a new shape has room for more or fewer numbers than there are",
+        "a new shape must have room for exactly as many numbers as the old one: multiply its "
+        "sizes and compare",
     ),
     row(
         r"view size is not compatible",
-        "`view` is used where memory is in another order",
-        "`view` needs the numbers in memory order, and `transpose` changed it: `reshape` copies "
-        "where `view` can't",
+        "`view` is used where memory is in a different order",
+        "`view` needs the numbers in memory order, and `transpose` changed it: `reshape` makes "
+        "a copy if `view` can't be used",
     ),
     row(
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
         "a dimension is used that the tensor does not have",
-        "the tensor has another number of dimensions than this line counts on: dimensions counted "
-        "from the right (-1, -2) fit any number of leading ones",
+        "the tensor has a different number of dimensions than this line expects: dimensions "
+        "counted from the right (-1, -2) work with any number of leading ones",
     ),
     row(
         r"out of (bounds|range)",
-        "an index lies outside of what there is",
-        "an index lies outside: is it a size that is built in, does a loop go one step too far, "
-        "or has the tensor fewer dimensions?",
+        "an index is out of range",
+        "an index is out of range: is a size hard-coded, does a loop run one step too far, or "
+        "does the tensor have fewer dimensions?",
     ),
     row(
         r"does not require grad|Can't call numpy|requires grad\. Use",
@@ -94,21 +95,21 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"[Oo]ne element tensors|Boolean value of Tensor|a Tensor with \d+ elem|"
         r"only integer tensors|can be converted to (Python|a) scalar",
-        "several numbers are used where Python wants one",
-        "here Python wants one number (`if`, `int`, `range`, `math.sqrt`), and a tensor with "
-        "several came. Work on whole tensors: `torch.where`, `masked_fill`, `sum`, `any`, `all`",
+        "several numbers are used where Python needs one",
+        "here Python needs one number (`if`, `int`, `range`, `math.sqrt`) and got a tensor "
+        "with several. Work on whole tensors: `torch.where`, `masked_fill`, `sum`, `any`, `all`",
     ),
     row(
         r"can't allocate memory|MemoryError",
         "a tensor is larger than the memory",
-        "a tensor is larger than the memory: print the sizes that it is made with",
+        "a tensor is larger than the memory: print the sizes with which it is created",
     ),
     row(
         r"item\(\) cannot be called on meta|Cannot copy out of meta|meta device type tensor",
         "numbers leave the device that they are on",
-        "numbers are copied to another device here, or become plain numbers, as with `.item()`, "
-        "`.tolist()` and `x[...] = ...` into a tensor that is elsewhere: compute with tensors, on "
-        "the device of the input",
+        "numbers are copied to a different device here, or become plain numbers, as with "
+        "`.item()`, `.tolist()` and `x[...] = ...` into a tensor that is elsewhere: compute with "
+        "tensors, on the device of the input",
     ),
     row(
         rf"`self\.(?P<name>\w+)` {PLAIN_ATTRIBUTE}",
@@ -118,9 +119,9 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         rf"\bmeta\b|{MIXED_DEVICES}|Expected all tensors to be on the same device",
-        "a tensor is made on another device than the input",
-        "a tensor that you make is on another device than the input: give it the input's "
-        "(`device=x.device`), or register it as a buffer",
+        "a tensor is created on a different device than the input",
+        "a tensor that you create is on a different device than the input: create it "
+        "with `device=x.device`, or register it as a buffer",
     ),
     row(
         r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"

@@ -73,7 +73,7 @@ def _of_sequence(got: Any, expected: Any) -> str:
         return ""
     right = [_near(one, other) for one, other in zip(got, expected, strict=True)]
     if not any(right) and len(got) > 1 and all(any(_near(g, e) for g in got) for e in expected):
-        return "the right tensors, in another order"
+        return "the right tensors, in a different order"
     for index, fine in enumerate(right):
         if fine or not isinstance(expected[index], torch.Tensor):
             continue
@@ -95,7 +95,7 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
     if got.numel() == expected.numel() and _near(got.flatten(), expected.flatten()):
         if without_ones(got) == without_ones(expected) and got.dim() != expected.dim():
             return "the values are right; a dimension of size one is too many, or is lost"
-        return "the right numbers in the right order, in another shape"
+        return "the right numbers in the right order, in a different shape"
     if is_turned:
         return "the last two sizes are swapped"
     if got.dim() > expected.dim():
@@ -209,7 +209,11 @@ def _is_symmetric(tensor: torch.Tensor) -> bool:
 
 def _elsewhere(got: torch.Tensor, expected: torch.Tensor) -> str:
     in_order = (tensor.flatten().sort().values for tensor in (got, expected))
-    return "the right numbers, in other places" if expected.numel() > 2 and _near(*in_order) else ""
+    return (
+        "the right numbers, in the wrong places"
+        if expected.numel() > 2 and _near(*in_order)
+        else ""
+    )
 
 
 def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
@@ -246,7 +250,7 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
     if _near(rows, torch.ones_like(rows)):
         return ""
     if got.dim() > 1 and _near(got.sum(-2), torch.ones_like(got.sum(-2))):
-        return "the columns sum to 1, and the rows should"
+        return "the columns sum to 1, but the rows should"
     if _near(rows, torch.full_like(rows, float(rows.mean()))):
         return f"each row sums to {float(rows.mean()):.4g}, and should to 1"
     if abs(float(got.sum()) - 1) < _NEAR:

@@ -107,7 +107,7 @@ def _left_on(value: Any) -> str:
         if tensor._backward_hooks:
             return "a tensor with a hook on it, which the call left there"
         if tensor.requires_grad:
-            return "a tensor that wants a gradient since the call"
+            return "a tensor that requires a gradient since the call"
     return ""
 
 

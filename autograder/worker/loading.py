@@ -63,8 +63,8 @@ class Timer:
             limit, patience = self._needed, _PATIENCE_IF_NEEDED
         if cpu >= limit or wall >= patience * limit:
             raise TakesTooLong(
-                f"takes longer than {limit:g} s when the file is loaded; is there a loop without "
-                "an end?"
+                f"takes longer than {limit:g} s when the file is loaded; is there a loop that "
+                "never ends?"
             )
 
 

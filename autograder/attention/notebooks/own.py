@@ -41,7 +41,7 @@ def _own(question: str, folder: Path) -> Any:
     (checked,) = check_folder(folder, [question])
     (result,) = [item for item in checked.questions if item.question == question]
     if result.standing is not Standing.PASSED:
-        raise UserError(f"run  autograder check {question}  to see what your answer lacks")
+        raise UserError(f"run  autograder check {question}  to see what is missing in your answer")
     questions = questions_of(folder, manifest)[checked.exercise]
     answer = answer_of(folder, checked.exercise, questions)
     if answer is None:

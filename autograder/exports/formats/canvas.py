@@ -124,5 +124,5 @@ def _other_maxima(
         if theirs and not same_number(theirs, maxima[assignment]):
             yield (
                 f"{column}: {theirs} points are possible in Canvas and {number(maxima[assignment])}"
-                " here: change it there, or the grades mean something else"
+                " here: change it there, otherwise the grades have a different meaning"
             )

@@ -35,8 +35,8 @@ def write(grades: Grades, path: Path) -> Exported:
     for name in grades.assignments:
         write_csv(chain([_COLUMNS], _new_rows(grades, name)), path / for_file_name(name, ".csv"))
     note = (
-        "these worksheets have no identifiers, so Moodle takes none of them: download the "
-        "assignment's grading worksheet and give it as --roster"
+        "these worksheets have no identifiers, so Moodle accepts none of them: download the "
+        "assignment's grading worksheet and pass it as --roster"
     )
     return Exported(path, (note,) if grades.results else ())
 
@@ -118,7 +118,7 @@ def _doubts(person: Row, result: SubmissionResult) -> Iterable[str]:
     if theirs and not same_number(theirs, result.max_score):
         yield (
             f"the maximum grade is {theirs} in Moodle and {number(result.max_score)} here: change "
-            "it there, or the grades mean something else"
+            "it there, otherwise the grades have a different meaning"
         )
     if person.get(_CAN_CHANGE, "Yes").strip() == "No":
         yield f"Moodle says that the grade of {label(person)} can't be changed"

@@ -69,8 +69,8 @@ class _Lines:
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:
             raise GraderError(
-                "a worker has another version of the grader than this machine: install the same "
-                "one, then call again with --resume"
+                "a worker has a different version of the grader than this machine: install the "
+                "same one, then call again with --resume"
             )
         if result.status is not SubmissionStatus.FAILED:
             self.tier = result.isolation

@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--submission")
     if folder:
         if config.getoption("--implementation"):
-            raise pytest.UsageError("say --implementation or --submission, not both")
+            raise pytest.UsageError("use --implementation or --submission, not both")
         try:
             config.stash[_FORK_SERVER] = start_fork_server()
         except AutograderError as error:

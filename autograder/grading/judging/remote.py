@@ -34,7 +34,7 @@ from .substitution import ReferenceSubstitution
 #: the number of lost workers after which a question is not tried again
 _MAX_ENDS = 2
 _AT_IMPORT = (
-    "\nSubmit definitions only: take out what tries them, or put it below "
+    "\nSubmit definitions only: remove code that tries them, or put it below "
     '`if __name__ == "__main__":`'
 )
 #: what a wrong keyword turns a function into, and which keyword it is
@@ -137,7 +137,7 @@ class RemoteImplementation(AskedImplementation):
         if len(self._ends) >= _MAX_ENDS:
             raise copy.copy(self._ends[-1])
         if self._budget.wall <= 0 or self._budget.cpu <= 0:
-            raise AnswerTimeout("the time of this question is used up by the tests before")
+            raise AnswerTimeout("earlier tests have used up the time of this question")
 
     def _refusal(self, name: str) -> str | None:
         if name not in self._refusals:
@@ -154,7 +154,7 @@ class RemoteImplementation(AskedImplementation):
 
     def _advise(self, name: str, fault: AnswerFault) -> None:
         if isinstance(fault, AnswerMissing):
-            hint = self._answers.hints.get(name, "was it deleted, or given another name?")
+            hint = self._answers.hints.get(name, "was it deleted or renamed?")
             fault.args = (f"{fault}: {hint}",)
         if isinstance(fault, AnswerProtocol):
             advice = next((text for kind, text in _NO_ANSWERS if kind in str(fault)), "")

@@ -100,7 +100,7 @@ def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Ce
     by_name = {_name(cell): cell for cell in released.document["cells"] if _name(cell)}
     pairs = [(cell, by_name.get(name)) for cell, name in zip(found, names, strict=True)]
     if any(own and own["cell_type"] != cell.get("cell_type") for cell, own in pairs):
-        return None, "the notebook was rebuilt: a cell has another type than in the release"
+        return None, "the notebook was rebuilt: a cell has a different type than in the release"
     known = frozenset(source_of(cell) for cell in released.document["cells"])
     cells = [_restored(safe_cell(cell, known), own) for cell, own in pairs]
     if sum(len(json.dumps(cell)) for cell in cells) > _LARGEST_NOTEBOOK:

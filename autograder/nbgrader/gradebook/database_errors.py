@@ -12,7 +12,7 @@ from ...errors import UserError, install_with
 
 _ANEW = "move the file away and run this again: it is rebuilt from results.jsonl"
 _ROOM = "make room on the disk, then run `autograder record` on the class folder"
-_PLACE = "make sure that its folder is there and may be written to"
+_PLACE = "make sure that its folder exists and is writable"
 _DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
 
 #: texts in a database's messages, in lower case, and their remedies; the first match counts
@@ -26,9 +26,9 @@ _REMEDIES = {
     "unable to open": _PLACE,
     "readonly": _PLACE,
     "password": "fix user and password in the address; a password may also be in ~/.pgpass",
-    'role "': "fix the user in the address, or make one: createuser NAME",
+    'role "': "fix the user in the address, or create one: createuser NAME",
     'database "': "make it first: createdb NAME",
-    "permission denied": "let its user make tables: GRANT CREATE ON SCHEMA public TO NAME",
+    "permission denied": "let its user create tables: GRANT CREATE ON SCHEMA public TO NAME",
     "unique": "another program wrote the same submission at the same time: run this again",
     "connection": "start the server, or fix host and port in the address",
 }
@@ -56,7 +56,7 @@ def _explanation(where: str, error: Exception) -> str:
     return (
         f"the gradebook {where} can't be used: {cause.strip()}\n"
         f"  fix: {_remedy(error, cause.lower())}\n"
-        "  results.jsonl is unharmed; what this run had not finished is as it was before"
+        "  results.jsonl is unharmed; unfinished work of this run is as it was before"
     )
 
 

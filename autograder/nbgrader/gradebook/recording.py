@@ -141,7 +141,9 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
     if result.status is SubmissionStatus.FAILED:
         why = "not recorded: the grader failed on it; grade it again with --resume"
     elif problem := nbgrader_problem(result.student):
-        why = f"not recorded: nbgrader can't take this name, which {problem}; rename the folder"
+        why = (
+            f"not recorded: nbgrader does not accept this name, which {problem}; rename the folder"
+        )
     elif result.assignment not in {assignment.name for assignment in course.assignments}:
         why = "not recorded: the course has no assignment of this name"
     if why is None and set(result.student) & set(',"'):

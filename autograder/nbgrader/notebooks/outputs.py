@@ -38,14 +38,14 @@ def _new(kind: str, **values: Any) -> NotebookNode:
 def _output(entry: Any) -> NotebookNode:
     make = _KINDS.get(entry.get("kind")) if isinstance(entry, dict) else None
     if make is None:
-        raise AnswerProtocol("the reply holds an unknown kind of output")
+        raise AnswerProtocol("the reply contains an unknown kind of output")
     return make(entry)
 
 
 def _stream(entry: Mapping[str, Any]) -> NotebookNode:
     name = entry.get("name")
     if name not in _STREAMS:
-        raise AnswerProtocol("the reply holds an unknown stream")
+        raise AnswerProtocol("the reply contains an unknown stream")
     return _new("stream", name=name, text=_text(entry, "text"))
 
 
@@ -73,7 +73,7 @@ def _data(entry: Mapping[str, Any]) -> dict[str, str]:
     """Returns text and pictures; pictures are encoded here, so that they are certainly base64."""
     given = entry.get("data")
     if not isinstance(given, dict):
-        raise AnswerProtocol("the reply holds an output without data")
+        raise AnswerProtocol("the reply contains an output without data")
     data = {"text/plain": _text(given, "text/plain")} if "text/plain" in given else {}
     for kind in _IMAGES:
         picture = given.get(kind)
@@ -86,5 +86,5 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
     """Returns text that a page, a terminal and JSON can contain; keeps a progress bar's returns."""
     value = entry.get(name)
     if not isinstance(value, str):
-        raise AnswerProtocol("the reply holds an output that is not text")
+        raise AnswerProtocol("the reply contains an output that is not text")
     return "\r".join(map(printable, value.split("\r")))

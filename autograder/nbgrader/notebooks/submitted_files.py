@@ -19,7 +19,7 @@ from ...submission.opened import Stamps, read_bytes, stamps_of
 
 _TOO_MUCH = (
     f"the folder holds more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "
-    "the notebooks and what they read, and nothing else"
+    "only the notebooks and the files that they read"
 )
 
 

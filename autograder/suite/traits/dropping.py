@@ -14,9 +14,9 @@ from .numbers import falling, rising
 
 #: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
-EVAL = "in eval mode nothing is dropped, also after a call in train mode"
+EVAL = "in eval mode nothing is dropped, even after a call in train mode"
 _TRAIN = (
-    "dropout works in train mode, also after a call in eval mode and under `torch.no_grad()`: "
+    "dropout works in train mode, even after a call in eval mode and under `torch.no_grad()`: "
     "`self.training` alone decides"
 )
 

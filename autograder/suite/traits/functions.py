@@ -53,14 +53,14 @@ _BACKWARD = (
     "rounded to zero on the way"
 )
 _FROZEN = (
-    "each argument may be the only one that wants a gradient, as weights do and data do not: what "
-    "one of them needs does not hang on another's `requires_grad`"
+    "each argument may be the only one that requires a gradient, as weights do and data do not: "
+    "what one of them needs does not depend on another's `requires_grad`"
 )
 #: the size of everything if all sizes are equal; and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
 #: fewer keys than queries, in one call with gradients; the weight of a single key would have none
 _FEWER_KEYS = 2
-_SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
+_SINGLE = "gradients also flow in float32 and for large sizes: that is how models are trained"
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:

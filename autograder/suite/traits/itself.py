@@ -33,14 +33,14 @@ from .slopes import (
 )
 
 _BATCH = (
-    "the samples of a batch do not know each other: each comes out as it does alone, with all of "
-    "its dimensions, also where there is only one of them"
+    "the samples of a batch are independent: each gives the result that it gives alone, with all "
+    "of its dimensions, even if there is only one of them"
 )
 _ANOTHER_LENGTH = (
-    "a call must leave nothing behind that the next one, of another length, would meet"
+    "a call must leave nothing behind that affects the next one, which has a different length"
 )
 _LAYOUT = (
-    "a tensor may be transposed or a slice of another one: `.view` wants contiguous memory, "
+    "a tensor may be transposed or a slice of another one: `.view` needs contiguous memory, "
     "`.reshape` does not"
 )
 _DEVICE = (

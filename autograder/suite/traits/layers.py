@@ -63,8 +63,8 @@ _RESTORED = (
     "knows is in its parameters, buffers and arguments"
 )
 _DATA = (
-    "weights learn from inputs that want no gradient themselves, as data does: whether there is "
-    "one to them does not hang on `x.requires_grad`"
+    "weights learn from inputs that require no gradient themselves, such as data: this does not "
+    "depend on `x.requires_grad`"
 )
 _HELD = (
     "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "

@@ -162,7 +162,7 @@ def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) ->
     found = class_lateness(term.folder, keys, term.course.assignments)
     assert lateness_lines(term.course.assignments, found) == (
         "masks is due Friday, 2026-05-01 12:00:00 Europe/Berlin; 1 of 3 are late; of 1 the time is "
-        "unknown, and unknown is not late",
+        "unknown, so they are not late",
         "late for masks: ben by 1 h 30 min",
     )
 
@@ -275,7 +275,7 @@ def test_a_withdrawn_submission_does_not_count_until_it_is_taken_back(term: Term
     term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
     assert "ada" in term.grades()
     again = term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
-    assert "is not withdrawn: it counts already" in str(again.exception)
+    assert "is not withdrawn, so it counts already" in str(again.exception)
 
 
 @pytest.mark.parametrize(

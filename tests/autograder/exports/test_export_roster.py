@@ -255,8 +255,8 @@ def test_another_maximum_in_moodle_is_reported_once(
     results = [make_result("Ada Lovelace"), make_result("Grace Hopper")]
     notes = export("moodle", results, tmp_path / "out.csv", moodle).notes
     assert [note for note in notes if note.startswith("the maximum grade is 100.00")] == [
-        "the maximum grade is 100.00 in Moodle and 6 here: change it there, or the grades mean "
-        "something else"
+        "the maximum grade is 100.00 in Moodle and 6 here: change it there, otherwise the "
+        "grades have a different meaning"
     ]
 
 

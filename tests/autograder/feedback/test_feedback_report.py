@@ -68,7 +68,7 @@ def test_a_file_of_another_name_is_no_suspicion(make_result: MakeResult, tmp_pat
     exercises = (replace(result.exercises[0], notes=(note,)), *result.exercises[1:])
     report = class_report([replace(result, exercises=exercises)])
     page = write_report(report, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "A file of another name, or an archive: is it an answer?" in page
+    assert "A file with a different name, or an archive: is it an answer?" in page
     assert "go round a rule" not in page
 
 

@@ -145,7 +145,7 @@ def test_equal_causes_are_told_once() -> None:
 
 
 def test_what_became_of_a_missing_answer_is_told_once() -> None:
-    said = "f is not defined: was it deleted, or given another name?"
+    said = "f is not defined: was it deleted or renamed?"
     with pytest.raises(AnswerMissing) as raised, explained("f(1)", "f"):
         raise AnswerMissing(said)
     assert str(raised.value) == f"f(1):\ngot       {said}\nexpected  a result, and no error"
