@@ -25,7 +25,7 @@ def is_class_folder(folder: Path) -> bool:
 def class_home(path: Path | str) -> Path:
     """Returns the class folder that a path is, or is in; the path itself if there is none.
 
-    A file, such as the results of a shard, is in no class.
+    A file, such as the results of a shard, does not belong to a class.
     """
     place = Path(path)
     if place.is_file() or is_class_folder(place):

@@ -24,7 +24,7 @@ GRADIENTS = "all values are right, and gradients are not"
 _GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` and `.item()` do?"
 #: the number of characters of an id
 _LONGEST = 60
-_ERRORS = "The line that stops stands in the message, with what to do about it."
+_ERRORS = "The message shows the line that stops, and what to do about it."
 
 
 def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:

@@ -63,7 +63,7 @@ def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
         return "", ""
     names = sorted(set().union(*lost))
     one = len(names) == 1
-    what = "is no trained parameter of its own" if one else "are no trained parameters of their own"
+    what = "is not a trained parameter" if one else "are not trained parameters"
     return SHARED, f"{_told(names)} {what}"
 
 

@@ -105,15 +105,13 @@ def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
         return "", ""
     words = MORE if came > wanted else LESS
     words = ONE if isinstance(own, int) else SEVERAL if isinstance(asked, int) else words
-    results, come = ("result", "comes") if came == 1 else ("results", "come")
+    results = "result is" if came == 1 else "results are"
     verb = "is" if wanted == 1 else "are"
-    return words, (
-        f"{_NUMBERS[came]} {results} {come} back where {_NUMBERS[wanted]} {verb} asked for"
-    )
+    return words, (f"{_NUMBERS[came]} {results} returned where {_NUMBERS[wanted]} {verb} required")
 
 
 def _other_dimensions(what: str, more: int) -> tuple[str, str]:
     words = DIMENSIONS.format(what, "more" if more > 0 else "fewer")
     several = f"{_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)}"
-    exact = f"{what} has {several} {'more' if more > 0 else 'fewer'} than asked for"
+    exact = f"{what} has {several} {'more' if more > 0 else 'fewer'} than required"
     return words, exact if abs(more) < len(_NUMBERS) else words

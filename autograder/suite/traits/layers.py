@@ -39,8 +39,8 @@ _OTHER_WEIGHTS = (
     "place: a forward asks the layers that it has, and keeps no weight, copy or version of one"
 )
 _NO_MORE_WEIGHTS = (
-    "a layer has all its parameters from its constructor on: an optimizer that was given them "
-    "before the first call knows no others"
+    "a layer has all its parameters from its constructor on: an optimizer that got them "
+    "before the first call does not know any others"
 )
 _ROOT = (
     "a head may have thousands of entries: scores are divided by the exact root of that number, "

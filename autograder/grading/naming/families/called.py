@@ -28,13 +28,13 @@ PARTS_LEFT_OUT: Mapping[type[ast.operator], str] = {
 FUNCTIONS: Mapping[tuple[str, str], str] = {
     ("tril", "triu"): "a mask has numbers below its border where they belong above",
     ("triu", "tril"): "a mask has numbers above its border where they belong below",
-    ("mean", "sum"): "a mean is taken where a sum is asked for",
-    ("sum", "mean"): "a sum is taken where a mean is asked for",
-    ("stack", "cat"): "parts stand along a dimension of their own, and do not follow each other",
-    ("cat", "stack"): "parts follow each other, and have no dimension of their own",
-    ("cos", "sin"): "a cosine stands where a sine is asked for",
-    ("sin", "cos"): "a sine stands where a cosine is asked for",
-    ("std", "var"): "a standard deviation stands where a variance is asked for",
+    ("mean", "sum"): "a mean is taken instead of a sum",
+    ("sum", "mean"): "a sum is taken instead of a mean",
+    ("stack", "cat"): "parts are stacked along a new dimension instead of following each other",
+    ("cat", "stack"): "parts follow each other instead of being stacked along a new dimension",
+    ("cos", "sin"): "a cosine is taken instead of a sine",
+    ("sin", "cos"): "a sine is taken instead of a cosine",
+    ("std", "var"): "a standard deviation is taken instead of a variance",
     ("log_softmax", "softmax"): "the logarithm of softmax is taken",
 }
 #: functions that a result does not need

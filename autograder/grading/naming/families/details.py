@@ -60,11 +60,10 @@ def _takes_the_place(things: Things, old: ast.AST, new: ast.AST | None) -> str:
     one, other = things.thing(new), things.thing(old)
     if not one or not other or one == other:
         is_check = things.is_in_a_check(old)
-        return "a check looks at another value than the one asked for" if is_check else ""
+        return "a check looks at a different value than required" if is_check else ""
     if things.layer(old):
         return f"{one} does what {other} should do"
-    stand = "stand" if is_or_are(one) == "are" else "stands"
-    return f"{one} {stand} where {other} should"
+    return f"{one} {is_or_are(one)} used where {other} should be"
 
 
 def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
@@ -86,11 +85,9 @@ def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(around, ast.Subscript):
         of = ast.unparse(around.value)
         if of.endswith(".shape"):
-            return "a size is that of another dimension than the one asked for"
+            return "a size is taken from the wrong dimension"
         return (
-            f"of `{of}` another part is taken than the one asked for"
-            if of in things.arguments
-            else ""
+            f"a different part of `{of}` is taken than required" if of in things.arguments else ""
         )
     called = things.called(around) if around else ""
     return "dimensions are swapped that should not be" if called == SWAP else ""
@@ -160,7 +157,7 @@ def _root(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = things.size(size)
-    return f"the division is by the root of {what}, not of what is asked for" if what else ""
+    return f"the division is by the root of {what}, which is not the required size" if what else ""
 
 
 def _wrapped(things: Things, words: str, node: ast.AST) -> str:
@@ -176,7 +173,7 @@ def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -
     step = key.rpartition("|")[2]
     what = things.applied_to(step, other) if other else set()
     what -= things.applied_to(step, node) | things.asked_of(step, node)
-    return f"{step} is applied to {what.pop()}, not where it is asked for" if len(what) == 1 else ""
+    return f"{step} is applied to {what.pop()}, not where it is required" if len(what) == 1 else ""
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
@@ -186,7 +183,11 @@ def _of_bias(key: str, names: Sequence[str]) -> str:
     *first, last = (f"`{name}`" for name in names)
     layers = f"{', '.join(first)} and {last}" if first else last
     has = "have" if first else "has"
-    one = "no bias, which is asked for" if key == BIAS_LEFT_OUT else "a bias, unasked for"
+    one = (
+        "no bias, although one is required"
+        if key == BIAS_LEFT_OUT
+        else "a bias that is not required"
+    )
     return f"{layers} {has} {one}"
 
 
@@ -199,7 +200,7 @@ def _operation(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     if not isinstance(node, ast.BinOp) or not isinstance(other, ast.BinOp):
         return ""
     one, asked = OPERATIONS.get(type(other.op), ""), OPERATIONS.get(type(node.op), "")
-    return f"{one} is taken where {asked} is asked for" if one and asked else ""
+    return f"{one} is taken instead of {asked}" if one and asked else ""
 
 
 def _function(things: Things, node: ast.AST, other: ast.AST | None) -> str:

@@ -93,7 +93,7 @@ class Things:
     def size(self, node: ast.AST | None) -> str:
         """Returns the meaning of a size in words; empty if only this code has it."""
         if isinstance(node, ast.Constant):
-            return f"{ast.unparse(node)}, whatever comes in"
+            return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             tensor = self.thing(node.value.value)
             size = _SIZES.get(ast.unparse(node.slice), "")

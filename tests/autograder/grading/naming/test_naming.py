@@ -140,7 +140,7 @@ def test_parameters_of_other_names_are_told_apart_from_other_layers_and_sizes() 
 def test_a_weight_that_is_taken_and_does_not_train_by_itself_is_told() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
     words, told = parameters_told([_layer(["W_query"], raised="")], right)
-    assert words == SHARED and told == "`W_key` is no trained parameter of its own"
+    assert words == SHARED and told == "`W_key` is not a trained parameter"
     assert parameters_told([_layer(["q"], raised="")], right) == ("", "")
     assert parameters_told([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
 
@@ -148,12 +148,12 @@ def test_a_weight_that_is_taken_and_does_not_train_by_itself_is_told() -> None:
 @pytest.mark.parametrize(
     ("came", "asked", "told"),
     [
-        ((X, X), X, "two results come back where one is asked for"),
-        (X, (X, X, X), "one result comes back where three are asked for"),
-        ((X, X), (X, X, X), "two results come back where three are asked for"),
-        (X[0], X, "the result has one dimension fewer than asked for"),
-        (X[None, None], X, "the result has two dimensions more than asked for"),
-        ((X, X[0]), (X, X), "the second result has one dimension fewer than asked for"),
+        ((X, X), X, "two results are returned where one is required"),
+        (X, (X, X, X), "one result is returned where three are required"),
+        ((X, X), (X, X, X), "two results are returned where three are required"),
+        (X[0], X, "the result has one dimension fewer than required"),
+        (X[None, None], X, "the result has two dimensions more than required"),
+        ((X, X[0]), (X, X), "the second result has one dimension fewer than required"),
         (None, X, "nothing comes back"),
         (X[:5], X, ""),
         ((X[0], X[0]), (X, X), ""),
