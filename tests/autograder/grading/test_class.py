@@ -158,7 +158,7 @@ def test_who_submits_another_assignments_files_gets_no_silent_zero(a_class: Clas
     assert ada.score == 0
     (reason,) = reasons_to_look(ada)
     assert "masking.py" in reason
-    assert "was it submitted to another one?" in reason
+    assert "does it belong to a different one?" in reason
     assert not reasons_to_look(ben)
 
 

@@ -140,7 +140,7 @@ AT_MODULE_LEVEL = [
     module(
         "needs_what_never_ends",
         GOOD.replace("queries @", "K * queries @") + "while True:\n    K = 1\n",
-        said="loop without an end",
+        said="loop that never ends",
         attention_scores="timeout",
     ),
     module("asserts", GOOD + "assert query_scores(torch.ones(2, 2), torch.ones(2))[0] == 2\n"),

@@ -30,7 +30,7 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
         (_CAUSAL[2:].mT, _CAUSAL[2:], "rows and columns are swapped"),
         (torch.full((3, 3), 1 / 3), _CAUSAL, "the future has weight"),
         (_RIGHT.unsqueeze(0), _RIGHT, "dimension of size one"),
-        (_RIGHT.flatten(), _RIGHT, "in another shape"),
+        (_RIGHT.flatten(), _RIGHT, "in a different shape"),
         (_RIGHT / 0 * 0, _RIGHT, "nan"),
         (_RIGHT.double(), _RIGHT, "dtype"),
         (None, _RIGHT, "`return`"),
