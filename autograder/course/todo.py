@@ -65,4 +65,4 @@ def _in_file(path: Path) -> Iterator[_Task]:
     for number, line in enumerate(text.splitlines(), start=1):
         if match := _TO_DO.search(line):
             what = match["what"].strip(_ENDS)
-            yield path, number, f"to do: {what}", "complete the text, delete TO DO, and validate again"
+            yield path, number, f"to do: {what}", "complete it, delete TO DO, and validate again"
