@@ -35,7 +35,7 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
         (_RIGHT.double(), _RIGHT, "dtype"),
         (None, _RIGHT, "`return`"),
         (torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool), "other way round"),
-        ((_CAUSAL, _RIGHT), (_RIGHT, _CAUSAL), "in another order"),
+        ((_CAUSAL, _RIGHT), (_RIGHT, _CAUSAL), "in a different order"),
     ],
 )
 def test_a_relation_says_what_is_true(got: object, expected: object, told: str) -> None:
