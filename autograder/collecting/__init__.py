@@ -4,7 +4,7 @@ from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .issues import Asked, read_asked
 from .logins import read_logins
-from .placing import EARLIER, Collected, Ends, Outcome, is_collected
+from .placing import EARLIER, Collected, Ends, Outcome, earlier_place, is_collected
 from .platforms import CANVAS, MOODLE, Owner
 from .times import Times, read_times
 from .transaction import Undone, collecting_alone, undo
@@ -25,6 +25,7 @@ __all__ = [
     "Undone",
     "collect",
     "collecting_alone",
+    "earlier_place",
     "is_collected",
     "read_asked",
     "read_logins",

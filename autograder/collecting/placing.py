@@ -183,7 +183,7 @@ class Places:
         lacks: tuple[str, ...] = ()
         if target.exists():
             lacks = tuple(sorted(_names(target) - set(made.pile.files)))
-            earlier = _free(self._class_folder / EARLIER / key[0] / key[1] / _time_of(target))
+            earlier = earlier_place(self._class_folder, key, target)
         self._record.before(key, made=target, digest=digest, earlier=earlier)
         if earlier is not None:
             earlier.parent.mkdir(parents=True, exist_ok=True)
@@ -245,6 +245,11 @@ def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: date
 def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
     """Returns new submissions that wait because what they would replace was edited by hand."""
     return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
+
+
+def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
+    """Returns a free place for a submission among the earlier ones, named after its time."""
+    return _free(class_folder / EARLIER / key[0] / key[1] / _time_of(folder))
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:

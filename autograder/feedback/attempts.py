@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import SubmissionError
-from ..escaping import for_file_name
 from ..records import SubmissionResult
 from ..results.changes import Attempts
 from ..submission.bounded import BoundedReader
@@ -56,7 +55,7 @@ def attempt_codes(
 
 def _folders(class_folder: Path, earlier: Path, student: str, assignment: str) -> Iterator[Path]:
     yield submission_folder(class_folder, student, assignment)
-    kept = earlier / for_file_name(student) / assignment
+    kept = submission_folder(earlier.parent, student, assignment, earlier.name)
     yield from sorted(kept.iterdir()) if kept.is_dir() else ()
 
 

@@ -30,7 +30,6 @@ from ..classroom import (
 from ..course import Course
 from ..deadlines import late_by
 from ..errors import SubmissionError
-from ..escaping import for_file_name
 from ..records import Assignment, Key, SubmissionResult, SubmissionStatus
 from ..results.file import ResultsFile
 from ..results.lines import iterate_results
@@ -88,7 +87,7 @@ def _candidates(
     class_folder: Path, earlier: str, key: Key, assignment: Assignment
 ) -> list[_Candidate]:
     """Returns the submission that counts and the earlier ones, the same files only once."""
-    kept = class_folder / earlier / for_file_name(key[0]) / key[1]
+    kept = submission_folder(class_folder, *key, earlier)
     if not kept.is_dir():
         return []
     found: dict[str, _Candidate] = {}
@@ -189,10 +188,10 @@ class _Worth:
 
 def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
     """Lets two folders change places, and remembers that nobody edited the one that counts now."""
-    aside = best.with_name(f"{best.name}.moving")
-    os.rename(counts, aside)
+    from ..collecting import earlier_place
+
+    os.rename(counts, earlier_place(class_folder, key, counts))
     os.rename(best, counts)
-    os.rename(aside, best)  # `earlier` names folders by their times, which matter to nobody
     known = read_uploads(class_folder).get(key)
     if known is not None:
         write_uploads(class_folder, [replace(known, placed=digest_of(counts))])

@@ -9,13 +9,18 @@ from ..escaping import for_file_name, path_problem
 _NBGRADER_LONGEST = 128
 
 
-def submission_folder(class_folder: Path, student: str, assignment: str) -> Path:
-    """Returns the folder of a student's files; a name can never lead out of the class folder."""
+def submission_folder(
+    class_folder: Path, student: str, assignment: str, below: str = "submitted"
+) -> Path:
+    """Returns the folder of a student's files; a name can never lead out of the class folder.
+
+    `student` is the name of the folder; names that no folder can have were encoded before.
+    """
     names = [
         for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
         for name in (student, assignment)
     ]
-    return class_folder.joinpath("submitted", *names)
+    return class_folder.joinpath(below, *names)
 
 
 def nbgrader_problem(name: str) -> str | None:

@@ -91,4 +91,5 @@ def _penalties(connection: Connection) -> dict[tuple[str, str], float]:
         .where(page.c.late_submission_penalty > 0)
         .group_by(submission.c.student_id, assignment.c.name)
     )
-    return {(student, name): points for student, name, points in connection.execute(query)}
+    # a sum of tenths is 15.000000000000004, which nobody wants to read in a table
+    return {(student, name): round(off, 9) for student, name, off in connection.execute(query)}

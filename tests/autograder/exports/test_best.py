@@ -95,11 +95,12 @@ def term(make_course: Callable[..., Course], make_result: Make, tmp_path: Path) 
 
 def test_an_earlier_submission_that_earned_more_counts_again(term: Class) -> None:
     term.put(term.earlier, 3.0, IN_TIME)
-    term.put(term.counts, 1.0, IN_TIME)
+    term.put(term.counts, 1.0, LATE)
     (said,) = term.choose()
-    assert said == "ada: an earlier submission of masks counts, with 3 points instead of 1"
+    assert said == "ada: an earlier submission of masks counts, with 3 points instead of 0.5"
     assert (term.text(), term.score()) == ("# 3.0\n", 3.0)
-    assert (term.earlier / "masking.py").read_text() == "# 1.0\n"
+    (kept,) = term.earlier.parent.iterdir()
+    assert (kept.name, (kept / "masking.py").read_text()) == ("2026-05-01T113000", "# 1.0\n")
     assert (term.choose(), term.asked) == ((), [])
     assert len(term.results.read_text().splitlines()) == 3
 

@@ -19,16 +19,18 @@ FIRST = "def mask_scores(x):\n    # by Ada\n    return x\n"
 SECOND = "def mask_scores(x):\n    # by Ada\n    return x + 1\n"
 
 
-@pytest.fixture
-def class_folder(tmp_path: Path, make_result: Callable[..., SubmissionResult]) -> Path:
-    """Ada submitted twice; ben twice as well, and his first files are gone."""
-    folder = tmp_path / "course"
-    places = {FIRST: "earlier/ada/masks/2026", SECOND: "submitted/ada/masks"}
+@pytest.fixture(params=["ada", "a%3Ada"])
+def class_folder(
+    tmp_path: Path, make_result: Callable[..., SubmissionResult], request: pytest.FixtureRequest
+) -> Path:
+    """Ada, or `a:da`, submitted twice; ben twice as well, and his first files are gone."""
+    folder, ada = tmp_path / "course", request.param
+    places = {FIRST: f"earlier/{ada}/masks/2026", SECOND: f"submitted/{ada}/masks"}
     lines = []
     for attempt, (code, place) in enumerate(places.items(), start=1):
         (folder / place).mkdir(parents=True)
         (folder / place / "masking.py").write_text(code)
-        result = make_result("ada", (float(attempt), 0.0, 0.0))
+        result = make_result(ada, (float(attempt), 0.0, 0.0))
         names = [exercise.exercise for exercise in result.exercises]
         digest = digest_of_files(folder / place, names)
         lines.append(replace(result, submission_digest=digest, attempt=attempt))
