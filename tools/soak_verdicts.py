@@ -2,10 +2,11 @@
 
     python tools/soak_verdicts.py [--times 300] [--jobs 2] [--minutes M] [--seed S]
 
-All solutions and alternatives are judged by the hidden suites in this process, each time with
-other inputs and other random numbers. What a solution gives to a softmax is watched as well: scores
-of 50 or more are asked of few questions only, so a plain `exp` is right in the others. Ends with
-1 at a refusal; its seed is printed, so that it can be looked at again with `--times 1 --seed`.
+All solutions, alternatives and right answers of tests/unseen are judged by the hidden suites in
+this process, each time with other inputs and other random numbers. What a solution gives to a
+softmax is watched as well: scores of 50 or more are asked of few questions only, so a plain `exp`
+is right in the others. Ends with 1 at a refusal; its seed is printed, so that it can be looked at
+again with `--times 1 --seed`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.validation.cases import Case, cases_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
+from tools.unseen import judged_of
 
 #: repetitions between two reports: about a minute of CPU, so that `--minutes` is kept
 _AT_ONCE = 2
@@ -95,6 +97,12 @@ def _judge(course: Course, exercise: Exercise, seeds: range) -> Done:
         case
         for case in cases_of(course, exercise, ["module"])
         if case.kind in ("solution", "alternative")
+    ]
+    solution = exercise.solution.read_text(encoding="utf-8")
+    right += [
+        Case("unseen", exercise, f"{solution}\n{answer.text}", "module", answer.question, f"{n}")
+        for n, answer in enumerate(judged_of(exercise, course.root))
+        if not answer.means
     ]
     runner = collect_suites(course.root, [exercise.hidden_suite])
     parts = [_judge_case(runner, case, seeds) for case in right]

@@ -24,7 +24,11 @@ def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull 
         drawn = torch.autograd.grad((after(value) * drawn).sum(), value)[0]
     if not pull.turned or not drawn.dim():
         return drawn
-    return drawn.mT.contiguous().mT if drawn.dim() > 1 else torch.stack([drawn, drawn], -1)[:, 0]
+    if drawn.dim() == 1:
+        return torch.stack([drawn, drawn], -1)[:, 0]
+    # in memory, the tokens of a batch are apart: no dimension can be merged with the next
+    dims = (-3, -2) if drawn.dim() > 2 else (-2, -1)
+    return drawn.transpose(*dims).contiguous().transpose(*dims)
 
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:

@@ -195,12 +195,17 @@ class Expect:
                 self.failures.add(changed(self._call, text, cause))
 
     def pulled(
-        self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
+        self,
+        question: str,
+        *args: Any,
+        cotangent: torch.Tensor,
+        likely: str = "",
+        pull: Pull = PLAIN,
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property."""
-        self._call = gradient_text(question, args)
+        self._call = gradient_text(question, args, pull)
         with self._explained(question):
-            return self.implementation.gradients(question, args, cotangent)
+            return self.implementation.gradients(question, args, cotangent, pull)
 
     def raises(
         self,
@@ -210,9 +215,21 @@ class Expect:
         likely: str,
         naming: str = "",
     ) -> None:
-        """Assert that the call raises `error`, or a subclass, with `naming` in its message."""
-        self._call = call_text(question, args)
-        self._refused(lambda: self.implementation.call(question, args).value, error, likely, naming)
+        """Assert that the call raises `error`, or a subclass, with `naming` in its message.
+
+        It must do so under `torch.no_grad()` as well.
+        """
+
+        def refused(no_grad: bool) -> bool:
+            self._call = no_grad_text(call_text(question, args), no_grad)
+            return self._refused(
+                lambda: self.implementation.call(question, args, no_grad).value,
+                error,
+                likely,
+                naming,
+            )
+
+        _ = refused(False) and refused(True)
 
     def allowed(
         self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
@@ -255,10 +272,12 @@ class Expect:
 
     def _refused(
         self, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
-    ) -> None:
+    ) -> bool:
+        """Return True if `run` raises as expected; otherwise add the failure."""
         wrong = wrong_refusal(self._call, run, error, likely, naming)
         if wrong is not None:
             self.failures.add(wrong)
+        return wrong is None
 
     def _explained(self, question: str) -> AbstractContextManager[None]:
         return explained(self._call, question, signature_of(self._solution, question))

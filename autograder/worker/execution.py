@@ -41,14 +41,19 @@ def _error_text(error: BaseException) -> str:
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """Returns a deep copy of an argument tree with the same strides and shared tensors."""
+    """Returns a deep copy of a tree with the same strides and shared tensors.
+
+    Tuples, lists and dictionaries of a class of their own become plain ones.
+    """
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
             memo[id(value)] = _copy_in_memory(value.detach())
         return memo[id(value)]
-    if isinstance(value, tuple | list):
-        return type(value)(copy_of(item, memo) for item in value)
+    if isinstance(value, list):
+        return [copy_of(item, memo) for item in value]
+    if isinstance(value, tuple):
+        return tuple(copy_of(item, memo) for item in value)
     if isinstance(value, dict):
         return {key: copy_of(item, memo) for key, item in value.items()}
     return value
@@ -162,6 +167,7 @@ def gradients(
     leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     given = _computed(copies) if RESULTS in ways else copies
+    handed = _mapped(given, lambda leaf: leaf)
     with _held_still(function, still):
         named = _trainable(function)
         value = function(*given)
@@ -174,7 +180,7 @@ def gradients(
     found = value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
     if ways:
         pairs = zip(seeds, before, strict=True)
-        left = _left_behind(tensors_in([*memo.values(), given]), args, leaves, pairs)
+        left = _left_behind(tensors_in([*memo.values(), handed]), args, handed, pairs)
         return (*found, left) if left else found
     return found
 

@@ -97,7 +97,7 @@ class _Held:
 def _is_untouched(value: Any, after: Any) -> bool:
     leaves, others = tensors_in(value), tensors_in(after)
     if not leaves or len(leaves) != len(others):
-        return changed([value], [after]) is None
+        return changed([copy_of(value)], [after]) is None
     return all(
         torch.equal(one, other) or torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
         for one, other in zip(leaves, others, strict=True)

@@ -2,7 +2,8 @@
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
-The wrong answers of tests/unseen/attack are among them: each was written to pass for right.
+The wrong answers of tests/unseen/attack are among them, which were written to pass for right, and
+those of tests/unseen/promise, each of which breaks one promise of a question.
 Mutants run in this process: they are our own solutions with one change. Ends with 1 where a
 mutant survives that tests/mutation/equivalent.toml does not explain, or where one of its entries
 explains no survivor.
@@ -31,7 +32,7 @@ from autograder.grading.validation.cases import chosen_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from autograder.suite.traits import declarations
-from tools.unseen import unseen_of
+from tools.unseen import judged_of
 
 from .behaviours import behaviours, restore
 from .equivalent import Equivalent, read_equivalents
@@ -122,7 +123,7 @@ def _behaving(exercise: Exercise) -> Iterator[Mutant]:
 def _attacking(root: Path, exercise: Exercise) -> Iterator[Mutant]:
     source = exercise.solution.read_text(encoding="utf-8")
     module = f"{exercise.assignment}/{exercise.name}"
-    for answer in unseen_of(exercise, root / "tests" / "unseen" / "attack"):
+    for answer in judged_of(exercise, root):
         if answer.means:
             text = f"{source}\n\n{answer.text}\n"
             yield Mutant(module, answer.question, "attack", "", answer.means, text)

@@ -19,8 +19,8 @@ from .chance import (
     together_problem,
 )
 
-#: the number of calls in which attention weights are observed
-_CALLS = 5
+#: the number of calls in which attention weights are observed; the last ones want no gradient
+_CALLS, _WITH_GRADIENTS = 5, 3
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
@@ -78,7 +78,10 @@ def _outputs(
     layer: ExpectLayer, x: torch.Tensor, shape: tuple[int, ...], likely: str
 ) -> torch.Tensor:
     """Return the results of several calls in train mode, each of that shape."""
-    calls = [layer.train().result(x, likely=likely) for _ in range(_CALLS)]
+    layer.train()
+    calls = [
+        layer.result(x, likely=likely, no_grad=turn >= _WITH_GRADIENTS) for turn in range(_CALLS)
+    ]
     layer.that(
         all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
         got="another shape in training",

@@ -27,7 +27,7 @@ from .inputs import LEADING, Input, Sizes, Tensor
 #: how large a letter becomes unless a declaration says otherwise: every question promises this.
 #: The other letters are lengths of vectors, see `_VECTORS`
 _LARGEST: Mapping[str, int] = {
-    **{"B": 64, "H": 16, "G": 5, "R": 16},
+    **{"B": 64, "H": 16, "G": 16, "R": 16},
     **{"T": 127, "S": 128, "P": 120, "w": 130, "n": 130},
 }
 #: the lengths of long vectors, drawn from a range because no length is promised; and the length of
@@ -48,6 +48,8 @@ _ONE_LARGE, _SOME_LARGE = 128 * 128, 108 * 108
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
 #: numbers of samples: few, many, and many of tokens that look at each other
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
+#: groups in a middle size: with several heads in each, they make up to 16 heads
+_FEW_GROUPS = 5
 #: the number of tokens if there are many samples
 _FEW_TOKENS = 4
 _ONES = (1, 1)
@@ -108,6 +110,8 @@ class Cells:
         usual = self._traits.usual().letters
         among = others.get(shared, usual.get(shared, 1))
         end = min(self._largest(letter), _LARGEST["H"] // among)
+        if end < 2:
+            return {letter: 1}
         middle = max(1, end // 2)
         times = self._drawn_counts[letter] = self._drawn_counts.get(letter, 0) + 1
         low, high = (middle + 1, end - 1) if times % 2 else (2, middle)
@@ -122,7 +126,8 @@ class Cells:
         free = [x for x in self._letters if x not in (*COUNTS, *LENGTHS, *self._traits.looped())]
         drawn = {x: self._draw.integer(2, self._largest(x)) for x in free}
         length = self._draw.integer(_MIDDLE + 1, self._largest(letter) - 1)
-        sizes = base.but({**self._least(self._letters), **drawn, letter: length})
+        others = {x: _SEEN for x in self._letters if x in LENGTHS}
+        sizes = base.but({**self._least(self._letters), **others, **drawn, letter: length})
         sizes = sizes.but({}, (1,) * len(sizes.leading))
         return self._bounded(sizes, self._letters, self.one_large)
 
@@ -167,6 +172,10 @@ class Cells:
         if self._traits.steps(sizes) > most:
             sizes = sizes.but({}, (1,) * len(sizes.leading))
         others = [x for x in self._letters if x not in letters]
+        ends = [x for x, n in letters.items() if n in (1, self._largest(x))]
+        # a single key tells nothing about scores: reduce drawn counts before it comes to that
+        for free in (others, [x for x in self._letters if x not in ends]):
+            sizes = self._bounded(sizes, free, most, _SEEN)
         sizes = self._bounded(sizes, others, most)
         return self._bounded(sizes, self._letters, largest or most)
 
@@ -198,7 +207,8 @@ class Cells:
     def _drawn(self, letter: str, times: int) -> int:
         if letter == "B":
             return _SAMPLES
-        high = max(1, min(_MIDDLE, 3 * self._largest(letter) // 8) * times)
+        end = _FEW_GROUPS if letter == "G" else self._largest(letter)
+        high = max(1, min(_MIDDLE, 3 * end // 8) * times)
         return self._draw.integer(max(1, 3 * high // 4), high)
 
     def all_large(self, base: Sizes | None = None) -> Sizes:
@@ -218,9 +228,11 @@ class Cells:
         return self._bounded(sizes, self._letters, FEW)
 
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
-        """Make all lengths large at once, in one sample, and all else as small as possible."""
+        """Make all lengths large at once, in one sample, and all else that is looped over small."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        sizes = self._traits.usual(leading).but({**self._least(self._letters), **long})
+        # with a block of size 1 there are many steps, and none of them is shorter
+        looped = [x for x in self._letters if x in self._traits.looped()]
+        sizes = self._traits.usual(leading).but({**self._least(looped), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
         return shorter(sizes, floor, self._traits.steps, most)
 
@@ -242,6 +254,15 @@ class Cells:
             if self._traits.steps(sizes) <= USUAL:
                 return sizes
         return self._bounded(self._wide((1,), {}), self._letters)
+
+    def samples(self) -> Sizes | None:
+        """More than half of the most samples, of a few small tokens; None without samples."""
+        if not self._is_batched:
+            return None
+        vectors = {x: _SEEN for x in self._letters if x not in COUNTS}
+        number = self._draw.integer(_LARGEST["B"] // 2 + 1, _LARGEST["B"])
+        sizes = self._traits.usual((number,)).but({**self._least(self._letters), **vectors})
+        return self._bounded(sizes, self._letters)
 
     def many_with_gradients(self) -> list[Sizes]:
         """Return `many` with just enough samples for more than 1,000 numbers.
@@ -278,11 +299,20 @@ class Cells:
         free = {x: _MANY for x in letters if x not in self._traits.looped()}
         return self._traits.usual(leading).but({**self._least(letters), **free, **known, **long})
 
-    def _bounded(self, sizes: Sizes, letters: Sequence[str], most: int = USUAL) -> Sizes:
-        """Reduce these letters until a call does not take too long in plain loops."""
+    def _bounded(
+        self, sizes: Sizes, letters: Sequence[str], most: int = USUAL, tokens: int = 1
+    ) -> Sizes:
+        """Reduce these letters until a call does not take too long in plain loops.
+
+        Lengths that are longer become no shorter than `tokens`.
+        """
         least = self._least([x for x in letters if x in self._traits.looped()])
         sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
-        return shorter(sizes, least, self._traits.steps, most)
+        floor = {
+            x: max(n, min(tokens, sizes.letters[x] if x in LENGTHS else 1))
+            for x, n in least.items()
+        }
+        return shorter(sizes, floor, self._traits.steps, most)
 
     def _least(self, letters: Sequence[str]) -> dict[str, int]:
         return {x: self._traits.smallest.get(x, 1) for x in letters}

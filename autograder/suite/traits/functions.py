@@ -101,7 +101,9 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, arguments(expect, given, asked.many(), torch.float64), likely)
-    for sizes in (asked.wide(), asked.many()):  # no answer may remember large shapes only
+    samples = asked.samples()
+    # no answer may remember large shapes only
+    for sizes in (asked.wide(), asked.many(), *([samples] if samples else [])):
         _same(expect, traits, arguments(expect, traits, sizes, torch.float64), likely)
     _same(
         expect,
@@ -131,12 +133,10 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     An optional argument is missing in some of the calls. If gradients are tested at such sizes,
     the call is watched together with its backward.
     """
-    asked, usual, ways = Cells(traits, expect.draw), traits.usual(), traits.each_way()
-    # with a block of size 1 there are many steps, which are slow to watch
-    free = {x: usual.letters[x] for x in traits.call_letters() if x not in traits.looped()}
+    asked, ways = Cells(traits, expect.draw), traits.each_way()
     deep = asked.with_gradients(traits.usual(asked.leads.five()))
     long = asked.long(leading=asked.leads.four())
-    sizes = (long.but(free), deep, *asked.many_with_gradients())
+    sizes = (long, deep, *asked.many_with_gradients())
     for turn, chosen in enumerate(sizes):
         args = arguments(expect, ways[turn % len(ways)], chosen, traits.dtype)
         expect.allowed(traits.question, *args, rule=rule, backward=turn > 0)
@@ -174,7 +174,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         ]
         # an answer may wrongly keep a result, an argument or its numbers from the last call
         steps = (made[1], made[0], made[2], made[0])
-        expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
+        for no_grad in (False, True):
+            expect.steps(traits.question, *steps, likely=_HELD, after=traits.after, no_grad=no_grad)
         held = arguments(expect, given, other)
         expect.same(traits.question, *held, likely=_NO_GRAD, after=traits.after, no_grad=True)
 

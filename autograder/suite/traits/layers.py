@@ -24,6 +24,8 @@ from .numbers import as_drawn, both, falling, level, of_turn, rising, small
 
 #: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16
+#: leading dimensions of few samples
+_FEW = (2,)
 #: the size if there are as many samples as tokens
 _ALIKE = 4
 _MODES = (
@@ -138,8 +140,9 @@ def _builds_and_calls(traits: Traits, chosen: Cells) -> list[tuple[Sizes, list[S
     builds = [usual.but(extreme) for extreme in chosen.extremes(fixed)] if fixed else [usual]
     plan = []
     for index, built_with in enumerate(builds):
-        calls = chosen.varied(letters, built_with)
-        plan.append((built_with, calls[index % len(calls) :: len(builds)]))
+        calls = chosen.varied(letters, built_with)[index :: len(builds)]
+        # with one token, no head has anything to choose from
+        plan.append((built_with, [*calls, chosen.extreme(built_with, {}, _FEW)]))
     # plain loops are fast enough for the longest call if all other sizes are 1
     small = usual.but(dict.fromkeys(fixed, 1))
     longest = chosen.varied(letters, small, chosen.one_large)[: len(letters) or 1]

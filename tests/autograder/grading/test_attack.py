@@ -1,41 +1,58 @@
-"""Wrong answers that were written to pass for right: a sample of what `make mutation` runs."""
+"""Wrong answers written to pass, and unusual right ones: a sample of mutation and soak runs."""
 
 from __future__ import annotations
 
+import sys
 import tomllib
+from types import ModuleType
 
 import pytest
+import torch
 
 from autograder.course import Course
 from autograder.grading.judging.suites import collect_suites
 from autograder.suite.local import LocalImplementation
-from tools.unseen import unseen_of
+from tools.unseen import judged_of
 
 #: cheap ones
-EXERCISES = (("simplified_attention", "scores"), ("causal_attention", "masking"))
+EXERCISES = (
+    ("simplified_attention", "scores"),
+    ("simplified_attention", "context"),
+    ("self_attention", "embedding"),
+    ("self_attention", "projections"),
+    ("causal_attention", "masking"),
+    ("decoder_attention", "rotary_embedding"),
+)
 
 
 @pytest.mark.parametrize(("assignment", "name"), EXERCISES)
-def test_none_passes_but_those_that_are_explained(
-    course: Course, assignment: str, name: str
+def test_right_ones_pass_and_wrong_ones_only_if_explained(
+    course: Course, assignment: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exercise = course.assignment(assignment).exercise(name)
     runner = collect_suites(course.root, [exercise.hidden_suite])
     entries = tomllib.loads((course.root / "tests/mutation/equivalent.toml").read_text())
-    module = f"{assignment}/{name}"
+    place = f"{assignment}/{name}"
     explained = {
         (entry["question"], means)
         for entry in entries["equivalent"]
-        if (entry["module"], entry["operator"]) == (module, "attack")
+        if (entry["module"], entry["operator"]) == (place, "attack")
         for means in entry["after"]
     }
     passed = set()
-    for answer in unseen_of(exercise, course.root / "tests" / "unseen" / "attack"):
-        namespace: dict[str, object] = {"__name__": "_attack"}
-        exec(exercise.solution.read_text(encoding="utf-8") + answer.text, namespace)
-        implementation = LocalImplementation(namespace, answer.text)
-        suite = exercise.hidden_suite
-        if runner.first_failure(suite, answer.question, implementation, 1) is None:
+    refused = []
+    for answer in judged_of(exercise, course.root):
+        text = f"{exercise.solution.read_text(encoding='utf-8')}\n{answer.text}"
+        module = ModuleType("_attack")
+        monkeypatch.setitem(sys.modules, "_attack", module)  # dataclasses look it up
+        exec(text, vars(module))
+        implementation = LocalImplementation(vars(module), text)
+        with torch.enable_grad():  # an answer may leave them off
+            suite = exercise.hidden_suite
+            failure = runner.first_failure(suite, answer.question, implementation, 1)
+        if failure is None and answer.means:
             passed.add((answer.question, answer.means))
-    right = {(question.name, "") for question in exercise.questions}
-    assert passed == explained | right
+        if failure is not None and not answer.means:
+            refused.append((answer, failure))
+    assert not refused
+    assert passed == explained

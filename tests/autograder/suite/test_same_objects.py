@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from autograder.suite import Draw, Expect, LocalImplementation
+from autograder.suite.failures import WrongAnswer
 from autograder.suite.traits import Input, Maybe, Size, Tensor, Traits, check_trait
 from autograder.worker import stepping
 
@@ -115,3 +119,24 @@ def test_a_tensor_given_twice_stays_one() -> None:
     calls = [([one, one], None), ([one + 1, one + 2], None)]
     _, second = stepping.steps(lambda x, y: x + y, calls)
     assert second.tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("kind", [Counter, OrderedDict, partial(defaultdict, int)])
+def test_a_dictionary_of_a_class_of_its_own_is_right(kind: Callable[[dict[str, int]], Any]) -> None:
+    calls = [(("a",), None), (("b",), None)]
+    assert stepping.steps(lambda word: kind({word: 1}), calls) == [{"a": 1}, {"b": 1}]
+
+
+def test_a_tuple_of_a_class_of_its_own_is_right() -> None:
+    calls = [((torch.full((2,), number),), None) for number in (1.0, 2.0)]
+    found = stepping.steps(lambda x: Both(x + 1, x + 2), calls)
+    assert [[leaf.tolist() for leaf in pair] for pair in found] == [
+        [[2.0, 2.0], [3.0, 3.0]],
+        [[3.0, 3.0], [4.0, 4.0]],
+    ]
+
+
+def test_an_argument_that_is_a_result_stays_as_it_is() -> None:
+    in_place = SOLUTION.replace("2 * x + y", "2 * (x if x.is_leaf else x.mul_(1.5) / 1.5) + y")
+    with pytest.raises(WrongAnswer, match="an argument was changed by the call"):
+        check_trait(_expect(in_place), SHIFTED, "gradients")

@@ -8,6 +8,7 @@ from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw
 from autograder.suite.traits import Traits, declarations
 from autograder.suite.traits.cells import FEW, LENGTHS, Cells
+from autograder.suite.traits.layers import _builds_and_calls
 
 SUITES = sorted((Path(__file__).parents[3] / "tests/hidden").glob("*/test_*.py"))
 FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is None and t.inputs]
@@ -47,6 +48,15 @@ def test_all_heads_are_sixteen_at_most(traits: Traits) -> None:
             for one in cells.extremes(letters) if letters else []:
                 sizes = usual.but(one).letters
                 assert sizes.get("H", sizes.get("G", 1) * sizes.get("R", 1)) <= 16
+
+
+LAYERS = [t for t in DECLARED if t.build is not None and "T" in t.call_letters()]
+
+
+@pytest.mark.parametrize("traits", LAYERS, ids=lambda traits: traits.question)
+def test_every_built_layer_meets_several_tokens(traits: Traits) -> None:
+    for built_with, calls in _builds_and_calls(traits, Cells(traits, Draw(1, "sizes"))):
+        assert any(sizes.letters["T"] > 1 for sizes in calls), built_with
 
 
 def test_numbers_that_do_not_divide_are_of_all_kinds_and_at_most_sixteen() -> None:

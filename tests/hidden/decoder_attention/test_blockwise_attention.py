@@ -262,10 +262,13 @@ def test_merge_in_general(expect: Expect, trait: str) -> None:
 
 
 def _lifted(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """In float64 all scores lie far above zero: what float32 loses there shows in every draw."""
+    """In float64 all scores lie far above zero, and near each other.
+
+    What float32 loses there shows in every draw, and every key has a weight that counts.
+    """
     made = normal(draw, shape, dtype)
     if dtype == DOUBLE:
-        made[..., 0] += 20.0
+        made[..., 0] = 20.0 + made[..., 0] / 20.0
     return made
 
 

@@ -126,7 +126,7 @@ GROUPED_TRAITS = Traits(
     [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
     loops="B*G*R*T*S*d+B*G*R*T*S*d_v",
     sizes={"G": 2, "R": 3, "T": 3, "S": 5},
-    largest={"G": 5, "R": 16},
+    largest={"G": 16, "R": 16},
     factors=(32, 1 / 8, 32),
     root=("d", 4096),
     own={
@@ -235,7 +235,7 @@ LAYER_TRAITS = Traits(
     [Tensor("B T G*R*d")],
     build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
-    largest={"G": 5, "R": 16, "d": 29},
+    largest={"G": 16, "R": 16, "d": 29},
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
     without={"chance": "nothing is random"},
 )

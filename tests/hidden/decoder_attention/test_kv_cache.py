@@ -288,6 +288,7 @@ def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
             likely="the positions, and so the angles, are made in the dtype of the input: in "
             "float32 an angle loses digits the farther along it is",
         )
+        layer.eval()
 
 
 @pytest.mark.question(LAYER, points=0.5)
