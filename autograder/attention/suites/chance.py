@@ -10,15 +10,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
 
 import torch
 
 from ...suite.draw import Draw
 from . import tails
 from .echoes import echo_problem
-
-T = TypeVar("T")
 
 #: the least correlation of a call with another that it repeats; two independent calls of 400
 #: entries have one of 0.05, and with a pattern of 36 entries that all items of a batch share, one
@@ -112,15 +109,25 @@ def dependence_problem(
     share = p if rate_problem(dropped, p, present) is None else _share(dropped, present)
     if _share(dropped, present) in (0.0, 1.0):  # there is no pattern
         return None
-    lines = {
+    lines = _of_all_dimensions(dropped, present, share)
+    together = _together(lines)
+    if together:
+        return f"entries along {_dimensions(together, dropped)} are dropped together"
+    return _fixed_problem(lines, dropped)
+
+
+def _of_all_dimensions(
+    dropped: torch.Tensor, present: torch.Tensor, share: float
+) -> dict[int, _Lines]:
+    return {
         dim: _lines(dropped, present, share, dim)
         for dim in range(dropped.dim())
         if dropped.shape[dim] > 1
     }
-    together = _together(lines)
+
+
+def _fixed_problem(lines: Mapping[int, _Lines], dropped: torch.Tensor) -> str | None:
     fixed = [dim for dim, found in lines.items() if found.too_even > tails.SURE]
-    if together:
-        return f"entries along {_dimensions(together, dropped)} are dropped together"
     if fixed:
         return f"the same number is dropped in every line along {_dimensions(fixed, dropped)}"
     return None
@@ -130,7 +137,7 @@ def _share(dropped: torch.Tensor, present: torch.Tensor) -> float:
     return float(dropped[present].double().mean())
 
 
-def _together(lines: Mapping[T, _Lines]) -> list[T]:
+def _together(lines: Mapping[int, _Lines]) -> list[int]:
     """Return the dimensions along which lines are dropped as a whole."""
     # fewer independent draws make the other dimensions look slightly dependent, too
     far = max((found.spread for found in lines.values()), default=0.0) / 3
@@ -144,18 +151,22 @@ def _dimensions(dims: Sequence[int], tensor: torch.Tensor) -> str:
     return f"{words} of {tensor.dim()} dimensions"
 
 
-def together_problem(
+def shared_or_rate_problem(
     dropped: torch.Tensor, p: float, names: Sequence[str], present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if entries are dropped independently, otherwise the names of dimensions."""
+    """Return None if entries are dropped independently with probability p.
+
+    Otherwise, entries may be dropped together along some of the dimensions, which have `names`, or
+    the share may be wrong, or the same number may be dropped in every line.
+    """
     present = torch.ones_like(dropped) if present is None else present
-    lines = {
-        name: _lines(dropped, present, p, dim)
-        for dim, name in enumerate(names)
-        if dropped.shape[dim] > 1
-    }
-    together = _together(lines)
-    return f"dropped together: along the {' and the '.join(together)}" if together else None
+    lines = _of_all_dimensions(dropped, present, p)
+    together = [names[dim] for dim in _together(lines)]
+    if together:
+        return f"dropped together: along the {' and the '.join(together)}"
+    if text := rate_problem(dropped, p, present):
+        return text
+    return None if _share(dropped, present) in (0.0, 1.0) else _fixed_problem(lines, dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +284,7 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
     if problem is not None:
         return problem
     return (
-        together_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
-        or rate_problem(dropped, p, past)
-        or dependence_problem(dropped, p, past)
+        shared_or_rate_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
         or neighbours_problem(dropped, p, past)
         or (groups_problem(dropped[:3][:, past[0]].T, p) if len(dropped) > 2 else None)
         or echo_problem([call[past[0]] for call in dropped[:_ECHOED]])

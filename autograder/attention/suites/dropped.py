@@ -13,10 +13,8 @@ from ...suite.expect import Expect
 from ...suite.layers import ExpectLayer
 from .chance import (
     causal_dropout_problem,
-    dependence_problem,
     neighbours_problem,
-    rate_problem,
-    together_problem,
+    shared_or_rate_problem,
 )
 
 #: the number of calls in which attention weights are observed; the last ones want no gradient
@@ -116,12 +114,9 @@ def check_dropped_outputs(
         expected="one of the two for every output",
         likely=likely,
     )
-    problem = (
-        together_problem(dropped, p, ("calls", "samples", "tokens", "columns"))
-        or rate_problem(dropped, p)
-        or dependence_problem(dropped, p)
-        or neighbours_problem(dropped, p)
-    )
+    problem = shared_or_rate_problem(
+        dropped, p, ("calls", "samples", "tokens", "columns")
+    ) or neighbours_problem(dropped, p)
     layer.that(
         problem is None,
         got=str(problem),

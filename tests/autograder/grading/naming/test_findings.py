@@ -10,7 +10,7 @@ from autograder.attention.suites.chance import (
     factor_problem,
     rate_problem,
     repeat_problem,
-    together_problem,
+    shared_or_rate_problem,
 )
 from autograder.grading.naming.findings import found_by_statistics
 from autograder.grading.naming.record import in_words
@@ -33,12 +33,21 @@ def _causal(factor: float) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (together_problem(_dropped(0), 0.4, NAMES), "every call drops the same entries"),
+        (shared_or_rate_problem(_dropped(0), 0.4, NAMES), "every call drops the same entries"),
         (repeat_problem(list(_dropped(0)) * 2), "every call drops the same entries"),
-        (together_problem(_dropped(1), 0.4, NAMES), "all samples of a batch lose the same entries"),
-        (together_problem(_dropped(2), 0.4, NAMES), "all heads lose the same weights"),
-        (together_problem(_dropped(3), 0.4, NAMES), "a key is dropped for all queries together"),
-        (together_problem(_dropped(4), 0.4, NAMES), "all weights of a query are dropped together"),
+        (
+            shared_or_rate_problem(_dropped(1), 0.4, NAMES),
+            "all samples of a batch lose the same entries",
+        ),
+        (shared_or_rate_problem(_dropped(2), 0.4, NAMES), "all heads lose the same weights"),
+        (
+            shared_or_rate_problem(_dropped(3), 0.4, NAMES),
+            "a key is dropped for all queries together",
+        ),
+        (
+            shared_or_rate_problem(_dropped(4), 0.4, NAMES),
+            "all weights of a query are dropped together",
+        ),
         (rate_problem(_dropped(None), 0.6), "as many entries are dropped as should be kept"),
         (
             factor_problem(torch.ones(9), torch.ones(9), 0.4),
@@ -54,7 +63,8 @@ def test_what_the_statistics_find_is_a_name(problem: str | None, words: str) -> 
 
 def test_failures_that_say_different_things_have_no_finding_in_common() -> None:
     one, other = (
-        in_words(f"f():\ngot       {together_problem(_dropped(n), 0.4, NAMES)}") for n in (0, 1)
+        in_words(f"f():\ngot       {shared_or_rate_problem(_dropped(n), 0.4, NAMES)}")
+        for n in (0, 1)
     )
     assert found_by_statistics([one, other]) == ("", "")
     assert found_by_statistics([one, "f():\ngot       1"]) == ("", "")
