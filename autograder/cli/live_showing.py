@@ -46,7 +46,7 @@ def print_pull(plan: PullPlan) -> None:
     for name, count in Counter(item.assignment for item in plan.submissions).items():
         own = [item for item in plan.submissions if item.assignment == name]
         again = sum(item.attempt.number > 1 for item in own)
-        more = f" ({again} are not first attempts)" if again else ""
+        more = f" ({again} submitted again)" if again else ""
         _line(f"submissions of {name}: {count} to download{more}: {_some(i.student for i in own)}")
     _print_rest(plan.notes, plan.waits)
 

@@ -5,7 +5,7 @@ the same for each platform.
 """
 
 from .connect import PLATFORMS, Address, address_of, connect
-from .http import Patience, Token, Unreachable, find_token
+from .http import Patience, Stopped, Token, find_token
 from .records import (
     SAME_GRADE,
     Attempt,
@@ -31,8 +31,8 @@ __all__ = [
     "Patience",
     "Platform",
     "Sent",
+    "Stopped",
     "Token",
-    "Unreachable",
     "Update",
     "Work",
     "address_of",

@@ -19,6 +19,7 @@ from .http import (
     NoAnswer,
     Patience,
     Token,
+    TokenRefused,
     Unreachable,
     client,
     needed,
@@ -172,6 +173,8 @@ class Canvas:
             ),
             is_safe=True,
         )
+        if answer.status_code == 401 and is_own:
+            raise self._token_refused()
         if answer.status_code != 200:
             raise UserError(
                 f"{self._site}: {file.path[-1]!r} can't be downloaded (status {answer.status_code})"
@@ -239,6 +242,9 @@ class Canvas:
             _, said = self._ask(Uploader(self._requester, url, path).start, "feedback")
         return int(said["id"])
 
+    def _token_refused(self) -> TokenRefused:
+        return TokenRefused(self._site, "Account, Settings, New Access Token")
+
     def _list(self, call: Callable[[], Iterable[T]], what: str) -> Sequence[T]:
         """Returns all pages of a list."""
         return self._ask(lambda: list(call()), what)
@@ -250,10 +256,7 @@ class Canvas:
         try:
             return call()
         except exceptions.InvalidAccessToken:
-            raise UserError(
-                f"{self._site} does not accept the token: it was revoked, has expired, or is of "
-                "another site\n  fix: make a new one (Account, Settings, New Access Token)"
-            ) from None
+            raise self._token_refused() from None
         except (exceptions.Unauthorized, exceptions.Forbidden):
             raise _Denied(
                 f"{self._site}: the token's owner may not see or change {what} of the course "

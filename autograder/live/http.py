@@ -7,6 +7,7 @@ only if the platform has certainly not obeyed it.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,8 @@ _LONGEST_WAIT = 60.0
 _TIMEOUT = 60.0
 #: the most bytes of a file whose size the platform does not report
 _MOST_BYTES = 100 << 20
+#: how much of a body is searched for an error
+_HEAD = 2_000
 _OVERLOADED = (500, 502, 503, 504)
 #: how Canvas says that too much was asked, if it does so with the status 403
 _THROTTLED = "rate limit exceeded"
@@ -40,7 +43,29 @@ class NoAnswer(Exception):
     """Raised if a request got no whole answer; its text is the reason."""
 
 
-class Unreachable(UserError):
+class ErrorBody(Exception):
+    """Raised if the body of a file is a platform's error instead; `said` is this error."""
+
+    def __init__(self, said: Mapping[str, Any]) -> None:
+        super().__init__("an error instead of a file")
+        self.said = said
+
+
+class Stopped(UserError):
+    """Raised if nothing else can succeed either, such as the next student or assignment."""
+
+
+class TokenRefused(Stopped):
+    """The platform does not accept the token."""
+
+    def __init__(self, site: str, where: str) -> None:
+        super().__init__(
+            f"{site} does not accept the token: it was revoked, has expired, or is of another site"
+            f"\n  fix: make a new one ({where})"
+        )
+
+
+class Unreachable(Stopped):
     """The platform did not answer, or only with errors of its own.
 
     It is uncertain whether a request that writes has been obeyed.
@@ -87,12 +112,10 @@ def find_token(platform: str, site: str) -> Token:
 def _from_keyring(site: str) -> str:
     try:
         import keyring
-        import keyring.errors
-    except ImportError:
-        return ""
-    with contextlib.suppress(keyring.errors.KeyringError):  # a server without a keyring
+
         return keyring.get_password(KEYRING, site) or ""
-    return ""
+    except Exception:  # not installed, a server without one, or whatever its service raises
+        return ""
 
 
 class Answer(Protocol):
@@ -219,11 +242,20 @@ def origin(url: str) -> tuple[str, str, int | None]:
     return parts.scheme, parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
 
 
+def _error_in(body: bytes) -> Mapping[str, Any]:
+    """Returns Moodle's error in a body; empty if it is something else."""
+    with contextlib.suppress(ValueError):
+        said = json.loads(body)
+        return said if isinstance(said, Mapping) and "errorcode" in said else {}
+    return {}
+
+
 def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answer:
     """Writes the body of a successful response to `path` in one step; returns the response.
 
-    `request` opens a response of httpx as a stream. Raises `NoAnswer` if the body ends early
-    or has a different size than was announced.
+    `request` opens a response of httpx as a stream. Raises `NoAnswer` if the body ends early or has
+    a different size than was announced, and `ErrorBody` if it is an error that Moodle calls a
+    success.
     """
     with connecting(), request() as response:
         if response.status_code != 200:
@@ -232,12 +264,16 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answe
             return answer
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
-            written = 0
+            written, head = 0, b""
             for part in response.iter_bytes():
                 written += file.write(part)
+                head = head or part[:_HEAD]
                 if written > (_MOST_BYTES if size is None else size):
                     break
-            if written > _MOST_BYTES or (size is not None and written != size):
+            is_other = size is not None and written != size
+            if is_other and (said := _error_in(head)):
+                raise ErrorBody(said)
+            if is_other or written > _MOST_BYTES:
                 raise NoAnswer(f"{path.name} has another size than was announced")
         done: Answer = response
         return done

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from .http import Patience, Token, client, connecting, origin, stream_to
+from .http import (
+    ErrorBody,
+    Patience,
+    Token,
+    TokenRefused,
+    client,
+    connecting,
+    origin,
+    stream_to,
+)
 from .records import Attempt, File, Grade, Member, Sent, Update, Work
 
 _PAGE, _BATCH = 200, 25
@@ -29,11 +38,7 @@ Values = Mapping[str, Any]
 
 
 class _Refusal(UserError):
-    """Raised if Moodle answers a call with an error; `code` is Moodle's own."""
-
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
-        self.code = code
+    """Raised if Moodle answers a call with an error of its own."""
 
 
 class Moodle:
@@ -165,13 +170,16 @@ class Moodle:
         if origin(file.url) != origin(self._site):
             raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
         data = {"token": self._token.reveal()}
-        answer = self._patience.ask(
-            self._site,
-            lambda: stream_to(
-                path, lambda: self._client.stream("POST", file.url, data=data), file.size
-            ),
-            is_safe=True,
-        )
+        try:
+            answer = self._patience.ask(
+                self._site,
+                lambda: stream_to(
+                    path, lambda: self._client.stream("POST", file.url, data=data), file.size
+                ),
+                is_safe=True,
+            )
+        except ErrorBody as error:
+            raise self._refusal("the download", error.said) from None
         if answer.status_code != 200:
             raise UserError(
                 f"{self._site}: {file.path[-1]!r} can't be downloaded (status "
@@ -196,7 +204,7 @@ class Moodle:
                 try:
                     rows.append((update, self._row(work, update, states.get(update.student, ""))))
                 except _Refusal as error:
-                    refused.append(self._refused(update, error))
+                    refused.append(Sent(update, str(error)))
             yield [*refused, *self._save_rows(work, rows)]
 
     def _save_rows(self, work: Work, rows: Sequence[tuple[Update, Values]]) -> Sequence[Sent]:
@@ -205,14 +213,9 @@ class Moodle:
                 self._save(work, [row for _, row in rows])
         except _Refusal as error:
             if len(rows) == 1:
-                return [self._refused(rows[0][0], error)]
+                return [Sent(rows[0][0], str(error))]
             return [sent for row in rows for sent in self._save_rows(work, [row])]
         return [Sent(update) for update, _ in rows]
-
-    def _refused(self, update: Update, error: _Refusal) -> Sent:
-        if error.code in _BAD_TOKENS:
-            raise error
-        return Sent(update, str(error))
 
     def _save(self, work: Work, rows: Sequence[Values]) -> None:
         self._call("mod_assign_save_grades", assignmentid=work.number, applytoall=0, grades=rows)
@@ -288,21 +291,17 @@ class Moodle:
             raise self._refusal(what, said)
         return said
 
-    def _refusal(self, what: str, said: Values) -> _Refusal:
+    def _refusal(self, what: str, said: Values) -> UserError:
         code = str(said.get("errorcode") or "")
         text = self._token.without(" ".join(str(said.get("message") or said.get("error")).split()))
         if code in _BAD_TOKENS:
-            return _Refusal(
-                f"{self._site} does not accept the token: it was revoked, has expired, or is of "
-                "another site\n  fix: make a new one (Preferences, Security keys)",
-                code,
-            )
+            return TokenRefused(self._site, "Preferences, Security keys")
         fix = (
             f"\n  fix: add the function {what} to the token's service, or use a teacher's token"
             if code == "accessexception"
             else ""
         )
-        return _Refusal(f"{self._site}: {what} is refused: {text[:200]} ({code}){fix}", code)
+        return _Refusal(f"{self._site}: {what} is refused: {text[:200]} ({code}){fix}")
 
 
 def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -27,7 +27,7 @@ from ..classroom import (
 )
 from ..errors import UserError
 from ..escaping import for_file_name
-from ..live import Attempt, Unreachable, Work
+from ..live import Attempt, Stopped, Work
 from ..records import Key
 from .class_folder import SUBMITTED
 from .classes import extend
@@ -207,7 +207,7 @@ class _Pull:
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))
-        except Unreachable:
+        except Stopped:
             raise
         except UserError as error:
             self._waits.append(f"{name}: {error}")

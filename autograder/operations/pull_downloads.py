@@ -17,7 +17,7 @@ from ..classroom import squashed
 from ..course import Course
 from ..errors import UserError
 from ..escaping import for_file_name
-from ..live import Attempt, File, Member, Unreachable
+from ..live import Attempt, File, Member, Stopped
 from .collect import collect_owned
 from .connection import Connection
 
@@ -84,7 +84,7 @@ class Downloads:
                     self._there.platform.download(file, path)
                 self._done += 1
                 self._told(self._done, total)
-        except Unreachable:
+        except Stopped:
             raise
         except UserError as error:
             if isinstance(error.__cause__, OSError):  # our own disk, which will fail again

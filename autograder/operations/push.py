@@ -29,7 +29,7 @@ from ..exports import Grades
 from ..exports.roster import Platform as Lists
 from ..exports.roster import Roster as Table
 from ..exports.roster import match_grades
-from ..live import SAME_GRADE, Grade, Member, Sent, Unreachable, Update, Work, squeezed
+from ..live import SAME_GRADE, Grade, Member, Sent, Stopped, Update, Work, squeezed
 from ..records import SubmissionResult, SubmissionStatus
 from .changes import unseen_note
 from .connection import Access, Connection, connected_alone, open_connection
@@ -224,7 +224,7 @@ class _Push:
             return
         try:
             there = self._there.platform.grades(work)
-        except Unreachable:
+        except Stopped:
             raise
         except UserError as error:
             self._waits.append(f"{name}: {error}")

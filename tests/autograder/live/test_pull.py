@@ -213,6 +213,23 @@ def test_a_file_that_is_gone_costs_its_own_submission_only(
     assert on_canvas.file("ben").is_file()
 
 
+@pytest.mark.parametrize("platform", ["canvas", "moodle"])
+def test_a_token_that_is_revoked_in_the_middle_stops_all(
+    platform: str, canvas: Canvas, moodle: Moodle, on_canvas: Class
+) -> None:
+    canvas.submit(101, 991, FIRST, {"masking.py": b"x = 1\n"})
+    moodle.submit(11, 31, 1795200000, {"masking.py": b"x = 1\n"})
+    server = canvas if platform == "canvas" else moodle
+    there = Class(platform, on_canvas.folder, on_canvas.course, server.course, server.token)
+    at = "/files" if platform == "canvas" else "pluginfile"
+    refused = {"error": "Invalid token", "errorcode": "invalidtoken"}
+    bad = Response(refused, 401 if platform == "canvas" else 200)
+    server.faults.append(Fault(at, bad, times=9))
+    with pytest.raises(UserError, match="does not accept the token"):
+        there.pull()
+    assert there.waited == []
+
+
 def test_a_path_that_leads_out_is_a_name_only(canvas: Canvas, on_canvas: Class) -> None:
     canvas.submit(101, 991, FIRST, {"../../../evil.py": b"x", "masking.py": b"x = 1\n"})
     on_canvas.pull()
