@@ -5,9 +5,11 @@ The probe's inputs depend only on the suite, so all of this is computed once: se
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -27,9 +29,11 @@ from .rows import Row
 from .store import Store
 from .table import SAMPLES, Maker, Samples, Table
 
-#: the version of what a table holds. Raise it if members, rows or figures change in a way that the
+#: the version of what a table holds. Raise it if rows or figures change in a way that the
 #: solution's answers do not show
 _VERSION = 1
+_FAMILIES = Path(__file__).with_name("families")
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
 
@@ -105,7 +109,7 @@ class KnownMistakes:
 
         Whether these are the same, the solution's answers show.
         """
-        digest = hashlib.sha256(f"{_VERSION} {question}".encode())
+        digest = hashlib.sha256(f"{_VERSION} {question} {_digest_of_families()}".encode())
         for test, requests in self.probe(question).requests.items():
             digest.update(test.encode())
             digest.update(wire.header_of(requests))
@@ -216,3 +220,27 @@ def _likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
     """The members that a table holds, with their numbers: changes of known steps come first."""
     numbered = sorted(enumerate(all_members), key=lambda item: (item[1].rank, item[0]))
     return sorted(numbered[:_MOST_MEMBERS], key=lambda item: item[0])
+
+
+@cache
+def _digest_of_families() -> str:
+    """Returns a digest of the code of families, on which the numbers of members depend.
+
+    Their words are looked up when a table is read; comments and docstrings change nothing.
+    """
+    digest = hashlib.sha256((_FAMILIES / "steps.toml").read_bytes())
+    for path in sorted(_FAMILIES.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        told = {line for node in ast.walk(ast.parse(text)) for line in _docstring_lines(node)}
+        for number, line in enumerate(text.splitlines(), 1):
+            if number not in told and line.strip() and not line.lstrip().startswith("#"):
+                digest.update(f"{line}\n".encode())
+    return digest.hexdigest()
+
+
+def _docstring_lines(node: ast.AST) -> range:
+    """Returns the lines of a docstring, if there is one."""
+    first = node.body[0] if isinstance(node, _DOCUMENTED) and node.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return range(first.lineno, (first.end_lineno or first.lineno) + 1)
+    return range(0)

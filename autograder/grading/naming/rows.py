@@ -23,8 +23,8 @@ class Row:
 
     `code` are the words of code that it refers to: an answer without them has a different mistake.
     Of the rows that fit, the lowest rank is reported. A family's row has `words`, a `detail` about
-    its member, a `lead` from there, and the `member`'s number; it is `in_check` if it changes what
-    is refused.
+    its member, a `lead` from there, the `member`'s number, and the family's `key`; it is `in_check`
+    if it changes what is refused.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Row:
     lead: str = ""
     member: int = -1
     in_check: bool = False
+    key: str = ""
 
     @classmethod
     def of_entry(cls, variant: Variant) -> Row:
@@ -45,16 +46,21 @@ class Row:
     @classmethod
     def of_member(cls, member: Member, number: int) -> Row:
         """Returns the row of a member of a family."""
-        words, lead = words_of(member.key), lead_of(member.key)
+        return cls._of_family(member.key, member.rank, member.detail(), number, member.in_check)
+
+    @classmethod
+    def _of_family(cls, key: str, rank: int, detail: str, number: int, in_check: bool) -> Row:
+        words, lead = words_of(key), lead_of(key)
         return cls(
-            id_of(member.key),
+            id_of(key),
             _as_if(words, lead),
-            member.rank,
+            rank,
             words=words,
-            detail=member.detail(),
+            detail=detail,
             lead=lead,
             member=number,
-            in_check=member.in_check,
+            in_check=in_check,
+            key=key,
         )
 
     @classmethod
@@ -71,12 +77,16 @@ class Row:
         return cls(name, f"{told[0].upper()}{told[1:]}. {lead}")
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> Row:
+    def from_json(cls, plain: Any) -> Row:
         """Returns the row from the output of `to_json`."""
+        if isinstance(plain, list):
+            return cls._of_family(*plain)
         return cls(**{**plain, "code": tuple(plain["code"])})
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns the row as a table stores it."""
+    def to_json(self) -> Any:
+        """Returns the row as a table stores it: of a family only the key, as words may change."""
+        if self.key:
+            return [self.key, self.rank, self.detail, self.member, self.in_check]
         return asdict(self)
 
     @property

@@ -17,6 +17,7 @@ import torch
 from autograder.course import TABLES, graded_files, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import search as search_module
+from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.record import Answered, Event, answered
 from autograder.grading.naming.rows import Row
@@ -91,6 +92,13 @@ def test_a_table_is_the_same_after_it_was_read_again() -> None:
     assert np.array_equal(again.cells, table.cells)
     assert (again.rows, again.right, again.said) == (table.rows, table.right, table.said)
     assert again.to_bytes() == table.to_bytes()
+
+
+def test_a_table_holds_no_words_of_families() -> None:
+    family = "a_bound_is_one_too_high_or_too_low"
+    row = Row.from_json([family, 3, "", 7, True])
+    assert (row.name, row.words, row.lead) == (family, words_of(family), lead_of(family))
+    assert row.to_json() == [family, 3, "", 7, True]
 
 
 @pytest.mark.parametrize(
