@@ -12,7 +12,7 @@ from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile, graded_key, read_results
 from ..results.lines import iterate_results
-from ..submission import Found, Submission, find_submissions
+from ..submission import FoundSubmissions, Submission, find_submissions
 from .costs import Costs, Stage, together
 from .engine import Backend, Engine, OnResult, Scope
 from .jobs import Jobs
@@ -75,7 +75,7 @@ class RunReport:
     nothing was graded on this machine.
     """
 
-    found: Found
+    found: FoundSubmissions
     graded: int
     failed: int
     already_graded: int
@@ -102,7 +102,7 @@ def grade_class(
     events: RunEvents,
     *,
     backend: Backend | None = None,
-    found: Found | None = None,
+    found: FoundSubmissions | None = None,
 ) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 

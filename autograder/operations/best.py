@@ -34,7 +34,7 @@ from ..records import Assignment, Key, SubmissionResult, SubmissionStatus
 from ..results.file import ResultsFile
 from ..results.lines import iterate_results
 from ..results.wording import amount
-from ..submission import Found, Submission
+from ..submission import FoundSubmissions, Submission
 from ..submission.names import submission_folder
 from ..submission.read import digest_of_files
 
@@ -55,7 +55,7 @@ def let_best_count(
     course: Course,
     results: Path,
     keys: Collection[Key],
-    grade: Callable[[Found], object],
+    grade: Callable[[FoundSubmissions], object],
 ) -> tuple[str, ...]:
     """Puts the best submission of each student into `submitted/`; returns sentences.
 
@@ -77,7 +77,7 @@ def let_best_count(
     with collecting_alone(class_folder):
         lines = _lines(results, found)
         if ungraded := tuple(_ungraded(found, lines)):
-            grade(Found(ungraded, ()))
+            grade(FoundSubmissions(ungraded, ()))
             lines = _lines(results, found)
         worth = _Worth(class_folder, course)
         return tuple(_chosen(class_folder, results, found, lines, worth))

@@ -12,7 +12,7 @@ from ..course import Course, find_root, load_course
 from ..errors import UserError
 from ..grading.options import Wanted, wanted_question
 from ..records import Assignment, Limits
-from ..submission.find import Found, find_submissions
+from ..submission.find import FoundSubmissions, find_submissions
 from .class_folder import SUBMITTED, class_home
 
 CONFIG_FILE = "nbgrader_config.py"
@@ -31,7 +31,7 @@ class Courses:
 
     own: Course | None
     notebooks: Path | None
-    found: Found
+    found: FoundSubmissions
     question: Wanted | None = None
 
     def owns(self, assignment: str) -> bool:

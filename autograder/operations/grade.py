@@ -18,7 +18,7 @@ from ..grading.secret import FILE_NAME, named_secret
 from ..grading.suite_engine import SuiteEngine
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
-from ..submission import Found, find_submissions
+from ..submission import FoundSubmissions, find_submissions
 from .class_folder import SUBMITTED, inside
 from .courses import HERE, Courses, find_courses, submissions_around
 from .made import Step
@@ -168,7 +168,7 @@ def _stopped(courses: Courses, submitted: Path, assignment: str | None) -> dict[
     return {name: str(broken[name]) for name in dict.fromkeys(s.assignment for s in found)}
 
 
-def _without(found: Found, stopped: Collection[str]) -> Found:
+def _without(found: FoundSubmissions, stopped: Collection[str]) -> FoundSubmissions:
     """Removes the skipped submissions of assignments that are reported as a whole."""
     skipped = tuple(item for item in found.skipped if item.path.name not in stopped)
     return replace(found, skipped=skipped)
@@ -221,7 +221,7 @@ def _best(
     again = replace(options, resume=False, question=None, assignment=None)
     keys = [(submission.student, submission.assignment) for submission in run.found.submissions]
 
-    def grade_more(found: Found) -> None:
+    def grade_more(found: FoundSubmissions) -> None:
         grade_class([SuiteEngine(own)], again, SilentEvents(), found=found)
 
     return let_best_count(class_folder, own, options.results, keys, grade_more)

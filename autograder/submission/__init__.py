@@ -1,6 +1,6 @@
 """Finds and reads what students submit: one module text per exercise, or what is wrong with it."""
 
-from .find import Found, Skipped, Submission, find_submissions, submission_at
+from .find import FoundSubmissions, Skipped, Submission, find_submissions, submission_at
 from .intake import (
     CODE,
     LOOK,
@@ -29,7 +29,7 @@ __all__ = [
     "LOOK",
     "NOISE",
     "SubmittedExercise",
-    "Found",
+    "FoundSubmissions",
     "Skipped",
     "Stamps",
     "Submission",

@@ -32,13 +32,13 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSubmissions:
     """Submissions in the order of student and assignment, and what was skipped."""
 
     submissions: tuple[Submission, ...]
     skipped: tuple[Skipped, ...]
 
-    def or_refuse(self, submitted: Path) -> Found:
+    def or_refuse(self, submitted: Path) -> FoundSubmissions:
         """Returns itself; raises `UserError` if no submission was found."""
         if not self.submissions:
             raise UserError(
@@ -50,7 +50,7 @@ class Found:
 
 def find_submissions(
     submitted: Path, known: Collection[str], assignment: str | None = None
-) -> Found:
+) -> FoundSubmissions:
     """Returns all submissions below a folder, or the folder itself if it is one assignment's.
 
     `known` are the course's assignments; `assignment` names the assignment if the folder's name
@@ -61,7 +61,7 @@ def find_submissions(
     name = assignment or submitted.resolve().name
     if name in known and (assignment is None or not _has_folders(submitted)):
         student = submitted.resolve().parent.name
-        return Found((Submission(student, name, submitted),), ())
+        return FoundSubmissions((Submission(student, name, submitted),), ())
     submissions: list[Submission] = []
     skipped: list[Skipped] = []
     for owner in _owners(submitted, known):
@@ -85,7 +85,7 @@ def find_submissions(
                     submissions.append(Submission(owner.name, entry.name, path))
             else:
                 skipped.append(Skipped(path, f"unknown assignment; known: {', '.join(known)}"))
-    return Found(tuple(submissions), tuple(skipped))
+    return FoundSubmissions(tuple(submissions), tuple(skipped))
 
 
 def submission_at(

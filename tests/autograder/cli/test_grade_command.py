@@ -18,7 +18,7 @@ from autograder.grading.run import RunReport
 from autograder.operations.courses import submissions_around
 from autograder.operations.grade import GradeReport
 from autograder.results.file import ResultsFile
-from autograder.submission import Found, Submission
+from autograder.submission import FoundSubmissions, Submission
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -120,6 +120,6 @@ def test_an_assignment_that_is_not_there_has_no_mistakes_either(tmp_path: Path) 
 def test_a_profile_of_what_other_machines_graded_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = RunReport(Found((), ()), 0, 0, 0, None, None)
+    run = RunReport(FoundSubmissions((), ()), 0, 0, 0, None, None)
     _print_profile(GradeReport(run, Path("results.jsonl"), (), None))
     assert "nothing was graded by this machine" in capsys.readouterr().out

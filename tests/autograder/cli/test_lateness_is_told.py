@@ -12,7 +12,7 @@ from autograder.errors import UserError
 from autograder.operations.courses import Courses
 from autograder.operations.grade import _lateness, grade
 from autograder.records import SubmissionResult
-from autograder.submission import Found
+from autograder.submission import FoundSubmissions
 
 
 def test_due_date_and_late_students_are_sentences(
@@ -23,7 +23,9 @@ def test_due_date_and_late_students_are_sentences(
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 01:00:00 UTC")
     told = _lateness(
-        Courses(course, None, Found((), ())), tmp_path / "term" / "course", [make_result("ada")]
+        Courses(course, None, FoundSubmissions((), ())),
+        tmp_path / "term" / "course",
+        [make_result("ada")],
     )
     assert told == (
         "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 are late",
@@ -34,7 +36,12 @@ def test_due_date_and_late_students_are_sentences(
 def test_without_a_due_date_nothing_is_said(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
-    assert _lateness(Courses(course, None, Found((), ())), class_folder, [make_result("ada")]) == ()
+    assert (
+        _lateness(
+            Courses(course, None, FoundSubmissions((), ())), class_folder, [make_result("ada")]
+        )
+        == ()
+    )
 
 
 def test_a_roster_that_cant_be_read_is_told_before_the_first_submission_is_graded(

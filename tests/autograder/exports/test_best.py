@@ -16,7 +16,7 @@ from autograder.nbgrader import prepare_class_folder
 from autograder.operations.best import let_best_count
 from autograder.records import SubmissionResult
 from autograder.results.last import LastResults
-from autograder.submission import Found
+from autograder.submission import FoundSubmissions
 from autograder.submission.read import digest_of_files
 
 KEY = ("ada", "masks")
@@ -68,7 +68,7 @@ class Class:
         with self.results.open("a") as file:
             file.write(json.dumps(line.to_json()) + "\n")
 
-    def more(self, found: Found) -> None:
+    def more(self, found: FoundSubmissions) -> None:
         """What grades earlier submissions."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
