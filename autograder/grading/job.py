@@ -19,7 +19,7 @@ from ..errors import SandboxError, SubmissionError
 from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
-from .patience import Patience
+from .patience import JobTimeout
 from .watch import Ends, Watch
 
 _fork = multiprocessing.get_context("fork")
@@ -73,7 +73,7 @@ class Job:
     process: BaseProcess
     pipe: Connection
     watch: Watch
-    patience: Patience
+    patience: JobTimeout
     prepared: frozenset[str]
     task: JobTask | None = None
 
@@ -86,7 +86,7 @@ class Job:
         process = _fork.Process(target=_work, args=args, daemon=True)
         process.start()
         far.close()
-        return cls(process, near, watch, Patience(watch, process.pid or 0), prepared)
+        return cls(process, near, watch, JobTimeout(watch, process.pid or 0), prepared)
 
     def give(self, task: JobTask) -> None:
         """Sends a submission to the job; its reply, or its end, is noticed at the pipe."""

@@ -27,7 +27,7 @@ _COMPUTES = 0.5
 
 
 @dataclass(slots=True)
-class Patience:
+class JobTimeout:
     """The time limits of one job's process, which reports to `watch` where it is."""
 
     watch: Watch
