@@ -28,7 +28,7 @@ from ...submission.opened import read_bytes
 from ..sanitize import make_safe
 from .libraries import advice_on, libraries_for
 from .outputs import error_output
-from .runner import Cell, CellRun, NotebookRunner, Surroundings
+from .runner import Cell, CellRun, NotebookContext, NotebookRunner
 from .submitted_files import is_regular
 
 #: the time limit in seconds if nbgrader has none
@@ -106,7 +106,7 @@ class SandboxedExecute(ExecuteBehindWall):
         for name in left_out:
             self.log.warning("%s: not there for the notebook: the files are too large", name)
         environment = {"NBGRADER_EXECUTION": "autograde"}
-        surroundings = Surroundings(_seed_of(cells), environment, files)
+        surroundings = NotebookContext(_seed_of(cells), environment, files)
 
         def run() -> list[CellRun]:
             count = len(cells) + 1

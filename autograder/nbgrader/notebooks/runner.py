@@ -43,7 +43,7 @@ class CellRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class NotebookContext:
     """The surroundings of a notebook: random seed, environment variables and files next to it."""
 
     seed: int
@@ -55,7 +55,7 @@ class NotebookRunner:
     """One run of a notebook; `open_worker` starts a new worker."""
 
     def __init__(
-        self, open_worker: Callable[[], Session], limits: Limits, surroundings: Surroundings
+        self, open_worker: Callable[[], Session], limits: Limits, surroundings: NotebookContext
     ) -> None:
         self._open_worker = open_worker
         self._limits = limits
