@@ -54,7 +54,7 @@ _BY_CHANCE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class AnswerContext:
     """The context of answers: their namespace, how to find its lines, what is known about them.
 
     `retry` is the call that repeats the failing call of a question, with `{}` for the name.
@@ -83,7 +83,7 @@ def explained(
     name: str,
     failure: BaseException,
     step: Asked | None,
-    around: Surroundings,
+    around: AnswerContext,
     by_chance: bool = False,
 ) -> CheckedTest:
     """Return the result of a check that failed with `failure` after the answer's last step.
@@ -98,7 +98,7 @@ def explained(
 
 
 def _message(
-    failure: BaseException, step: Asked | None, around: Surroundings, by_chance: bool
+    failure: BaseException, step: Asked | None, around: AnswerContext, by_chance: bool
 ) -> Message:
     if isinstance(failure, TooSlow):
         return _too_slow(failure, step, around)
@@ -165,7 +165,7 @@ def _no_numbers(step: Asked, by_chance: bool) -> Message | None:
     return None
 
 
-def _too_slow(failure: TooSlow, step: Asked | None, around: Surroundings) -> Message:
+def _too_slow(failure: TooSlow, step: Asked | None, around: AnswerContext) -> Message:
     hint = "a loop never ends, or takes far too long: does its condition ever become false?"
     places = around.places(failure.__cause__)
     return _of(step, f"no result: it {failure}", "a result", hint, places, "too slow")
@@ -190,7 +190,7 @@ def is_stub(failure: BaseException) -> bool:
 
 
 def _told_of_a_fault(
-    wrong: WrongAnswer, fault: AnswerFault, step: Asked | None, around: Surroundings
+    wrong: WrongAnswer, fault: AnswerFault, step: Asked | None, around: AnswerContext
 ) -> Message:
     """Keep the words of a check about an error: it knows which error was expected."""
     told, places = wrong.message, around.places(fault.__cause__)
@@ -200,7 +200,7 @@ def _told_of_a_fault(
     return replace(told, places=places, cause=told.cause or _cause(told.differs, places))
 
 
-def _raised(error: BaseException, step: Asked | None, around: Surroundings) -> Message:
+def _raised(error: BaseException, step: Asked | None, around: AnswerContext) -> Message:
     said, places = said_by(error), around.places(error)
     is_own = bool(places) and places[-1].source.startswith("raise")
     known = advice(error, around.context(step.question if step is not None else "", places))

@@ -13,7 +13,7 @@ from ..suite import LocalImplementation
 from ..suite.message import place_lines
 from .advice import said_by
 from .answers import Answer, Executed, answer_of, execute
-from .explaining import Surroundings, called
+from .explaining import AnswerContext, called
 from .misnamed import answered_in, nearly_named
 from .other_files import leans_on_another_file
 from .questions import questions_of, unknown
@@ -134,8 +134,8 @@ def _told(
 
 def _ready(
     manifest: Manifest, answer: Answer, executed: Executed
-) -> tuple[LocalImplementation, Surroundings]:
-    around = Surroundings(
+) -> tuple[LocalImplementation, AnswerContext]:
+    around = AnswerContext(
         executed.namespace,
         locator(answer.path, answer.text),
         manifest.signatures,
@@ -182,7 +182,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
         return "\n".join([f"{called(step)}:", said_by(error), *places]), False
 
 
-def _failing(folder: Path, question: str) -> tuple[Asked | None, Surroundings]:
+def _failing(folder: Path, question: str) -> tuple[Asked | None, AnswerContext]:
     """Return the call at which a question fails, and the context of its answer."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()

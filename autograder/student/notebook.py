@@ -18,7 +18,7 @@ from ..submission.similar import closest
 from ..suite import LocalImplementation
 from .assignment_folder import assignment_folder
 from .display import Shown, as_html, as_text, folded, notice, preformatted, unfolding
-from .explaining import Surroundings
+from .explaining import AnswerContext
 from .hints import next_hint
 from .other_files import leans_on_another_file
 from .recording import NO_CALL, Asked, again
@@ -116,7 +116,7 @@ def retry(question: object) -> Any:
         return None
 
 
-def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[Asked | None, Surroundings]:
+def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[Asked | None, AnswerContext]:
     """Return the call at which a question fails, and the context of its answer."""
     folder = _here(name)
     suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
@@ -143,9 +143,9 @@ def _name_of(question: object) -> str:
     return str(getattr(question, "__name__", question))
 
 
-def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementation, Surroundings]:
+def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementation, AnswerContext]:
     manifest = _manifest(folder)
-    around = Surroundings(namespace, signatures=manifest.signatures, exercises=manifest.exercises)
+    around = AnswerContext(namespace, signatures=manifest.signatures, exercises=manifest.exercises)
     return LocalImplementation(namespace, _source(namespace)), around
 
 

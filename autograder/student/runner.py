@@ -20,7 +20,7 @@ from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
-from .explaining import Surroundings, explained, is_stub
+from .explaining import AnswerContext, explained, is_stub
 from .known_mistakes import Answers, sentence_of
 from .output import Printed, quiet
 from .recording import Asked, Recorder
@@ -47,7 +47,7 @@ OnQuestion = Callable[[str], None]
 def run_checks(
     suite: Path,
     implementation: LocalImplementation,
-    around: Surroundings,
+    around: AnswerContext,
     questions: Collection[str] | None = None,
     on_question: OnQuestion = lambda question: None,
 ) -> tuple[CheckedQuestion, ...]:
@@ -62,13 +62,13 @@ def run_checks(
 
 def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str, Answers]:
     """Return the results of an implementation in each check that it fails, by question."""
-    around = Surroundings(implementation.namespace)
+    around = AnswerContext(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
     return {question: found.said for question, found in run.answers.items()}
 
 
 def step_to_trace(
-    suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
+    suite: Path, implementation: LocalImplementation, around: AnswerContext, question: str
 ) -> Asked | None:
     """Return the call at which a question's first check fails, or the last call if all pass.
 
@@ -132,7 +132,7 @@ class _Run:
         self,
         suite: Path,
         implementation: LocalImplementation,
-        around: Surroundings,
+        around: AnswerContext,
         questions: Collection[str] | None,
         on_question: OnQuestion,
     ) -> None:

@@ -15,7 +15,7 @@ import torch
 
 from autograder.course import Course
 from autograder.records import Exercise
-from autograder.student.explaining import Surroundings
+from autograder.student.explaining import AnswerContext
 from autograder.student.results import CheckedTest
 from autograder.student.runner import run_checks
 from autograder.suite.local import LocalImplementation
@@ -36,7 +36,7 @@ def said(course: Course) -> list[tuple[str, CheckedTest]]:
         for assignment in course.assignments
         for exercise in assignment.exercises
         for answers in _rounds(course, exercise)
-        for question in run_checks(exercise.public_suite, answers, Surroundings(answers.namespace))
+        for question in run_checks(exercise.public_suite, answers, AnswerContext(answers.namespace))
         for test in question.tests
         if not test.passed
     ]

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 from autograder.course import load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.records import Exercise
-from autograder.student.explaining import Surroundings
+from autograder.student.explaining import AnswerContext
 from autograder.student.runner import run_checks
 from autograder.suite import LocalImplementation
 
@@ -94,7 +94,7 @@ def right(exercise: Exercise) -> Mapping[str, Any]:
 def _failures(exercise: Exercise, right: Mapping[str, Any], wrong: Wrong) -> Iterator[str]:
     """What students read, check by check; a check of chance has words of its own."""
     names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}
-    found = run_checks(exercise.public_suite, LocalImplementation(names), Surroundings(globals()))
+    found = run_checks(exercise.public_suite, LocalImplementation(names), AnswerContext(globals()))
     source = exercise.public_suite.read_text()
     for question in found:
         for test in question.tests:
