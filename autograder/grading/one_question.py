@@ -16,7 +16,7 @@ from ..records import (
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .job import Grader
-from .options import Wanted
+from .options import QuestionSelector
 from .watch import Watch
 
 #: the beginning of the note on a line in which one question alone was graded again
@@ -32,7 +32,7 @@ class OneQuestionGrader:
     """
 
     inner: Grader
-    wanted: Wanted
+    wanted: QuestionSelector
     before: Mapping[Key, SubmissionResult]
     digest_of: Callable[[Submission, Assignment], str]
 
@@ -68,7 +68,7 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 
 
 def with_question(
-    before: SubmissionResult, now: SubmissionResult, wanted: Wanted
+    before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
     """Returns the previous line with one question from the new line, and a note on that.
 

@@ -13,7 +13,7 @@ from ..records import Assignment, SubmissionResult, Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class QuestionSelector:
     """The question to grade again."""
 
     assignment: str
@@ -24,13 +24,13 @@ class Wanted:
         return f"{self.exercise}/{self.question}"
 
 
-def wanted_question(assignments: Sequence[Assignment], name: str) -> Wanted:
+def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSelector:
     """Returns the question named `question`, `exercise/question` or `assignment/exercise/question`.
 
     Raises `UserError` if there is none, or more than one.
     """
     every = [
-        Wanted(assignment.name, exercise.name, question.name)
+        QuestionSelector(assignment.name, exercise.name, question.name)
         for assignment in assignments
         for exercise in assignment.exercises
         for question in exercise.questions
@@ -67,7 +67,7 @@ class RunOptions:
     assignment: str | None = None
     tier: Tier | None = None
     secret: Path | None = None
-    question: Wanted | None = None
+    question: QuestionSelector | None = None
 
 
 class RunEvents(Protocol):

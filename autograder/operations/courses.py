@@ -10,7 +10,7 @@ from pathlib import Path
 from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
 from ..errors import UserError
-from ..grading.options import Wanted, wanted_question
+from ..grading.options import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
 from ..submission.find import FoundSubmissions, find_submissions
 from .class_folder import SUBMITTED, class_home
@@ -32,7 +32,7 @@ class Courses:
     own: Course | None
     notebooks: Path | None
     found: FoundSubmissions
-    question: Wanted | None = None
+    question: QuestionSelector | None = None
 
     def owns(self, assignment: str) -> bool:
         """Returns whether an assignment is graded with suites."""
@@ -93,7 +93,7 @@ def find_courses(
     )
 
 
-def _wanted(own: Course | None, assignment: str | None, question: str) -> Wanted:
+def _wanted(own: Course | None, assignment: str | None, question: str) -> QuestionSelector:
     assignments = own.assignments if own else ()
     return wanted_question([a for a in assignments if assignment in (None, a.name)], question)
 

@@ -20,7 +20,7 @@ from ..classroom import (
 )
 from ..course import Course
 from ..errors import UserError
-from ..grading.options import Wanted, wanted_question
+from ..grading.options import QuestionSelector, wanted_question
 from ..records import Key
 from ..results.last import those_of
 from ..results.manual import QuestionKey, Request
@@ -99,7 +99,7 @@ def mark(
     return Marked(made, answer_requests(folder, key_, asked, answer, grader) if answer else ())
 
 
-def _asked_question(course: Course, name: str) -> tuple[Wanted | None, str]:
+def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None, str]:
     """Returns a question and its assignment; no question if the name is an assignment's."""
     if name in {assignment.name for assignment in course.assignments}:
         return None, name
