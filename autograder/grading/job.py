@@ -59,7 +59,7 @@ class JobTask:
     ends: Ends = field(default_factory=Ends)
 
 
-class Lost(str):
+class SandboxFailure(str):
     """The reply of a job when the sandbox has failed."""
 
 
@@ -120,7 +120,7 @@ def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watc
         except KeyboardInterrupt:
             return
         except SandboxError as error:
-            answer = Lost(error)
+            answer = SandboxFailure(error)
         except (SubmissionError, PermissionError) as error:
             answer = str(error)
         except Exception:

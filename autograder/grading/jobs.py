@@ -17,7 +17,7 @@ from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
 from .costs import Costs, Stage, together
 from .engine import OnResult, Ready, Scope
-from .job import Grader, Job, JobTask, Lost
+from .job import Grader, Job, JobTask, SandboxFailure
 from .sources import Source
 from .watch import Watch
 
@@ -187,7 +187,7 @@ class ClassGrader:
         except (EOFError, OSError):
             self._replace(job, waiting, "the grader's process ended on this submission")
             return True
-        if isinstance(answer, Lost) and self.grader.fork_server.has_ended():
+        if isinstance(answer, SandboxFailure) and self.grader.fork_server.has_ended():
             self._start_anew(waiting, answer)
             return False
         task, job.task = job.task, None
