@@ -20,7 +20,7 @@ from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .patience import JobTimeout
-from .watch import Ends, Watch
+from .watch import FailureLog, Watch
 
 _fork = multiprocessing.get_context("fork")
 _PR_SET_PDEATHSIG = 1
@@ -56,7 +56,7 @@ class JobTask:
     assignment: Assignment
     tries: int = 0
     losses: int = 0
-    ends: Ends = field(default_factory=Ends)
+    ends: FailureLog = field(default_factory=FailureLog)
 
 
 class SandboxFailure(str):

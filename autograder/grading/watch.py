@@ -149,7 +149,7 @@ class Watch:
 
 
 @dataclass(slots=True)
-class Ends:
+class FailureLog:
     """Counts where jobs ended on one submission, and decides what to leave out."""
 
     left_out: frozenset[Place] = frozenset()
