@@ -18,7 +18,7 @@ LOOKED_FILE = "looked.csv"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ReviewMark:
     """One look at that many lines of an assignment, and when it was (UTC)."""
 
     assignment: str
@@ -29,7 +29,7 @@ class Look:
 class Looks:
     """All looks at a class, in their order."""
 
-    def __init__(self, looks: Iterable[Look]) -> None:
+    def __init__(self, looks: Iterable[ReviewMark]) -> None:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
@@ -52,7 +52,7 @@ class Looks:
         return found
 
 
-_COLUMNS = tuple(field.name for field in fields(Look))
+_COLUMNS = tuple(field.name for field in fields(ReviewMark))
 
 
 def read_looks(class_folder: Path) -> Looks:
@@ -61,9 +61,9 @@ def read_looks(class_folder: Path) -> Looks:
     return Looks(_look(row, path) for row in read_table(path, _COLUMNS))
 
 
-def _look(row: Mapping[str, str], path: Path) -> Look:
+def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
     try:
-        return Look(row["assignment"], int(row["lines"]), row["looked_at"])
+        return ReviewMark(row["assignment"], int(row["lines"]), row["looked_at"])
     except ValueError as error:
         raise UserError(f"{path}: {row['lines']!r} is not a number of lines") from error
 
