@@ -99,10 +99,10 @@ def feedback(
 
 
 def _packed(class_folder: Path, ways: Sequence[str], selection: Selection) -> Iterator[Delivered]:
-    from ..feedback import Way
+    from ..feedback import DeliveryFormat
 
     for way in ways:
-        yield operations.deliver_feedback(class_folder, Way(way), selection=selection)
+        yield operations.deliver_feedback(class_folder, DeliveryFormat(way), selection=selection)
 
 
 @command()

@@ -2,7 +2,7 @@
 
 from .attempts import AttemptCodes, attempt_codes
 from .changes_page import QuestionChange, before_text, by_question, score_text, write_changes
-from .delivery import Delivered, Recipients, Way, deliver, page_of
+from .delivery import Delivered, DeliveryFormat, Recipients, deliver, page_of
 from .drill_down import drill_down
 from .pages import write_feedback
 from .report import (
@@ -30,7 +30,7 @@ __all__ = [
     "Report",
     "Side",
     "StudentReport",
-    "Way",
+    "DeliveryFormat",
     "attempt_codes",
     "before_text",
     "by_question",

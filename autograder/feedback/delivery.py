@@ -28,7 +28,7 @@ _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text"
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-class Way(enum.StrEnum):
+class DeliveryFormat(enum.StrEnum):
     """A way in which feedback reaches students."""
 
     MOODLE = "moodle"
@@ -54,13 +54,13 @@ class Recipients:
 
 
 def deliver(
-    way: Way, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
+    way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
     """Packs the pages below `feedback/` for a way; raises `UserError` if there are none."""
     pages = those_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
-    if way is Way.MAIL:
+    if way is DeliveryFormat.MAIL:
         return _mail(class_folder, pages, to)
     return _archives(way, class_folder, pages, to)
 
@@ -72,7 +72,7 @@ def page_of(class_folder: Path, key: Key) -> Path:
 
 
 def _archives(
-    way: Way, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
+    way: DeliveryFormat, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
     """Packs one archive for each assignment."""
     files: dict[str, list[tuple[str, Path]]] = {}
@@ -105,7 +105,7 @@ def _canvas_name(origin: Origin) -> str | None:
     return f"{match[0]}feedback.html" if match else None
 
 
-_NAMES = {Way.MOODLE: _moodle_name, Way.CANVAS: _canvas_name}
+_NAMES = {DeliveryFormat.MOODLE: _moodle_name, DeliveryFormat.CANVAS: _canvas_name}
 
 
 def _zipped(files: Iterable[tuple[str, Path]], path: Path) -> Path:

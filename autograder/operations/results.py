@@ -19,7 +19,7 @@ from .reading import class_folder_at, counted_results, last_class_results
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
     from ..exports import Exported
-    from ..feedback import Delivered, Pair, Way
+    from ..feedback import Delivered, DeliveryFormat, Pair
     from ..nbgrader import RecordSummary
     from .grades import Showing
 
@@ -96,7 +96,7 @@ def write_feedback(
 
 
 def deliver_feedback(
-    class_folder: Path | str, way: Way, *, selection: Selection | None = None
+    class_folder: Path | str, way: DeliveryFormat, *, selection: Selection | None = None
 ) -> Delivered:
     """Packs the pages of feedback, which must be written before, for a platform or for mail.
 

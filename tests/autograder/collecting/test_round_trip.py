@@ -21,7 +21,7 @@ from autograder.classroom import read_origins, read_roster
 from autograder.collecting import CollectOptions, collect
 from autograder.errors import UserError
 from autograder.exports import Grades, Missing, export
-from autograder.feedback import Recipients, Way, deliver
+from autograder.feedback import DeliveryFormat, Recipients, deliver
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
 
 COURSE = {"masks": ("masking",)}
@@ -83,7 +83,7 @@ class Class:
         with written.path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))
 
-    def delivered(self, way: Way) -> dict[str, str]:
+    def delivered(self, way: DeliveryFormat) -> dict[str, str]:
         """The pages in the archive that goes back, by name; each holds its student's points."""
         course = self.folder / "course"
         results = self.grades().results
@@ -127,7 +127,7 @@ def test_canvas(term: Class) -> None:
     assert {row["ID"]: row["Masks (4711)"] for row in rows} == {
         str(n): str(n) if n in present else "0" for n in numbers
     }
-    pages = term.delivered(Way.CANVAS)
+    pages = term.delivered(DeliveryFormat.CANVAS)
     for name, points in pages.items():
         user, attachment = [part for part in name.split("_") if part.isdigit()][:2]
         assert (user, attachment) == (points, f"{points}77")
@@ -152,7 +152,7 @@ def test_moodle(term: Class, ending: str) -> None:
     assert {row["Identifier"]: row["Grade"] for row in rows} == {
         f"Participant {n}": str(n) for n in numbers
     }
-    pages = term.delivered(Way.MOODLE)
+    pages = term.delivered(DeliveryFormat.MOODLE)
     for name, points in pages.items():
         parts = name.split("/")[0].split("_", 4)
         assert (parts[1], parts[2], parts[3]) == (points, "assignsubmission", "file")
@@ -166,7 +166,7 @@ def test_moodle_with_blind_marking(term: Class) -> None:
     sheet += [[f"Participant {n}", "", "", "99.00"] for n in numbers]
     rows = term.exported("moodle", table(term.folder, sheet))
     assert [row["Grade"] for row in rows] == [str(n) for n in numbers]
-    assert len(term.delivered(Way.MOODLE)) == len(numbers)
+    assert len(term.delivered(DeliveryFormat.MOODLE)) == len(numbers)
 
 
 def test_moodle_with_groups(term: Class) -> None:
@@ -224,7 +224,7 @@ def test_mail_goes_to_whoever_has_an_address_and_names_the_others(term: Class) -
         page.write_text("<p>")
         page.with_suffix(".txt").write_text("text")
     packed = deliver(
-        Way.MAIL, course, results, Recipients(read_origins(course), read_roster(course))
+        DeliveryFormat.MAIL, course, results, Recipients(read_origins(course), read_roster(course))
     )
     with packed.paths[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -234,8 +234,8 @@ def test_mail_goes_to_whoever_has_an_address_and_names_the_others(term: Class) -
     assert packed.notes == ("=cmd: no e-mail address; give the class a roster with one",)
 
 
-@pytest.mark.parametrize("way", list(Way))
-def test_without_pages_there_is_nothing_to_pack(way: Way, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", list(DeliveryFormat))
+def test_without_pages_there_is_nothing_to_pack(way: DeliveryFormat, tmp_path: Path) -> None:
     to = Recipients(read_origins(tmp_path), read_roster(tmp_path))
     with pytest.raises(UserError, match="run autograder feedback first"):
         deliver(way, tmp_path, [result("ada", 1.0)], to)

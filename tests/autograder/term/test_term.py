@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 import autograder
 from autograder.classroom import Selection
 from autograder.exports import Missing
-from autograder.feedback import Way, write_similar
+from autograder.feedback import DeliveryFormat, write_similar
 from autograder.live import Patience, Token
 from autograder.operations.connection import Access
 from autograder.operations.grades import Showing
@@ -300,13 +300,14 @@ def test_feedback_says_the_points_that_count(term: Term, browser: Browser) -> No
     _opened(browser, pages[-1])
 
 
-@pytest.mark.parametrize(("week", "way"), [(4, Way.CANVAS), (5, Way.MOODLE)])
-def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: Way) -> None:
+@pytest.mark.parametrize(("week", "way"), [(4, DeliveryFormat.CANVAS), (5, DeliveryFormat.MOODLE)])
+def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: DeliveryFormat) -> None:
     chosen = Selection(assignment=term.name(week))
     autograder.write_feedback(term.folder, course=term.root, selection=chosen)
     (archive,) = autograder.deliver_feedback(term.folder, way, selection=chosen).paths
     numbers = {
-        str(s.participant(week) if way is Way.MOODLE else s.canvas): s.n for s in term.students
+        str(s.participant(week) if way is DeliveryFormat.MOODLE else s.canvas): s.n
+        for s in term.students
     }
     with zipfile.ZipFile(archive) as pages:
         # both take the first part that is a number for the person
