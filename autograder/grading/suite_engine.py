@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..course import Course
 from ..records import Assignment, Tier
-from ..sandbox import Ahead, ForkServer, fork_server_ahead
+from ..sandbox import ForkServer, Preparation, fork_server_ahead
 from ..submission import Submission
 from .digests import asked_digest, submitted_digest, suite_digest
 from .secret import Seeds
@@ -64,7 +64,7 @@ class SuiteEngine:
             with self.start(tier) as fork_server:
                 yield fork_server
             return
-        ahead = Ahead(
+        ahead = Preparation(
             second_device=_asks_for_layers(assignments),
             many_workers=workers is None or workers >= _MANY_WORKERS,
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..errors import AutograderError, IsolationUnavailable, SandboxKilled
 from ..records import Limits, Tier
 from .clock import Budget
-from .environment import Ahead, Libraries
+from .environment import Libraries, Preparation
 from .fork_server import ForkServer
 from .levels import LEVELS
 
@@ -85,7 +85,7 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 
 @contextlib.contextmanager
 def fork_server_ahead(
-    wanted: Tier | None = None, ahead: Ahead | None = None
+    wanted: Tier | None = None, ahead: Preparation | None = None
 ) -> Iterator[Callable[[Tier | None], ForkServer]]:
     """Begins to start a fork server, and yields a `start_fork_server` that continues with it.
 

@@ -29,7 +29,7 @@ class Libraries:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Preparation:
     """The work that the fork server does in advance, so that its workers need not repeat it.
 
     Without `second_device`, a layer whose operators have no C++ kernel for the meta device costs

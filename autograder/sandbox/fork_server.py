@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..errors import SandboxError, SandboxKilled
 from ..records import Limits, Tier
 from .clock import cpu_of_tree
-from .environment import Ahead, Libraries, WorkerEnvironment, worker_environment
+from .environment import Libraries, Preparation, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
 if TYPE_CHECKING:  # these import torch, and the start of the fork server need not wait for it
@@ -64,7 +64,7 @@ class ForkServer:
     """
 
     def __init__(
-        self, tier: Tier, libraries: Libraries | None = None, ahead: Ahead | None = None
+        self, tier: Tier, libraries: Libraries | None = None, ahead: Preparation | None = None
     ) -> None:
         if tier not in LEVELS:
             raise SandboxError("student code does not run without an isolation tier")
@@ -72,7 +72,7 @@ class ForkServer:
         #: the reason why each stronger tier was passed over
         self.passed_over: Sequence[str] = ()
         self._libraries = libraries or Libraries()
-        self._ahead = ahead or Ahead()
+        self._ahead = ahead or Preparation()
         self._held: dict[str, Batch] = {}
         self._start()
 

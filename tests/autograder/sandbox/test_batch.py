@@ -10,7 +10,7 @@ import torch
 
 from autograder.errors import AnswerFault, AnswerProtocol
 from autograder.records import Tier
-from autograder.sandbox import Ahead, Budget, ForkServer, start_fork_server
+from autograder.sandbox import Budget, ForkServer, Preparation, start_fork_server
 from autograder.sandbox.batch import Batch, RawReplies, RawReply
 from autograder.sandbox.replies import value_of
 from autograder.worker import wire
@@ -157,7 +157,7 @@ def test_a_fork_server_that_is_started_again_holds_what_it_held() -> None:
 def test_what_the_answers_to_a_held_batch_need_is_loaded_once(
     parent_of: Callable[[Tier], ForkServer],
 ) -> None:
-    few = Ahead(second_device=True, many_workers=False)
+    few = Preparation(second_device=True, many_workers=False)
     with ForkServer(parent_of(Tier.A).tier, ahead=few) as own:
         assert not _has_kernels(own)
         own.hold(Batch.of([("seed", 0)], kernels=True))
