@@ -14,7 +14,7 @@ from .results import CheckedQuestion, CheckedTest, Standing
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StandingStyle:
     """Sign, colour and text of a standing; `plain` is the sign for streams that can't show it."""
 
     sign: str
@@ -27,14 +27,16 @@ class Look:
 _BEHIND_AN_ERROR = "can't be checked before the error is fixed"
 _GREEN, _ORANGE, _GREY = "#2e9e4f", "#d9480f", "#8a8f98"
 LOOKS = {
-    Standing.PASSED: Look("✓", "ok", _GREEN, "green", "all checks passed"),
-    Standing.FIX: Look("✗", "x", _ORANGE, "red", "something to fix"),
-    Standing.STALE: Look("!", "!", _ORANGE, "yellow", "what was checked is not what the cell says"),
-    Standing.NOT_IMPLEMENTED: Look("○", "-", _GREY, "dim", "not implemented yet"),
-    Standing.MISSING: Look("○", "-", _GREY, "yellow", "not defined"),
-    Standing.HIDDEN: Look("○", "-", _GREY, "yellow", _BEHIND_AN_ERROR),
-    Standing.STOPPED: Look("■", "!", _ORANGE, "yellow", "stopped while it was running"),
-    Standing.TOO_SLOW: Look("■", "!", _ORANGE, "red", "took too long"),
+    Standing.PASSED: StandingStyle("✓", "ok", _GREEN, "green", "all checks passed"),
+    Standing.FIX: StandingStyle("✗", "x", _ORANGE, "red", "something to fix"),
+    Standing.STALE: StandingStyle(
+        "!", "!", _ORANGE, "yellow", "what was checked is not what the cell says"
+    ),
+    Standing.NOT_IMPLEMENTED: StandingStyle("○", "-", _GREY, "dim", "not implemented yet"),
+    Standing.MISSING: StandingStyle("○", "-", _GREY, "yellow", "not defined"),
+    Standing.HIDDEN: StandingStyle("○", "-", _GREY, "yellow", _BEHIND_AN_ERROR),
+    Standing.STOPPED: StandingStyle("■", "!", _ORANGE, "yellow", "stopped while it was running"),
+    Standing.TOO_SLOW: StandingStyle("■", "!", _ORANGE, "red", "took too long"),
 }
 _STOPPED_HINT = "Is there a loop that never ends?"
 #: single checks are shown only with one of these standings
