@@ -26,7 +26,7 @@ from ..worker.execution import tensors_in
 from .advice import Context, advice, said_by
 from .pasting import pasteable
 from .places import Locate, locate_cell, places_of
-from .recording import Asked
+from .recording import RecordedCall
 from .results import CheckedTest
 from .time_limit import TooSlow
 from .weights import differing_names
@@ -82,7 +82,7 @@ class AnswerContext:
 def explained(
     name: str,
     failure: BaseException,
-    step: Asked | None,
+    step: RecordedCall | None,
     around: AnswerContext,
     by_chance: bool = False,
 ) -> CheckedTest:
@@ -98,7 +98,7 @@ def explained(
 
 
 def _message(
-    failure: BaseException, step: Asked | None, around: AnswerContext, by_chance: bool
+    failure: BaseException, step: RecordedCall | None, around: AnswerContext, by_chance: bool
 ) -> Message:
     if isinstance(failure, TooSlow):
         return _too_slow(failure, step, around)
@@ -122,16 +122,16 @@ def _message(
     return wrong.message if wrong is not None else Message("", _told(failure))
 
 
-def _nothing(step: Asked, by_chance: bool) -> Message | None:
+def _nothing(step: RecordedCall, by_chance: bool) -> Message | None:
     return _of(step, "None", "a result", _NONE) if step.value is None else None
 
 
-def _strange(step: Asked, by_chance: bool) -> Message | None:
+def _strange(step: RecordedCall, by_chance: bool) -> Message | None:
     foreign = what_came_back(step.value)
     return _of(step, foreign[0], _DOCSTRING, foreign[1]) if foreign else None
 
 
-def _itself(step: Asked, by_chance: bool) -> Message | None:
+def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
     """Report two equal calls with different results, unless the check involves chance."""
     if by_chance or step.again is None or not tensors_in(step.value):
         return None
@@ -155,7 +155,7 @@ def _with_numbers(value: Any) -> Any:
     return value.detach().nan_to_num(nan=0.0) if is_float else value
 
 
-def _no_numbers(step: Asked, by_chance: bool) -> Message | None:
+def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:
     if any(bool(tensor.isnan().any()) for tensor in tensors_in(step.args) if not tensor.is_meta):
         return None
     try:
@@ -165,7 +165,7 @@ def _no_numbers(step: Asked, by_chance: bool) -> Message | None:
     return None
 
 
-def _too_slow(failure: TooSlow, step: Asked | None, around: AnswerContext) -> Message:
+def _too_slow(failure: TooSlow, step: RecordedCall | None, around: AnswerContext) -> Message:
     hint = "a loop never ends, or takes far too long: does its condition ever become false?"
     places = around.places(failure.__cause__)
     return _of(step, f"no result: it {failure}", "a result", hint, places, "too slow")
@@ -190,7 +190,7 @@ def is_stub(failure: BaseException) -> bool:
 
 
 def _told_of_a_fault(
-    wrong: WrongAnswer, fault: AnswerFault, step: Asked | None, around: AnswerContext
+    wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
     """Keep the words of a check about an error: it knows which error was expected."""
     told, places = wrong.message, around.places(fault.__cause__)
@@ -200,7 +200,7 @@ def _told_of_a_fault(
     return replace(told, places=places, cause=told.cause or _cause(told.differs, places))
 
 
-def _raised(error: BaseException, step: Asked | None, around: AnswerContext) -> Message:
+def _raised(error: BaseException, step: RecordedCall | None, around: AnswerContext) -> Message:
     said, places = said_by(error), around.places(error)
     is_own = bool(places) and places[-1].source.startswith("raise")
     known = advice(error, around.context(step.question if step is not None else "", places))
@@ -217,7 +217,7 @@ def _cause(said: str, places: tuple[Place, ...]) -> str:
 
 
 def _of(
-    step: Asked | None,
+    step: RecordedCall | None,
     got: str,
     expected: str,
     hint: str,
@@ -230,7 +230,7 @@ def _of(
     return Message(called(step), differs, step_to_take, places=places, cause=cause or got)
 
 
-def called(step: Asked | None) -> str:
+def called(step: RecordedCall | None) -> str:
     """Return the call of a step, with shapes for tensors."""
     if step is None:
         return ""

@@ -17,7 +17,7 @@ from .explaining import AnswerContext, called
 from .misnamed import answered_in, nearly_named
 from .other_files import leans_on_another_file
 from .questions import questions_of, unknown
-from .recording import NO_CALL, Asked, again
+from .recording import NO_CALL, RecordedCall, again
 from .results import (
     CheckedExercise,
     CheckedQuestion,
@@ -182,7 +182,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
         return "\n".join([f"{called(step)}:", said_by(error), *places]), False
 
 
-def _failing(folder: Path, question: str) -> tuple[Asked | None, AnswerContext]:
+def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerContext]:
     """Return the call at which a question fails, and the context of its answer."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()

@@ -21,7 +21,7 @@ from .display import Shown, as_html, as_text, folded, notice, preformatted, unfo
 from .explaining import AnswerContext
 from .hints import next_hint
 from .other_files import leans_on_another_file
-from .recording import NO_CALL, Asked, again
+from .recording import NO_CALL, RecordedCall, again
 from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
 from .similar_names import other_name
@@ -116,7 +116,7 @@ def retry(question: object) -> Any:
         return None
 
 
-def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[Asked | None, AnswerContext]:
+def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | None, AnswerContext]:
     """Return the call at which a question fails, and the context of its answer."""
     folder = _here(name)
     suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .recording import Asked
+from .recording import RecordedCall
 
 #: a tensor with more numbers is written as a name of the notebook's, if it has one
 _MOST_NUMBERS = 32
@@ -22,7 +22,7 @@ _DIGITS = (4, 6, 7, 8, 9)
 Names = Mapping[str, Any]
 
 
-def pasteable(step: Asked, names: Names) -> str:
+def pasteable(step: RecordedCall, names: Names) -> str:
     """Return the lines that repeat a step; empty if they would use other numbers than the check.
 
     `names` are the notebook's or the module's own.

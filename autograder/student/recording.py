@@ -18,7 +18,7 @@ from .known_mistakes import RAISED, told
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedCall:
     """One call of an answer: a function's, or a layer's that was `built` with arguments before.
 
     `weights` are the names to which the check assigns values, `found` those that the layer has.
@@ -42,7 +42,7 @@ class Asked:
 NO_CALL = "no call was made"
 
 
-def again(step: Asked) -> Any:
+def again(step: RecordedCall) -> Any:
     """Repeat a step's call with the same numbers and weights; raises what it raises."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
@@ -61,7 +61,7 @@ class Recorder:
 
     def __init__(self, inner: Implementation) -> None:
         self._inner = inner
-        self.last: Asked | None = None
+        self.last: RecordedCall | None = None
         self.said: list[str] = []
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Recorder:
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
         again = partial(_value_of, self._inner.call, name, args)
-        self.last = Asked(name, tuple(args), again=again)
+        self.last = RecordedCall(name, tuple(args), again=again)
         with self.faults():
             outcome = self._inner.call(name, args, no_grad)
         self.returned(outcome.value)
@@ -82,7 +82,7 @@ class Recorder:
     ) -> Gradients:
         """See `Implementation.gradients`."""
         again = partial(_value_of, self._inner.call, name, args)
-        self.last = Asked(name, tuple(args), gradients=True, again=again)
+        self.last = RecordedCall(name, tuple(args), gradients=True, again=again)
         with self.faults():
             found = self._inner.gradients(name, args, cotangent, pull)
         self.returned(found.value)
@@ -91,12 +91,12 @@ class Recorder:
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
-        self.last = Asked(name, tuple(steps[0].args) if steps else ())
+        self.last = RecordedCall(name, tuple(steps[0].args) if steps else ())
         return self._inner.steps(name, steps, no_grad)
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
-        self.last = Asked(name, tuple(args))
+        self.last = RecordedCall(name, tuple(args))
         return self._inner.operators(name, args, backward)
 
     def names_used(self, name: str) -> frozenset[str]:
@@ -106,7 +106,7 @@ class Recorder:
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """See `Implementation.build`."""
         again = partial(self._inner.build, name, args)
-        self.last = Asked(name, (), built=tuple(args), again=again)
+        self.last = RecordedCall(name, (), built=tuple(args), again=again)
         with self.faults():
             layer = self._inner.build(name, args)
             shapes = {weight: tuple(found.shape) for weight, found in layer.weights().items()}
@@ -131,7 +131,7 @@ class Recorder:
 
 
 class _RecordedLayer:
-    def __init__(self, recorder: Recorder, inner: Layer, built: Asked) -> None:
+    def __init__(self, recorder: Recorder, inner: Layer, built: RecordedCall) -> None:
         self._recorder, self._inner, self._state = recorder, inner, built
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
@@ -151,7 +151,7 @@ class _RecordedLayer:
         self._recorder.said.append(told([found.inputs, found.weights]))
         return found
 
-    def _asked(self, args: Sequence[Any]) -> Asked:
+    def _asked(self, args: Sequence[Any]) -> RecordedCall:
         again = partial(_value_of, self._inner.forward, args)
         return replace(self._state, args=tuple(args), again=again)
 

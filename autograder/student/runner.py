@@ -23,7 +23,7 @@ from ..suite.plugin import ANSWERS
 from .explaining import AnswerContext, explained, is_stub
 from .known_mistakes import Answers, sentence_of
 from .output import Printed, quiet
-from .recording import Asked, Recorder
+from .recording import RecordedCall, Recorder
 from .results import CheckedQuestion, CheckedTest, Standing, standing_of
 from .time_limit import SECONDS, TooSlow, limited
 
@@ -69,7 +69,7 @@ def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str,
 
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: AnswerContext, question: str
-) -> Asked | None:
+) -> RecordedCall | None:
     """Return the call at which a question's first check fails, or the last call if all pass.
 
     Raises `UserError` for an answer that takes too long.
@@ -139,7 +139,7 @@ class _Run:
         self._checks = suite.parent
         self.output = Printed()
         self.problem: str | None = None
-        self._failed_at: Asked | None = None
+        self._failed_at: RecordedCall | None = None
         self._answers = Recorder(implementation)
         self._text = implementation.text
         self._around = around
@@ -204,7 +204,7 @@ class _Run:
         return self._running is not None
 
     @property
-    def step(self) -> Asked | None:
+    def step(self) -> RecordedCall | None:
         """The call of the first check that failed, or the last call."""
         return self._failed_at or self._answers.last
 

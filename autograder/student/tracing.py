@@ -21,7 +21,7 @@ from ..worker import execution
 from .advice import said_by
 from .output import Printed, quiet
 from .places import Locate
-from .recording import Asked
+from .recording import RecordedCall
 from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
 from .time_limit import SECONDS, TooSlow, limited
 
@@ -50,7 +50,7 @@ class Run:
     lines: list[Line] = field(default_factory=list)
 
 
-def traced(step: Asked, namespace: Mapping[str, Any], locate: Locate) -> str:
+def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
     """Repeat the call of a step, and return it line by line with shapes, as text."""
     recorder = _Recorder(namespace)
     ended = ""
@@ -68,7 +68,7 @@ def traced(step: Asked, namespace: Mapping[str, Any], locate: Locate) -> str:
     )
 
 
-def _call(step: Asked, namespace: Mapping[str, Any], recorder: _Recorder) -> None:
+def _call(step: RecordedCall, namespace: Mapping[str, Any], recorder: _Recorder) -> None:
     function = namespace[step.question]
     if step.built is not None:
         if not step.args:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .recording import Asked
+from .recording import RecordedCall
 
 _MOST_NAMES = 4
 
 
-def differing_names(step: Asked) -> tuple[str, str, str] | None:
+def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
     """Return got, expected and advice if weights that a check sets are missing; otherwise None."""
     missing = [name for name in step.weights if name not in step.found]
     if not missing:

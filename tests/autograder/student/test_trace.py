@@ -9,7 +9,7 @@ import torch
 
 from autograder.student import trace_folder
 from autograder.student.output import Printed, quiet
-from autograder.student.recording import Asked
+from autograder.student.recording import RecordedCall
 from autograder.student.shapes import Letters, said_in_comment, said_of_result
 from autograder.student.tracing import traced
 
@@ -36,7 +36,7 @@ def text_of(code: str, *args: torch.Tensor) -> str:
     exec(compile(code, "project.py", "exec"), namespace)
     lines = code.splitlines()
     return traced(
-        Asked("project", args),
+        RecordedCall("project", args),
         namespace,
         lambda file, line: (f"project.py:{line}", lines[line - 1]),
     )
