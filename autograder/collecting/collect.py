@@ -30,7 +30,7 @@ from .entries import entries_of
 from .gradescope import Submitters, read_submitters
 from .issues import Asked
 from .lookalikes import lookalikes
-from .owners import READ, Layout, Names, Place, metadata_path
+from .owners import READ, Layout, Names, OwnedFile, metadata_path
 from .placing import Collected, Ends, Outcome, Places, waiting_folders
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
@@ -156,7 +156,7 @@ class _Collection:
             self._sorting.refuse(entry.path, entry.reason, owner if entry.student else None)
             return
         outside = (found for part in entry.path[:-1] if (found := self._names.folder(part)))
-        place = Place((owner,), next(outside, None), entry.path)
+        place = OwnedFile((owner,), next(outside, None), entry.path)
         self._sorting.take(entry, place, source)
 
     def _sort_download(self, source: Path) -> None:
@@ -168,13 +168,13 @@ class _Collection:
             layout = Layout(paths, name, self._names, _metadata(entries), self._owners)
             places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
             for _, place in places:
-                self._students.know(place.owners if isinstance(place, Place) else ())
+                self._students.know(place.owners if isinstance(place, OwnedFile) else ())
             for refused in listed:
                 if isinstance(refused, Refused):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
             # answers first: they show which assignment a student's other files belong to
             for entry, place in sorted(places, key=lambda found: not self._may_answer(*found)):
-                if isinstance(place, Place):
+                if isinstance(place, OwnedFile):
                     self._sorting.take(entry, place, name)
                 else:
                     self._sorting.refuse("/".join(entry.path), place, _somebody(entry, place))
@@ -185,8 +185,8 @@ class _Collection:
                 "collected\n  fix: collect the folder whose folders are the students"
             )
 
-    def _may_answer(self, entry: Entry, place: Place | str) -> bool:
-        if not isinstance(place, Place):
+    def _may_answer(self, entry: Entry, place: OwnedFile | str) -> bool:
+        if not isinstance(place, OwnedFile):
             return False
         return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
 
@@ -246,7 +246,7 @@ def _misses(layout: Layout, refused: Refused) -> Owner | None:
     parts = refused.path.split("/")
     is_path = ".." not in parts and "" not in parts
     place = layout.place(parts, is_archive=False) if is_path else None
-    return place.owners[0] if isinstance(place, Place) else None
+    return place.owners[0] if isinstance(place, OwnedFile) else None
 
 
 def _metadata(entries: Sequence[Entry]) -> Submitters:

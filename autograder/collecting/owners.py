@@ -22,7 +22,7 @@ UNCLEAR = "which assignment is it? say --assignment"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OwnedFile:
     """A file's owners, its assignment if an outer folder names it, and its path in their folder."""
 
     owners: tuple[Owner, ...]
@@ -71,11 +71,11 @@ class Names:
         """Returns the assignment after which a folder is named, however its words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)
 
-    def assignment_of_download(self, place: Place, source: str) -> str | None:
+    def assignment_of_download(self, place: OwnedFile, source: str) -> str | None:
         """Returns the assignment of a whole download: the chosen one, or that in its name."""
         return self._chosen or (None if place.assignment else self._said(source))
 
-    def assignment(self, place: Place, source: str, own: Sequence[str]) -> str | None:
+    def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
         """Returns the assignment of a file, from names outside of the student's path or inside it.
 
         `source` is the download's own name, `own` the path that the student chose.
@@ -117,11 +117,11 @@ class Layout:
         tops = {path[self._around] for path in every if len(path) > self._around}
         _must_name_people(tops, source, is_told=bool(metadata))
 
-    def place(self, path: Sequence[str], is_archive: bool) -> Place | str:
+    def place(self, path: Sequence[str], is_archive: bool) -> OwnedFile | str:
         """Returns the place of the file at `path`, or why its owner is unknown."""
         if self._owners:
             owned, inner = self._owners.get(path[0], ()), tuple(path[1:])
-            return Place(owned, None, inner) if owned and inner else NOBODY
+            return OwnedFile(owned, None, inner) if owned and inner else NOBODY
         raw = list(path[self._around :])
         while len(raw) > 1 and raw[0].lower() in _AROUND:
             del raw[0]
@@ -133,27 +133,27 @@ class Layout:
         if self._metadata:
             owners = self._metadata.get(parts[0], ())
             own = tuple(parts[1:])
-            return Place(owners, None, own) if owners and own else f"not in {METADATA}"
+            return OwnedFile(owners, None, own) if owners and own else f"not in {METADATA}"
         if named := platform_name(parts[0]):
             own = tuple(parts[1:]) or (named.file,)
-            return Place((named.owner,), None, own)
+            return OwnedFile((named.owner,), None, own)
         if MOODLE_WORD in parts[0]:
             return "a name from Moodle without exactly one number: which student is it?"
         return self._plain(parts, raw, is_archive)
 
-    def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> Place | str:
+    def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
         """`student/...`, `student/assignment/...`, `assignment/student/...` or `student.zip`."""
         assignment = self._names.folder(parts[0])
         if assignment is not None:
             del parts[0], raw[0]
         if len(parts) == 1 and is_archive:
-            return Place((Owner(parts[0][:-4].strip(), raw[0]),), assignment, tuple(parts))
+            return OwnedFile((Owner(parts[0][:-4].strip(), raw[0]),), assignment, tuple(parts))
         if len(parts) < 2 or not parts[0]:
             return NOBODY
         student, own = parts[0], parts[1:]
         if assignment is None and len(own) > 1 and (assignment := self._names.folder(own[0])):
             del own[0]
-        return Place((Owner(student, raw[0]),), assignment, tuple(own))
+        return OwnedFile((Owner(student, raw[0]),), assignment, tuple(own))
 
 
 def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ from ..submission import unused_notes
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
 from .entries import contents_of
 from .issues import Asked
-from .owners import UNCLEAR, Names, Place
+from .owners import UNCLEAR, Names, OwnedFile
 from .platforms import Owner
 from .students import Students
 
@@ -119,7 +119,7 @@ class Sorting:
         misses = owner is not None and reason != OF_A_SYSTEM and _may_be_an_answer(path)
         self._refused.append(Refused(path, reason, owner.student if owner and misses else ""))
 
-    def take(self, entry: Entry, place: Place, source: str) -> None:
+    def take(self, entry: Entry, place: OwnedFile, source: str) -> None:
         """Puts the contents of an entry on the piles of its owners."""
         path = "/".join(entry.path)
         for owner in place.owners:
@@ -136,7 +136,9 @@ class Sorting:
             if is_empty:
                 self.refuse(path, "an archive without a file in it", owner)
 
-    def _take(self, member: Member, entry: Entry, place: Place, owner: Owner, source: str) -> None:
+    def _take(
+        self, member: Member, entry: Entry, place: OwnedFile, owner: Owner, source: str
+    ) -> None:
         own = place.own
         if entry.is_archive:
             own = (*own[:-1], *member.path[len(entry.path) - 1 :])
@@ -278,7 +280,7 @@ def _may_be_an_answer(path: str) -> bool:
     return name.endswith(_ANSWERS) or "." not in name
 
 
-def _is_nbgraders(entry: Entry, place: Place, owner: Owner) -> bool:
+def _is_nbgraders(entry: Entry, place: OwnedFile, owner: Owner) -> bool:
     """Returns whether nbgrader wrote the time.
 
     It does so in `<student>/<assignment>/timestamp.txt` of a folder.
