@@ -2,7 +2,7 @@
 
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
-from .issues import Asked, read_asked
+from .issues import FoundRequest, read_asked
 from .logins import read_logins
 from .placing import EARLIER, Collected, Ends, Outcome, earlier_place, is_collected
 from .platforms import CANVAS, MOODLE, Owner
@@ -13,7 +13,7 @@ __all__ = [
     "CANVAS",
     "EARLIER",
     "MOODLE",
-    "Asked",
+    "FoundRequest",
     "CollectOptions",
     "CollectReport",
     "Collected",

@@ -28,7 +28,7 @@ from .commits import committed
 from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
 from .gradescope import Submitters, read_submitters
-from .issues import Asked
+from .issues import FoundRequest
 from .lookalikes import lookalikes
 from .owners import READ, Layout, Names, OwnedFile, metadata_path
 from .placing import Collected, Ends, Outcome, Places, waiting_folders
@@ -53,7 +53,7 @@ class CollectReport:
     notes: tuple[str, ...] = ()
     waiting: tuple[Path, ...] = ()
     looks: tuple[str, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[FoundRequest, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:

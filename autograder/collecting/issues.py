@@ -27,7 +27,7 @@ _TIMES = ("createdAt", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FoundRequest:
     """A request as it was found: who asks (a login, a name, an address), the words, and where.
 
     `repository` is the name of the repository whose issue it is; `assignment` and `question` are
@@ -43,7 +43,7 @@ class Asked:
     question: str = ""
 
 
-def read_asked(source: Path) -> list[Asked]:
+def read_asked(source: Path) -> list[FoundRequest]:
     """Returns the requests in a JSON list of issues, a CSV table or a folder of submissions.
 
     A table has the columns student and request, and may have assignment, question and time. In a
@@ -59,11 +59,11 @@ def read_asked(source: Path) -> list[Asked]:
     return list(_of_table(source))
 
 
-def _of_folder(folder: Path) -> Iterator[Asked]:
+def _of_folder(folder: Path) -> Iterator[FoundRequest]:
     for own in sorted(folder.glob("*/*")):
         if files := [path for path in sorted(own.glob("*")) if is_request(path.name)]:
             text = request_text(*map(_words, files[:_MOST_FILES]))
-            yield Asked(own.parent.name, text, files[0].name, assignment=own.name)
+            yield FoundRequest(own.parent.name, text, files[0].name, assignment=own.name)
 
 
 def _words(path: Path) -> bytes:
@@ -74,7 +74,7 @@ def _words(path: Path) -> bytes:
         return f"{path.name} {error}".encode(errors="replace")
 
 
-def _of_table(path: Path) -> Iterator[Asked]:
+def _of_table(path: Path) -> Iterator[FoundRequest]:
     columns, rows = read_csv(path)
     if missing := [name for name in ("student", "request") if name not in columns]:
         raise UserError(
@@ -84,7 +84,9 @@ def _of_table(path: Path) -> Iterator[Asked]:
     for row in rows:
         asked = (row.get(name, "").strip() for name in ("assignment", "question"))
         when = _time(row.get("time", ""))
-        yield Asked(row["student"].strip(), row["request"].strip(), path.name, when, "", *asked)
+        yield FoundRequest(
+            row["student"].strip(), row["request"].strip(), path.name, when, "", *asked
+        )
 
 
 def _issues(path: Path) -> list[dict[str, Any]]:
@@ -100,7 +102,7 @@ def _issues(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _of_issue(issue: Mapping[str, Any], path: Path) -> Asked:
+def _of_issue(issue: Mapping[str, Any], path: Path) -> FoundRequest:
     writer = _first(issue, _WRITERS)
     who = str(_first(writer, _ACCOUNTS)) if isinstance(writer, dict) else str(writer)
     address = str(_first(issue, _ADDRESSES))
@@ -114,7 +116,7 @@ def _of_issue(issue: Mapping[str, Any], path: Path) -> Asked:
     parts = [part for part in address.split("/") if part != "-"]
     repository = parts[-3] if len(parts) > 3 and parts[-2] == "issues" else ""
     when = _time(str(_first(issue, _TIMES)))
-    return Asked(who, request_text(text.encode()), address, when, repository)
+    return FoundRequest(who, request_text(text.encode()), address, when, repository)
 
 
 def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -19,7 +19,7 @@ from ..escaping import for_file_name
 from ..submission import unused_notes
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
 from .entries import contents_of
-from .issues import Asked
+from .issues import FoundRequest
 from .owners import UNCLEAR, Names, OwnedFile
 from .platforms import Owner
 from .students import Students
@@ -90,7 +90,7 @@ class Sorting:
         found = (self._piles[key] for key in sorted(self._piles))
         return [pile for pile in found if pile.files]
 
-    def requests(self) -> Iterator[Asked]:
+    def requests(self) -> Iterator[FoundRequest]:
         """Takes the requests for a second look out of the piles, and yields them.
 
         So a request makes no new submission, which could be late.
@@ -108,7 +108,7 @@ class Sorting:
                 pile.has_request = True
                 at, student = utc_text(pile.time or pile.owner.time), for_file_name(pile.student)
                 words = request_text(*texts)
-                yield Asked(student, words, source, at, assignment=pile.assignment)
+                yield FoundRequest(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
         """Returns notes on the files of a pile that answer nothing, for a person to look at."""

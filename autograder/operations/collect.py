@@ -19,7 +19,7 @@ from .courses import HERE, course_at
 from .second_looks import question_named_in
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import Asked, CollectReport, Ends, Owner, Undone
+    from ..collecting import CollectReport, Ends, FoundRequest, Owner, Undone
 
 
 def collect(
@@ -70,7 +70,7 @@ def _with_requests(report: CollectReport, class_folder: Path, course: Course) ->
     return replace(report, asked=tuple(one for one in report.asked if (one.who, one.text) in new))
 
 
-def _request(course: Course, asked: Asked) -> Request:
+def _request(course: Course, asked: FoundRequest) -> Request:
     question = question_named_in(course, asked.assignment, asked.text)
     return Request(asked.who, asked.assignment, question, asked.text, asked.source, asked.at)
 

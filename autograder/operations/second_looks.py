@@ -28,7 +28,7 @@ from .classes import known_student
 from .courses import HERE, class_course
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import Asked
+    from ..collecting import FoundRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def bring_requests(
     return Brought(add_requests(folder, found), tuple(notes))
 
 
-def _request(folder: Path, course: Course, asked: Asked) -> Request:
+def _request(folder: Path, course: Course, asked: FoundRequest) -> Request:
     origins = read_origins(folder).values()
     own = [o for o in origins if asked.repository and o.entry.split("/")[0] == asked.repository]
     student = own[0].student if own else known_student(folder, course, asked.who)
