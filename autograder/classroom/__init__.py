@@ -67,7 +67,7 @@ from .requests import (
     request_text,
     requests_by_key,
 )
-from .roles import Columns, Role, Said
+from .roles import Columns, Role, RoleValues
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
 from .times import TIMESTAMP_FILE, Arrival, NoZone, arrival, read_stamp, read_time
@@ -100,7 +100,7 @@ __all__ = [
     "Roster",
     "RosterChange",
     "Rules",
-    "Said",
+    "RoleValues",
     "Selection",
     "Upload",
     "Withdrawals",

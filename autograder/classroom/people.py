@@ -15,7 +15,7 @@ from ..deadlines import parse_duration
 from ..errors import UserError
 from .matching import Identity, Index, normal, number_in, only, squashed
 from .origins import read_origins
-from .roles import Columns, Role, Said, parts_of
+from .roles import Columns, Role, RoleValues, parts_of
 from .tables import Row, change_table, read_csv, read_table
 from .worksheets import in_english
 
@@ -188,13 +188,13 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
     return merge.changed()
 
 
-def people_of(said: Sequence[Said]) -> list[Person]:
+def people_of(said: Sequence[RoleValues]) -> list[Person]:
     """Returns the people of a list, whose sections are needed to split several in one cell."""
     sections = {one.get(Role.SECTION) for one in said}
     return [_person(one, sections) for one in said]
 
 
-def _person(said: Said, sections: Iterable[str] = ()) -> Person:
+def _person(said: RoleValues, sections: Iterable[str] = ()) -> Person:
     groups = parts_of(said.get(Role.GROUP).replace(",", ";"), ())
     number = said.get(Role.NUMBER)
     return Person(

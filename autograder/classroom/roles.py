@@ -70,7 +70,7 @@ _SEPARATORS = re.compile(r" ?[;,] ?(?:and )?| and | und ")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RoleValues:
     """The values of a row about a person, by role; missing values are empty."""
 
     roles: Mapping[Role, str] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Columns:
         """The roles for which the table has a column."""
         return frozenset(role for _, role in self._columns)
 
-    def said(self, row: Row) -> Said | None:
+    def said(self, row: Row) -> RoleValues | None:
         """Returns what a row says; None for rows that are not people."""
         roles: dict[Role, str] = {}
         for column, role in self._columns:
@@ -141,7 +141,7 @@ class Columns:
             roles.setdefault(Role.EMAIL, address)
         if "@" not in roles.get(Role.EMAIL, "@"):
             del roles[Role.EMAIL]
-        said = Said(roles)
+        said = RoleValues(roles)
         return said if said.key or said.name else None
 
 
