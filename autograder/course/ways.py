@@ -20,14 +20,14 @@ FILE = "ways.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class OtherWay:
     """One right way: what it does and costs, and its code."""
 
     text: str
     code: str
 
 
-def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[Way, ...]]:
+def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[OtherWay, ...]]:
     """Reads the ways of each question; empty for an assignment without the file.
 
     Raises `ContentError` if a question or an alternative does not exist, or has no text.
@@ -40,11 +40,11 @@ def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[Way, ...]
     for name in sorted(document.keys() - exercises.keys()):
         known = ", ".join(exercises)
         raise ContentError(path, None, f"no question is called {name!r}", f"use one of: {known}")
-    found: dict[str, tuple[Way, ...]] = {}
+    found: dict[str, tuple[OtherWay, ...]] = {}
     for name in (name for name in exercises if name in document):
         source = course.variants("alternatives", exercises[name])
         found[name] = tuple(
-            Way(_text(path, way, text), _code(path, source, way, name))
+            OtherWay(_text(path, way, text), _code(path, source, way, name))
             for way, text in document[name].items()
         )
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..classroom import Lateness
 from ..course import Course
-from ..course.ways import Way, ways_of
+from ..course.ways import OtherWay, ways_of
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import (
@@ -37,7 +37,7 @@ from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
 #: other right ways by question
-Ways = Mapping[str, tuple[Way, ...]]
+Ways = Mapping[str, tuple[OtherWay, ...]]
 
 _LONGEST_MESSAGE = 4_000
 #: a message of at most this many lines is never folded: "The same as in ..." has two
@@ -71,7 +71,7 @@ class _Question:
     tests: tuple[_Test, ...]
     code: str
     #: other right ways, for an answer that is right
-    ways: tuple[Way, ...]
+    ways: tuple[OtherWay, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _question(
     grade: HumanGrade,
     requests: tuple[Request, ...],
     anchor: str,
-    ways: tuple[Way, ...],
+    ways: tuple[OtherWay, ...],
 ) -> _Question:
     return _Question(
         result=question,
