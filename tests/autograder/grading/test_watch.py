@@ -144,7 +144,7 @@ def test_a_table_of_known_mistakes_has_more_time(
 ) -> None:
     watch, now = Watch(), [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    waits = patience.Patience(watch, pid=0)
+    waits = patience.JobTimeout(watch, pid=0)
     waits.begin(course.assignment(ASSIGNMENT))
     watch.enter_tables()
     for now[0] in range(5, 1_800, 5):
@@ -159,7 +159,7 @@ def test_time_in_which_the_grader_itself_was_stopped_is_not_the_jobs(
 ) -> None:
     watch, now = Watch(), [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    waits = patience.Patience(watch, pid=0)
+    waits = patience.JobTimeout(watch, pid=0)
     waits.begin(course.assignment(ASSIGNMENT))
     if in_tables:
         watch.enter_tables()
