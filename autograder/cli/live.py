@@ -12,7 +12,7 @@ import click
 
 from ..errors import UserError
 from ..escaping import for_terminal
-from ..live import PLATFORMS, Patience
+from ..live import PLATFORMS, RetryPolicy
 from ..operations.connection import Access
 from .live_showing import (
     print_pull,
@@ -106,7 +106,7 @@ def pull(
             platform,
             class_folder,
             approve=_asking(print_pull, dry_run, yes, as_json),
-            access=Access(at, _links(links), patience=Patience(told=_tell)),
+            access=Access(at, _links(links), patience=RetryPolicy(told=_tell)),
             parts=parts or PARTS,
             course=course_folder,
             told=told,
@@ -177,7 +177,7 @@ def push(
             platform,
             class_folder,
             approve=_asking(print_push, dry_run, yes, as_json),
-            access=Access(at, _links(links), patience=Patience(told=_tell)),
+            access=Access(at, _links(links), patience=RetryPolicy(told=_tell)),
             showing=Showing(selection, Missing(missing)),
             feedback=GiveBack(feedback),
             overwrite=overwrite,

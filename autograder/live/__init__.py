@@ -5,7 +5,7 @@ the same for each platform.
 """
 
 from .connect import PLATFORMS, Address, address_of, connect
-from .http import Patience, Stopped, Token, find_token
+from .http import RetryPolicy, Stopped, Token, find_token
 from .records import (
     SAME_GRADE,
     Attempt,
@@ -28,7 +28,7 @@ __all__ = [
     "File",
     "Grade",
     "Member",
-    "Patience",
+    "RetryPolicy",
     "Platform",
     "Sent",
     "Stopped",

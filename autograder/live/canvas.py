@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import UserError
 from .http import (
     NoAnswer,
-    Patience,
+    RetryPolicy,
     Token,
     TokenRefused,
     Unreachable,
@@ -60,7 +60,7 @@ class Canvas:
 
     name = "Canvas"
 
-    def __init__(self, site: str, course: str, token: Token, patience: Patience) -> None:
+    def __init__(self, site: str, course: str, token: Token, patience: RetryPolicy) -> None:
         self._site, self._number, self._token, self._patience = site, course, token, patience
         package = needed("canvasapi")
         with warnings.catch_warnings(action="ignore"):  # about http, which is of this machine only
@@ -281,7 +281,7 @@ class _Denied(UserError):
     """Raised if the owner of the token lacks a permission."""
 
 
-def _session(site: str, token: Token, patience: Patience) -> requests.Session:
+def _session(site: str, token: Token, patience: RetryPolicy) -> requests.Session:
     """Returns a session that waits if Canvas throttles, and that adds the token."""
     package = needed("requests")
     own = origin(site)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ..errors import UserError
 from .canvas import Canvas
-from .http import Patience, Token, find_token
+from .http import RetryPolicy, Token, find_token
 from .moodle import Moodle
 from .records import Platform
 
@@ -52,12 +52,12 @@ def address_of(platform: str, url: str) -> Address:
 
 
 def connect(
-    address: Address, token: Token | None = None, patience: Patience | None = None
+    address: Address, token: Token | None = None, patience: RetryPolicy | None = None
 ) -> Platform:
     """Returns a course on its platform; raises `UserError` without a token for it."""
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
-    return make(address.site, address.course, known, patience or Patience())
+    return make(address.site, address.course, known, patience or RetryPolicy())
 
 
 def _canvas_course(path: str, _query: str) -> tuple[str, str] | None:
@@ -76,7 +76,7 @@ class _Kind:
     """One platform: how to read an address, and how to make a connection."""
 
     course_in: Callable[[str, str], tuple[str, str] | None]
-    make: Callable[[str, str, Token, Patience], Platform]
+    make: Callable[[str, str, Token, RetryPolicy], Platform]
 
 
 _PLATFORMS: Mapping[str, _Kind] = {

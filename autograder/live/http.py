@@ -141,7 +141,7 @@ A = TypeVar("A", bound=Answer)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """The way to wait; tests replace `sleep`. `told` hears why there is a wait."""
 
     sleep: Callable[[float], None] = time.sleep

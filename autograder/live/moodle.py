@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import UserError
 from .http import (
     ErrorBody,
-    Patience,
+    RetryPolicy,
     Token,
     TokenRefused,
     client,
@@ -46,7 +46,7 @@ class Moodle:
 
     name = "Moodle"
 
-    def __init__(self, site: str, course: str, token: Token, patience: Patience) -> None:
+    def __init__(self, site: str, course: str, token: Token, patience: RetryPolicy) -> None:
         self._site, self._number, self._token, self._patience = site, course, token, patience
         self._client = client()
         self._members_of: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..classroom import Link, PeopleList, listed_people, read_links, write_links
 from ..course import Course
 from ..errors import UserError
-from ..live import Member, Patience, Platform, Token, Work, address_of, connect
+from ..live import Member, Platform, RetryPolicy, Token, Work, address_of, connect
 from ..records import Assignment
 from .class_folder import class_home
 from .courses import class_course, course_of_class
@@ -33,7 +33,7 @@ class Access:
     at: str | None = None
     links: Mapping[str, str] | None = None
     token: Token | None = None
-    patience: Patience | None = None
+    patience: RetryPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from autograder.course import Course
-from autograder.live import Patience, Token
+from autograder.live import RetryPolicy, Token
 from autograder.operations.connection import Access
 from autograder.operations.pull import PullPlan, PullReport, pull
 from autograder.operations.push import PushPlan, PushReport, push
@@ -34,7 +34,7 @@ class Class:
         links = others.pop("links", None)
         at = others.pop("at", self.address)
         token = Token(others.pop("token", self.token))
-        others["access"] = Access(at, links, token, Patience(self.waited.append))
+        others["access"] = Access(at, links, token, RetryPolicy(self.waited.append))
         others["course"] = self.course.root
 
         def approve(plan: PullPlan | PushPlan) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.live import Address, Patience, Platform, Token, address_of, connect, find_token
+from autograder.live import Address, Platform, RetryPolicy, Token, address_of, connect, find_token
 
 from .servers import MOODLE_TOKEN, TOKEN, Canvas, Fault, Moodle, Response
 
@@ -19,12 +19,12 @@ THROTTLED = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
 def open_canvas(canvas: Canvas, waited: list[float], token: str = TOKEN) -> Platform:
     """Connects with Canvas; nothing really waits."""
     address = address_of("canvas", canvas.course)
-    return connect(address, Token(token), Patience(waited.append))
+    return connect(address, Token(token), RetryPolicy(waited.append))
 
 
 def open_moodle(moodle: Moodle, token: str = MOODLE_TOKEN) -> Platform:
     """Connects with Moodle; nothing really waits."""
-    return connect(address_of("moodle", moodle.course), Token(token), Patience(lambda _: None))
+    return connect(address_of("moodle", moodle.course), Token(token), RetryPolicy(lambda _: None))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ import autograder
 from autograder.classroom import Selection
 from autograder.exports import Missing
 from autograder.feedback import DeliveryFormat, write_similar
-from autograder.live import Patience, Token
+from autograder.live import RetryPolicy, Token
 from autograder.operations.connection import Access
 from autograder.operations.grades import Showing
 from autograder.records import Tier
@@ -332,7 +332,9 @@ def test_a_platform_that_fails_now_and_then_has_the_totals_after_a_push(
             Fault("grades", Response(b"", 429), skip=3),
             Fault("grades", None, skip=2, is_after=True),
         ]
-        access = Access(server.course, token=Token(server.token), patience=Patience(lambda _: None))
+        access = Access(
+            server.course, token=Token(server.token), patience=RetryPolicy(lambda _: None)
+        )
         report = autograder.push(
             platform, folder, approve=lambda plan: True, access=access, course=term.root
         )
