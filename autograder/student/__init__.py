@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..suite.message import Place
+    from ..suite.message import CodeLine
     from .display import LOOKS, as_text, body_of, headline, readable
     from .folder import check_folder, retry_folder, star_of, status, trace_folder
     from .hints import Hint, afterwards, next_hint, other_ways
@@ -25,7 +25,7 @@ __all__ = [
     "CheckedQuestion",
     "CheckedTest",
     "Hint",
-    "Place",
+    "CodeLine",
     "Progress",
     "Standing",
     "afterwards",
@@ -53,7 +53,7 @@ _MODULES = {
     "folder": "check_folder retry_folder star_of status trace_folder",
     "hints": "Hint afterwards next_hint other_ways",
     "notebook": "check hint retry trace",
-    "results": "CheckedExercise CheckedQuestion CheckedTest Place Progress Standing",
+    "results": "CheckedExercise CheckedQuestion CheckedTest CodeLine Progress Standing",
     "submitting": "what_to_submit",
     "watch": "saved_exercises",
 }

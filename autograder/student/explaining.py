@@ -21,7 +21,7 @@ from ..suite import raised
 from ..suite.calls import call_text
 from ..suite.compare import difference
 from ..suite.failures import WrongAnswer, check_numbers
-from ..suite.message import LIKELY, NO_ERROR, About, Message, Place, got_expected
+from ..suite.message import LIKELY, NO_ERROR, About, CodeLine, Message, got_expected
 from ..worker.execution import tensors_in
 from .advice import Context, advice, said_by
 from .pasting import pasteable
@@ -66,14 +66,14 @@ class AnswerContext:
     exercises: tuple[str, ...] = ()
     retry: str = 'retry("{}")'
 
-    def context(self, question: str, places: tuple[Place, ...]) -> Context:
+    def context(self, question: str, places: tuple[CodeLine, ...]) -> Context:
         """Return what advice needs to know about an error that was raised at these places."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)
         return Context(question, self.signatures or {}, names, self.exercises, source, answer)
 
-    def places(self, error: BaseException | None) -> tuple[Place, ...]:
+    def places(self, error: BaseException | None) -> tuple[CodeLine, ...]:
         """Return the student's own lines that an error passed through."""
         traceback = error.__traceback__ if error is not None else None
         return places_of(traceback, self.namespace, self.locate)
@@ -211,7 +211,7 @@ def _raised(error: BaseException, step: RecordedCall | None, around: AnswerConte
     return _of(step, said, expected, hint, places, _cause(said, places))
 
 
-def _cause(said: str, places: tuple[Place, ...]) -> str:
+def _cause(said: str, places: tuple[CodeLine, ...]) -> str:
     """Return a text that is equal for one mistake with inputs of several sizes."""
     return f"{re.sub(r'[0-9]+', '0', said)} {places[-1:]}"
 
@@ -221,7 +221,7 @@ def _of(
     got: str,
     expected: str,
     hint: str,
-    places: tuple[Place, ...] = (),
+    places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
     """Return the message of a step; the default cause is what was returned."""

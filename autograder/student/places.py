@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from ..suite.message import Place
+from ..suite.message import CodeLine
 
 #: returns the place as text and the source line, for a code's file name and a line number
 Locate = Callable[[str, int], tuple[str, str]]
@@ -15,17 +15,17 @@ Locate = Callable[[str, int], tuple[str, str]]
 
 def places_of(
     traceback: TracebackType | None, namespace: Mapping[str, Any], locate: Locate
-) -> tuple[Place, ...]:
+) -> tuple[CodeLine, ...]:
     """Return the outermost and the innermost line of code whose globals are `namespace`.
 
     One place if both are the same, none if no line of the student's was reached.
     """
-    found: list[Place] = []
+    found: list[CodeLine] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if traceback.tb_frame.f_globals is namespace:
             where, source = locate(code.co_filename, traceback.tb_lineno)
-            found.append(Place(where, _name(code.co_name), source.strip()))
+            found.append(CodeLine(where, _name(code.co_name), source.strip()))
         traceback = traceback.tb_next
     return tuple(dict.fromkeys([*found[:1], *found[-1:]]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-from ..suite.message import Place
+from ..suite.message import CodeLine
 
 
 class Standing(enum.StrEnum):
@@ -36,7 +36,7 @@ class CheckedTest:
     passed: bool
     message: str = ""
     call: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[CodeLine, ...] = ()
     cause: str = ""
 
 

@@ -26,7 +26,7 @@ class About(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodeLine:
     """A line of a student's own code: `scores.py:23` or `In[5], line 3`, and its source."""
 
     where: str
@@ -49,7 +49,7 @@ class Message:
     differs: str
     step: str = ""
     relation: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[CodeLine, ...] = ()
     cause: str = ""
     about: About = About.VALUE
 
@@ -68,7 +68,7 @@ def got_expected(got: str, expected: str) -> str:
     return f"{_GOT}{got}\n{_EXPECTED}{expected}"
 
 
-def place_lines(places: tuple[Place, ...]) -> list[str]:
+def place_lines(places: tuple[CodeLine, ...]) -> list[str]:
     """Return one line for each place: file and line, function, and the source line."""
     words = ["at       "] if len(places) < 2 else ["called at", "raised at"]
     return [
