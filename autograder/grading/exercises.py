@@ -23,7 +23,7 @@ from .judging.substitution import ReferenceSubstitution, functions_to_substitute
 from .judging.suites import SuiteRunner
 from .judging.verdicts import TestOutcome
 from .naming.diagnosis import Diagnosis
-from .watch import CPU_SECONDS, Place, Watch
+from .watch import CPU_SECONDS, Position, Watch
 
 _TOO_LONG = (
     f"judging the results of this answer takes more than {CPU_SECONDS} s of computing time; "
@@ -126,7 +126,7 @@ class ExerciseGrader:
         named = []
         try:
             for result in results:
-                place = Place(task.exercise.name, result.question, is_naming=True)
+                place = Position(task.exercise.name, result.question, is_naming=True)
                 task.watch.enter(place)
                 if place in task.watch.left_out:
                     named.append(result)
@@ -173,7 +173,7 @@ class _Task:
 
     def begin(self, worker: RemoteImplementation, question: str) -> None:
         """Begins a question; its calls are refused if the question is left out."""
-        place = Place(self.exercise.name, question)
+        place = Position(self.exercise.name, question)
         self.watch.enter(place)
         worker.begin_question(question)
         if place in self.watch.left_out:

@@ -35,7 +35,7 @@ from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .naming.diagnosis import Diagnosis
 from .secret import Seeds
-from .watch import Place, Watch
+from .watch import Position, Watch
 
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
 
@@ -112,8 +112,8 @@ class SubmissionGrader:
     def _exercise(
         self, folder: Path, assignment: Assignment, exercise: Exercise, seed: int, watch: Watch
     ) -> ExerciseResult:
-        watch.enter(Place(exercise.name))
-        if Place(exercise.name) in watch.left_out:
+        watch.enter(Position(exercise.name))
+        if Position(exercise.name) in watch.left_out:
             answers = unreadable(exercise, folder)
         else:
             answers = read_exercise(folder, exercise)

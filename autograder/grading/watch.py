@@ -36,7 +36,7 @@ _MOST_ENDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """An exercise that is read, or one of its questions, which is judged or named."""
 
     exercise: str
@@ -56,7 +56,7 @@ class Watch:
 
     def __init__(self) -> None:
         #: the places that ended earlier jobs on this submission
-        self.left_out: frozenset[Place] = frozenset()
+        self.left_out: frozenset[Position] = frozenset()
         self._memory = mmap.mmap(-1, _SIZE)
         self._is_job = False
         self._write_stage(None, 0.0)
@@ -71,7 +71,7 @@ class Watch:
         self._is_job = True
         limit_memory(_MEMORY)
 
-    def enter(self, place: Place) -> None:
+    def enter(self, place: Position) -> None:
         """Begins the work for this place; in a job, it gets the full CPU time."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
@@ -94,12 +94,12 @@ class Watch:
         if self._is_job:
             lift_cpu_limit()
 
-    def place(self) -> Place | None:
+    def place(self) -> Position | None:
         """Returns where the job is, or was when it ended; None between two places."""
         text = self._memory[_TEXT:].partition(b"\0")[0].decode("utf-8", "replace")
         naming, _, names = text.partition("\n")
         exercise, _, question = names.partition("\n")
-        return Place(exercise, question, bool(naming)) if exercise else None
+        return Position(exercise, question, bool(naming)) if exercise else None
 
     @property
     def steps(self) -> int:
@@ -152,10 +152,10 @@ class Watch:
 class FailureLog:
     """Counts where jobs ended on one submission, and decides what to leave out."""
 
-    left_out: frozenset[Place] = frozenset()
-    _times: Counter[Place] = field(default_factory=Counter)
+    left_out: frozenset[Position] = frozenset()
+    _times: Counter[Position] = field(default_factory=Counter)
 
-    def count(self, place: Place | None, out_of_time: bool) -> bool:
+    def count(self, place: Position | None, out_of_time: bool) -> bool:
         """Returns whether to try the submission again; `out_of_time` is certainly its own fault."""
         if place is None or place in self.left_out:
             return False

@@ -15,7 +15,7 @@ from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 
 from ...errors import GraderError, SandboxError
-from ...grading.watch import CPU_SECONDS, Place, Watch
+from ...grading.watch import CPU_SECONDS, Position, Watch
 from ...sandbox import ForkServer
 from ...submission import Submission
 from .course import NotebookCourse
@@ -83,7 +83,7 @@ def _convert(
     watch: Watch,
 ) -> str | None:
     """Converts a notebook, or all; returns the problem, or None if it was graded."""
-    place = Place(notebook)
+    place = Position(notebook)
     if place in watch.left_out:
         return _TOO_LONG
     watch.enter(place)

@@ -17,7 +17,7 @@ from autograder.grading import patience, submissions
 from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.watch import Place, Watch
+from autograder.grading.watch import Position, Watch
 from autograder.records import Exercise, QuestionResult, SubmissionStatus
 from autograder.submission import SubmittedExercise, read_exercise
 
@@ -117,23 +117,23 @@ def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) 
     times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0, 32.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()
-    watch.enter(Place("softmax"))
-    watch.enter(Place("softmax", "normalize"))
-    watch.enter(Place("softmax", "normalize", is_naming=True))
-    watch.enter(Place("softmax", "exponentiate"))
+    watch.enter(Position("softmax"))
+    watch.enter(Position("softmax", "normalize"))
+    watch.enter(Position("softmax", "normalize", is_naming=True))
+    watch.enter(Position("softmax", "exponentiate"))
     watch.leave()
-    watch.enter(Place("scores"))
+    watch.enter(Position("scores"))
     watch.enter_tables()
     assert watch.costs == {"read": 1.0 + 2.0, "judge": 2.0 + 4.0, "name": 7.0, "tables": 0.0}
-    assert watch.place() == Place("scores")
+    assert watch.place() == Position("scores")
 
 
 def test_what_a_lost_job_did_last_is_booked(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([1.0, 3.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()
-    watch.enter(Place("softmax"))
-    watch.enter(Place("softmax", "normalize", is_naming=True))
+    watch.enter(Position("softmax"))
+    watch.enter(Position("softmax", "normalize", is_naming=True))
     watch.book_end(33.0)
     watch.book_end(34.0)
     assert watch.costs == {"read": 2.0, "judge": 0.0, "name": 30.0, "tables": 0.0}
