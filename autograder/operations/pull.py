@@ -33,7 +33,7 @@ from .class_folder import SUBMITTED
 from .classes import extend
 from .connection import Access, Connection, connected_alone, open_connection
 from .courses import HERE, course_of_class
-from .pull_dates import DateChange, ExtensionChange, Known, NewDates
+from .pull_dates import DateChange, ExtensionChange, KnownMember, NewDates
 from .pull_downloads import Downloads, Incoming, is_large, usable
 
 if TYPE_CHECKING:
@@ -167,11 +167,11 @@ class _Pull:
                 "autograder withdraw CLASS STUDENT --why TEXT"
             )
 
-    def _known(self) -> Mapping[str, Known]:
+    def _known(self) -> Mapping[str, KnownMember]:
         """Returns who will be on the roster, by number: only they can have extensions."""
         new = () if "roster" in self._parts else self._change.added
         return {
-            number: Known(self._name(number), person)
+            number: KnownMember(self._name(number), person)
             for number, person in self._person.items()
             if person.student not in new
         }

@@ -39,7 +39,7 @@ class ExtensionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMember:
     """A member whom the class knows: the name in the class, and the roster's entry."""
 
     student: str
@@ -66,7 +66,7 @@ class NewDates:
             )
         ]
 
-    def extensions(self, known: Mapping[str, Known]) -> Sequence[ExtensionChange]:
+    def extensions(self, known: Mapping[str, KnownMember]) -> Sequence[ExtensionChange]:
         """Returns the extensions that dates of single students amount to, by their numbers."""
         return [
             change
@@ -77,7 +77,7 @@ class NewDates:
         ]
 
     def _extension(
-        self, name: str, work: Work, known: Known, due: datetime
+        self, name: str, work: Work, known: KnownMember, due: datetime
     ) -> Iterable[ExtensionChange]:
         assignment, student = self._there.course.assignment(name), known.student
         base = _base(assignment, work, self._dates, known.person)
