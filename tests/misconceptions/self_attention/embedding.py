@@ -519,7 +519,7 @@ def table_transposed(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the numbers of the table with the table that is trained: no gradient flows to it",
+    confuses="the numbers of the table with the table: no gradient flows to the table",
     hint="Does the gradient of your result reach the table?",
 )
 def detached_table(token_ids, table):

@@ -217,7 +217,7 @@ def squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights given with their numbers: no gradient flows to them",
+    confuses="the weights given with their numbers: no gradient flows to the given weights",
     hint="Does the gradient of your results reach the weights?",
 )
 def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
@@ -359,7 +359,7 @@ def left_keys_first(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the order of the results: they come as values, keys, queries",
+    confuses="the order of the results: values come first, then keys and queries",
     hint="In which order does the exercise name the three results?",
 )
 def left_values_first(inputs, W_query, W_key, W_value):
@@ -462,7 +462,7 @@ def left_squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the weights given with their numbers: no gradient flows to them",
+    confuses="the weights given with their numbers: no gradient flows to the given weights",
     hint="Does the gradient of your results reach the weights?",
 )
 def layers_with_copied_weights(inputs, W_query, W_key, W_value):

@@ -859,7 +859,7 @@ def keys_scaled_in_place(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="weights that are used and weights that are trained: they are cut off the gradient",
+    confuses="weights that are used and that are trained: no gradient flows to the weights",
     hint="Through which of the three inputs can training act in your code?",
 )
 def gradient_through_values_only(queries, keys, values):

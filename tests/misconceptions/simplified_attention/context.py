@@ -61,7 +61,7 @@ def weights_unused(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="ready weights with raw ones: they are divided by their sum",
+    confuses="ready weights with raw ones: the weights are divided by their sum",
     hint="Double all weights. What should happen to the result?",
 )
 def weights_made_to_sum_to_one(weights, values):
@@ -70,7 +70,7 @@ def weights_made_to_sum_to_one(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="weights with scores: a softmax is applied to them",
+    confuses="weights with scores: a softmax is applied to the weights",
     hint="Which step came before this one? Is it done again here?",
 )
 def weights_softmaxed(weights, values):
@@ -206,7 +206,7 @@ def mixed_in_float32(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the weights with constants: no gradient flows to them",
+    confuses="the weights with constants: no gradient flows to the weights",
     hint="Does the gradient of your result reach the weights?",
 )
 def weights_as_numbers(weights, values):
@@ -215,7 +215,7 @@ def weights_as_numbers(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the values with constants: no gradient flows to them",
+    confuses="the values with constants: no gradient flows to the values",
     hint="Does the gradient of your result reach the values?",
 )
 def values_as_constants(weights, values):
@@ -289,7 +289,7 @@ def rows_made_to_sum_to_one(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="weights with scores: a softmax is applied to them",
+    confuses="weights with scores: a softmax is applied to the weights",
     hint="Which step came before this one? Is it done again here?",
 )
 def softmax_again(weights, values):
@@ -447,7 +447,7 @@ def all_mixed_in_float32(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the weights with constants: no gradient flows to them",
+    confuses="the weights with constants: no gradient flows to the weights",
     hint="Does the gradient of your result reach the weights?",
 )
 def weights_detached(weights, values):
@@ -456,7 +456,7 @@ def weights_detached(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the values with constants: no gradient flows to them",
+    confuses="the values with constants: no gradient flows to the values",
     hint="Does the gradient of your result reach the values?",
 )
 def values_detached(weights, values):

@@ -171,7 +171,7 @@ def gradient_cut_by_item(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the inputs with constants: no gradient flows to them",
+    confuses="the inputs with constants: no gradient flows to the inputs",
     hint="Which of the two arguments could be learned? Could it be both?",
 )
 def inputs_detached(inputs, query):
@@ -467,7 +467,7 @@ def gradient_cut(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the keys with constants: no gradient flows to them",
+    confuses="the keys with constants: no gradient flows to the keys",
     hint="Which of the two arguments comes from weights that are learned later?",
 )
 def keys_detached(queries, keys):

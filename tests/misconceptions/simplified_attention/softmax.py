@@ -479,7 +479,7 @@ def sum_over_the_last_dimension(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="one maximum for all with one per row: rows far below it vanish",
+    confuses="one maximum for all with one per row: rows far below the largest score vanish",
     hint="Put a row near 1000 and a row near -1000 in one matrix. What happens to the second?",
 )
 def one_maximum_for_all(scores, dim=-1):
@@ -587,7 +587,7 @@ def logarithm_of_softmax(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="minus infinity with a low score: it is replaced by zero before the exponential",
+    confuses="minus infinity with a low score: minus infinity becomes zero before the exponential",
     hint="Which weight must an entry of -inf get? Which does a score of 0 get?",
 )
 def minus_infinity_becomes_zero(scores, dim=-1):
@@ -711,7 +711,7 @@ def dimension_moved_back_elsewhere(scores, dim=-1):
 
 @misconception(
     "naive_softmax",
-    confuses="scores that are large with scores that are too large: they are cut off at 30",
+    confuses="scores that are large with scores that are too large: large scores are cut off at 30",
     hint="Give it scores of 40 and 45. Are their weights equal?",
 )
 def scores_cut_off_at_thirty(scores):
