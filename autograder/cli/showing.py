@@ -32,7 +32,7 @@ class Screen:
         self.is_plain = is_plain
         # NO_COLOR is mostly set for logs, in which the codes for bold and dim text would show, too
         self._is_styled = not is_plain and not console.no_color
-        self._shows_signs = not is_plain and _can_show("✓✗○■", console)
+        self._shows_signs = not is_plain and _can_show("✓✗○■★☆", console)
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
         """Writes one or more lines, escaped: a student's file can't control the terminal."""
@@ -108,12 +108,12 @@ class Screen:
             self.prose(line, "green")
 
     def _signs(self, line: str) -> str:
-        from ..student import LOOKS
+        from ..student import LOOKS, SIGNS
 
         if self._shows_signs:
             return line
-        for look in LOOKS.values():
-            line = line.replace(look.sign, look.plain)
+        for sign, plain in [*((look.sign, look.plain) for look in LOOKS.values()), *SIGNS.items()]:
+            line = line.replace(sign, plain)
         return line
 
 

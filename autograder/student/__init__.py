@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from .hints import Hint, afterwards, next_hint, other_ways
     from .notebook import check, hint, retry, trace
     from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
+    from .stars import SIGNS
     from .submitting import what_to_submit
     from .watch import saved_exercises
 
 __all__ = [
     "LOOKS",
+    "SIGNS",
     "CheckedExercise",
     "CheckedQuestion",
     "CheckedTest",
@@ -54,6 +56,7 @@ _MODULES = {
     "hints": "Hint afterwards next_hint other_ways",
     "notebook": "check hint retry trace",
     "results": "CheckedExercise CheckedQuestion CheckedTest CodeLine Progress Standing",
+    "stars": "SIGNS",
     "submitting": "what_to_submit",
     "watch": "saved_exercises",
 }

@@ -20,6 +20,8 @@ _PRODUCTS = frozenset(
 _LOOPING = frozenset({"map", "vmap", "reduce", "starmap", "vectorize"})
 _LOOPS = (ast.For, ast.While, ast.comprehension)
 _WIDEST = 100
+#: the signs of a star that is offered or earned, and those for streams that can't show them
+SIGNS = {"☆": "-", "★": "*"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -100,7 +102,7 @@ def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> s
     if not problem:
         return f"★ second star: {wanted}"
     if rule:
-        return f"☆ not yet {rule}: {problem}"
+        return f"☆ {rule}, not yet: {problem}"
     return f"☆ not graded: {_OFFERS[wanted]}? {call.format(question, wanted)}"
 
 

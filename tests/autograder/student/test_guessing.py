@@ -47,3 +47,12 @@ def test_a_wrong_guess_shows_both(
 def test_that_code_fails_can_be_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     predict("an error", lambda: torch.zeros(2) @ torch.zeros(3))
     assert capsys.readouterr().out.startswith("✓ as you said: error: RuntimeError")
+
+
+def test_a_number_may_be_typed_as_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    predict("4", lambda: torch.tensor(4.0))
+    predict("four", lambda: torch.tensor(4.0))
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ as you said: 4.0",
+        "! you said four, and it is 4.0. Why?",
+    ]

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from autograder.authoring.parts import STUB
 from autograder.errors import UserError
 from autograder.student import Standing, check, hint, trace
-from autograder.student.display import as_html, as_text, readable
+from autograder.student.display import Shown, as_html, as_text, readable
 from autograder.student.notebook import check_namespace
 from autograder.student.results import CheckedQuestion, CheckedTest
 
@@ -30,6 +30,27 @@ def test_a_right_answer_passes(here: Path) -> None:
     result = check_namespace("half", {"half": lambda x: x / 2.0}, here)
     assert result.standing is Standing.PASSED
     assert as_text(result).splitlines()[0] == "✓ half: all checks passed"
+
+
+def test_other_ways_and_a_star_stand_below_a_right_answer(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from autograder.student import notebook
+
+    shown: list[Shown] = []
+    monkeypatch.setattr(notebook, "_show", shown.append)
+    ways = {"half": [["Costs <nothing>.", "def half(x):\n    return 0.5 * x"]]}
+    (here / "checks" / "ways.json").write_text(json.dumps(ways), encoding="utf-8")
+    (here / "checks" / "stars.json").write_text('{"half": "one line"}', encoding="utf-8")
+    cell = "def half(x):\n    y = x / 2.0\n    return y\n"
+    namespace: dict[str, Any] = {"In": ["", cell], "check": check}
+    exec(cell, namespace)
+    exec('check("half")\ncheck("half", rule="one line")\ncheck("half", "no numbers")', namespace)
+    offered, refused, unknown = (text._repr_html_() for text in shown)
+    assert "Costs &lt;nothing&gt;." in offered and "return 0.5 * x" in offered
+    assert "can you do it in one line? check(&quot;half&quot;, rule=" in offered
+    assert "one line, not yet: there are 2 statements" in refused
+    assert "no second star is called" in unknown
 
 
 def test_a_wrong_answer_says_what_to_fix(here: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_star_is_offered_and_earned_in_a_folder(folder: Path) -> None:
     offer = star_of(folder, "plus_one", "")
     assert offer.startswith("☆ not graded: can you do it in one line?")
     assert offer.endswith('autograder check plus_one --rule "one line"')
-    assert star_of(folder, "plus_one", "one line").startswith("☆ not yet one line: there are 2")
+    assert star_of(folder, "plus_one", "one line").startswith("☆ one line, not yet: there are 2")
     module.write_text(text.replace(stub, "return x + 1.0", 1), "utf-8")
     assert star_of(folder, "plus_one", "one line") == "★ second star: one line"
     assert star_of(folder, "plus_one", "") == "★ second star: one line"
