@@ -101,11 +101,15 @@ def collect(
     emit(collected_document(report)) if as_json else print_collected(report, submitted)
     if not report.collected and not report.asked:
         return 1
-    waits = report.missing or report.waiting or report.looks or report.asked
-    return WAITS if waits else 0
+    return WAITS if needs_a_person(report) else 0
 
 
 COMMANDS = (collect,)
+
+
+def needs_a_person(report: CollectReport) -> bool:
+    """Returns whether something of a collection waits for a person."""
+    return bool(report.missing or report.waiting or report.looks or report.asked)
 
 
 def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:

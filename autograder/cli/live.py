@@ -14,6 +14,7 @@ from ..errors import UserError
 from ..escaping import for_terminal
 from ..live import PLATFORMS, RetryPolicy
 from ..operations.connection import Access
+from .collecting import needs_a_person
 from .live_showing import (
     print_pull,
     print_pulled,
@@ -28,7 +29,6 @@ from .output import WAITS, as_json, emit, errors
 
 if TYPE_CHECKING:
     from ..classroom import Selection
-    from ..operations.pull import PullReport
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -115,7 +115,8 @@ def pull(
         emit(pull_document(report))
     else:
         print_pulled(report, class_folder, dry_run)
-    return _status(report.is_done, dry_run, report.waits, _collect_waits(report))
+    waits = bool(report.waits or (report.collected and needs_a_person(report.collected)))
+    return _status(report.is_done, dry_run, waits)
 
 
 @command()
@@ -188,7 +189,7 @@ def push(
         emit(push_document(report))
     else:
         print_pushed(report, dry_run)
-    return _status(report.is_done, dry_run, report.waits)
+    return _status(report.is_done, dry_run, bool(report.waits))
 
 
 COMMANDS = (pull, push)
@@ -240,12 +241,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     yield told
 
 
-def _status(is_done: bool, dry_run: bool, *waits: Iterable[object]) -> int:
+def _status(is_done: bool, dry_run: bool, waits: bool) -> int:
     if not is_done and not dry_run:
         return 1
-    return WAITS if any(map(any, waits)) else 0
-
-
-def _collect_waits(report: PullReport) -> Iterable[object]:
-    found = report.collected
-    return (found.missing, found.waiting, found.looks) if found else ()
+    return WAITS if waits else 0

@@ -26,7 +26,8 @@ class Grades:
     `absent` are the names of people without any result. `people` has the roster's entry of each
     student, `known_as` other names of each. `zero_for` are the assignments in which a missing
     submission may count as zero; `not_due` are those in which it may not yet. `waiting_for` are
-    missing submissions that may still arrive.
+    missing submissions that may still arrive. `left` are people who have left, and `chosen` are the
+    selected ones, None if everybody is: nothing is written for missing submissions of others.
     """
 
     results: Sequence[SubmissionResult]
@@ -39,6 +40,8 @@ class Grades:
     waiting_for: frozenset[Key] = frozenset()
     known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     people: Mapping[str, Person] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
+    chosen: frozenset[str] | None = None
 
     @property
     def assignments(self) -> tuple[str, ...]:
@@ -46,12 +49,16 @@ class Grades:
         return tuple(dict.fromkeys(name for _, name in keys_of(self.results)))
 
     @property
-    def people_waited_for(self) -> tuple[str, ...]:
-        """The names of students who may still submit something, sorted."""
-        return tuple(sorted({student for student, _ in self.waiting_for}))
+    def people_without(self) -> tuple[str, ...]:
+        """The names of people whom the class knows although they may have no result, sorted."""
+        waited_for = {student for student, _ in self.waiting_for}
+        return tuple(sorted({*waited_for, *self.absent, *self.left}))
 
     def in_place_of_nothing(self, student: str, assignment: str, before: str = "") -> str:
         """Returns the cell of a missing submission; `before` is the platform's own value."""
+        is_others = self.chosen is not None and student not in self.chosen
+        if is_others or student in self.left:
+            return before
         is_waiting = (student, assignment) in self.waiting_for
         if self.missing is Missing.ZERO and assignment in self.zero_for and not is_waiting:
             return "0"

@@ -70,7 +70,7 @@ class Matching:
     """The student of each row of people, by the row's number, and a note on every mismatch.
 
     `left_over` are students without a row, and `doubts` says why. `waiting` are the rows of people
-    without a result who may still submit.
+    without a result whom the class knows.
     """
 
     student_of: Mapping[int, str]
@@ -124,9 +124,9 @@ def _is_nobody(row: Row) -> bool:
 
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
-    """Finds in a roster the students with grades, and those who may still submit."""
+    """Finds in a roster the students with grades, and the people without any."""
     matching = match(roster, (student for student, _ in keys_of(grades.results)), grades.known_as)
-    waiting = match(roster, grades.people_waited_for, grades.known_as)
+    waiting = match(roster, grades.people_without, grades.known_as)
     return replace(matching, waiting=waiting.student_of)
 
 

@@ -77,18 +77,39 @@ def class_grades(
     now = datetime.now(UTC).replace(tzinfo=None)
     not_due = tuple(sorted(name for name, at in due.items() if not late_by(now, at)))
     waiting = _waiting_for(class_folder, due, now) - set(keys)
+    absent, left = _absent(class_folder, results, wanted), _left(class_folder, results)
+    without = [*waiting, *((student, "") for student in (*absent, *left))]
     return Grades(
         results=chosen,
         arrivals=arrivals,
         penalties=penalties,
-        absent=_absent(class_folder, results, wanted),
+        absent=absent,
         missing=wanted.missing,
         zero_for=frozenset(assignments - set(not_due)),
         not_due=not_due,
         waiting_for=waiting,
-        known_as=_known_as(class_folder, keys, waiting),
+        known_as=_known_as(class_folder, keys, without),
         people=_people(class_folder, keys),
+        left=left,
+        chosen=_chosen(keys, absent, wanted.selection),
     )
+
+
+def _left(class_folder: Path, results: Sequence[SubmissionResult]) -> frozenset[str]:
+    """Returns the people who have left, by their names on the roster and in results."""
+    withdrawn = read_withdrawals(class_folder)
+    people = (person.student for person in read_roster(class_folder).people)
+    names = {*people, *(student for student, _ in keys_of(results))}
+    return frozenset(name for name in names if withdrawn.has_left(name))
+
+
+def _chosen(
+    keys: Iterable[Key], absent: Iterable[str], selection: Selection
+) -> frozenset[str] | None:
+    """Returns the selected people; None if everybody is."""
+    if not selection.is_of_people and selection.student is None:
+        return None
+    return frozenset((*(student for student, _ in keys), *absent))
 
 
 def _duedates(

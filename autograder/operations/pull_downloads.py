@@ -177,6 +177,7 @@ def _together(reports: Sequence[CollectReport]) -> CollectReport | None:
         skipped=tuple(item for one in reports for item in one.skipped),
         notes=tuple(dict.fromkeys(note for one in reports for note in one.notes)),
         looks=tuple(look for one in reports for look in one.looks),
+        asked=tuple(request for one in reports for request in one.asked),
     )
 
 

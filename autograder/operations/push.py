@@ -18,8 +18,6 @@ from ..classroom import (
     Pushed,
     compare_people,
     read_pushed,
-    read_roster,
-    read_withdrawals,
     utc_text,
     write_pushed,
 )
@@ -141,8 +139,6 @@ class _Push:
         self._showing, self._feedback, self._overwrite = showing, feedback, overwrite
         self._notes, self._waits = [*connection.notes], list[str]()
         self._same = 0
-        self._roster = read_roster(self._folder)
-        self._withdrawn = read_withdrawals(self._folder)
         self._pushed = read_pushed(self._folder, connection.key)
         self._members: Sequence[Member] = ()
         self._class_names: Sequence[str] = ()
@@ -258,13 +254,8 @@ class _Push:
         Only people on the class's roster get one, and nobody who has left.
         """
         known = student or self._class_names[position]
-        person = self._roster.person(known) if known else None
         is_wanted = grades.in_place_of_nothing(known, name, before="-") == "0"
-        if person is None or not is_wanted or not self._showing.selection.fits(person):
-            return None
-        if grade.points is not None or grade.is_excused:
-            return None
-        if self._withdrawn.has_left(known):
+        if not known or not is_wanted or grade.points is not None or grade.is_excused:
             return None
         return GradeChange(known, name, None, Update(self._members[position].number, 0.0))
 
