@@ -212,7 +212,8 @@ def _best(
 
     A shard, or results in a different file, do not know all submissions.
     """
-    is_whole = options.shard == (1, 1) and options.results == class_folder / "results.jsonl"
+    of_class = (class_folder / "results.jsonl").resolve() == options.results.resolve()
+    is_whole = of_class and options.shard == (1, 1)
     own = courses.own
     if own is None or not is_whole or read_rules(class_folder).counts is not Counts.BEST:
         return ()
