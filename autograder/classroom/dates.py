@@ -141,7 +141,7 @@ def read_rules(class_folder: Path) -> Rules:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UserError(f"{path}: can't be read: {error}") from error
     if unknown := sorted(said.keys() - {"late_days", "counts"}):
-        raise UserError(f"{path}: unknown setting {unknown[0]!r}; there are late_days and counts")
+        raise UserError(f"{path}: unknown setting {unknown[0]!r}; known: late_days, counts")
     days, counts = said.get("late_days", 0), said.get("counts", Counts.LAST)
     if isinstance(days, bool) or not isinstance(days, int) or days < 0:
         raise UserError(f"{path}: late_days = {days!r}: write a number of days, such as 3")

@@ -1,4 +1,4 @@
-"""Places piles in `submitted/`, each in one step; an earlier submission is kept.
+"""Moves collected submissions to `submitted/`, each in one step; an earlier submission is kept.
 
 Files that somebody edited in `submitted/` since they were collected stay there: the same upload
 changes nothing, and a new one waits next to it until a person has decided.

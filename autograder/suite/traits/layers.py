@@ -33,8 +33,8 @@ _MODES = (
     "whatever mode it was in before, under `torch.no_grad()`, too"
 )
 _WEIGHTS = (
-    "the weights of this very moment count: training changes them, and what was computed from "
-    "them in an earlier call, or when the layer was built, is out of date"
+    "the current weights count: training changes them, so anything that was computed from them in "
+    "an earlier call, or when the layer was built, is out of date"
 )
 _OTHER_WEIGHTS = (
     "weights also change through `.data`, by `load_state_dict`, and by a new parameter in their "
