@@ -86,7 +86,7 @@ def test_what_is_not_there_is_refused_with_what_is(graded: Path) -> None:
     assert str(said.exception) == (
         "there is no result of 'mask'; assignments with results: masks, other"
     )
-    assert "there are: canvas, csv, gradescope" in str(call("xls", graded).exception)
+    assert "there are: canvas, csv, excel, gradescope" in str(call("xls", graded).exception)
 
 
 def test_a_results_file_takes_a_class_folders_place(graded: Path) -> None:
