@@ -205,9 +205,9 @@ def test_a_late_mark_is_told(bring: Callable[..., CollectReport]) -> None:
 
 
 UNSAFE: dict[str, tuple[str, str]] = {
-    "traversal": ("../../ada_1_2_softmax.py", "leads out"),
-    "inner_traversal": ("ada/../../softmax.py", "leads out"),
-    "windows_traversal": ("..\\ada\\softmax.py", "leads out"),
+    "traversal": ("../../ada_1_2_softmax.py", "points outside"),
+    "inner_traversal": ("ada/../../softmax.py", "points outside"),
+    "windows_traversal": ("..\\ada\\softmax.py", "points outside"),
     "absolute": ("/tmp/ada/softmax.py", "absolute"),
     "drive": ("C:/ada/softmax.py", "absolute"),
     "control": ("ada/soft\x1bmax.py", "control"),
@@ -216,7 +216,7 @@ UNSAFE: dict[str, tuple[str, str]] = {
     "checkpoint": ("ada/.ipynb_checkpoints/softmax.ipynb", "system"),
     "nobody": ("softmax.py", "no student"),
     "two_assignments": ("ada/scores.py", "--assignment"),
-    "stamp": ("ada_1_2_timestamp.txt", "time of a submission"),
+    "stamp": ("ada_1_2_timestamp.txt", "time of their own submission"),
 }
 
 
