@@ -7,6 +7,7 @@ from .content import (
     find_root,
     TABLES,
     graded_files,
+    is_of_students,
     load_course,
 )
 from .sentences import mistake_sentences
@@ -19,6 +20,7 @@ __all__ = [
     "Course",
     "find_root",
     "graded_files",
+    "is_of_students",
     "load_course",
     "mistake_sentences",
     "refuse_unfinished",

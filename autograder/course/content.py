@@ -21,6 +21,8 @@ from .rules import CALLS
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
 SUPPLIED = "# supplied"
+#: folders of a class that hold what students wrote
+_OF_STUDENTS = frozenset(("submitted", "autograded", "earlier", "waiting"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,25 @@ class Course:
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
 
 
+def is_of_students(folder: Path) -> bool:
+    """Returns whether a folder lies among what students submitted, by the names around it.
+
+    Nothing there is a course or a configuration, whose code would run as the instructor.
+    """
+    return not _OF_STUDENTS.isdisjoint(folder.parts)
+
+
 def find_root(start: Path) -> Path:
     """Returns the nearest folder at or above `start` with `source/` and `solutions/` in it.
 
-    Raises `UserError` if there is none.
+    A folder among what students submitted is a course only if it is named itself. Raises
+    `UserError` if there is none.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "source").is_dir() and (folder / "solutions").is_dir():
-            return folder
+            is_named = start != Path() and folder == start.resolve()
+            if is_named or not is_of_students(folder):
+                return folder
     raise UserError(
         f"{start.resolve()} is not inside a course: no folder above it contains source/ and "
         "solutions/. Go there, or use --course FOLDER."

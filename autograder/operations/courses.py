@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..classroom import with_class_dates
-from ..course import Course, find_root, load_course
+from ..course import Course, find_root, is_of_students, load_course
 from ..errors import UserError
 from ..grading.options import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
+from ..submission import CODE
 from ..submission.find import FoundSubmissions, find_submissions
 from .class_folder import SUBMITTED, class_home
 
@@ -63,7 +64,8 @@ def find_courses(
     `question`, if given, is the name of the only question that is graded. Raises `UserError` if
     there is neither a course of ours nor one of nbgrader's, no submission, or no such question.
     """
-    folders = submitted.resolve().parents
+    theirs = _of_students(submitted)
+    folders = (folder for folder in theirs.parents if not is_of_students(folder))
     class_folder = next((folder for folder in folders if (folder / CONFIG_FILE).is_file()), None)
     sources = class_folder.glob("source/*/*.ipynb") if class_folder else ()
     names = {path.parent.name for path in sources}
@@ -71,6 +73,7 @@ def find_courses(
     if own is None and not names:
         own = course_at(course_folder)  # raises an error that says what is missing
     if own is not None:
+        _refuse_a_students_course(own, theirs)
         own = with_class_dates(own, class_home(submitted))
     others = names - _names(own)
     known = sorted(_names(own) | others)
@@ -132,6 +135,24 @@ def submissions_around(submitted: Path, course: Course | None) -> Path:
     place = submitted.resolve()
     around = place.parent.parent
     return around if around.name == SUBMITTED and place.name in _names(course) else place
+
+
+def _of_students(submitted: Path) -> Path:
+    """Returns the outermost folder that students may have filled: a single one's, or of all."""
+    place = submitted.resolve()
+    with contextlib.suppress(OSError):
+        if any(path.suffix in CODE for path in place.iterdir()):
+            return place.parent
+    return place
+
+
+def _refuse_a_students_course(course: Course, theirs: Path) -> None:
+    """Raises `UserError` if the course is part of what is graded: its tests run in the grader."""
+    if course.root.is_relative_to(theirs):
+        raise UserError(
+            f"{course.root} holds source/ and solutions/, and is part of what is graded\n"
+            "  fix: name your own course with --course FOLDER"
+        )
 
 
 def _names(course: Course | None) -> set[str]:

@@ -17,6 +17,9 @@ from typing import Any
 
 import pytest
 
+from autograder.errors import UserError
+from autograder.operations.courses import find_courses
+
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENT = "simplified_attention"
 ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
@@ -156,3 +159,40 @@ def test_files_of_students_are_opened_where_the_list_says(night: Night) -> None:
 
 def test_no_setting_beside_an_answer_changes_its_score(night: Night) -> None:
     assert night.verdicts["query_scores"] == "correct"
+
+
+@pytest.fixture(params=["submitted", "downloads"])
+def own(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A student's submission in a class that is elsewhere, under each name of the folder."""
+    place = tmp_path / "class" / request.param / "mal" / ASSIGNMENT
+    place.mkdir(parents=True)
+    (place / "scores.py").write_text(ANSWER)
+    return place
+
+
+@pytest.mark.parametrize("where", ["beside the answer", "around the assignment"])
+def test_a_configuration_in_a_students_folder_is_not_executed(
+    where: str, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, folder = tmp_path / "ran", own if where == "beside the answer" else own.parent
+    (folder / "nbgrader_config.py").write_text(_RUNS.format(mark=str(mark)))
+    monkeypatch.chdir(own.parents[2])
+    with pytest.raises(UserError, match="not inside a course"):
+        find_courses(own, Path())
+    assert not mark.exists()
+    config = f"c = get_config()\nc.SandboxedExporter.course = {str(ROOT)!r}\n"
+    (own.parents[2] / "nbgrader_config.py").write_text(config)
+    found = find_courses(own, Path())
+    assert found.own is not None and found.own.root == ROOT
+    assert not mark.exists()
+
+
+def test_a_course_in_a_students_folder_is_not_taken_for_the_instructors(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in ("source", "solutions"):
+        (own / room / ASSIGNMENT).mkdir(parents=True)
+    (own / "source" / ASSIGNMENT / "assignment.toml").write_text("title = 'mine'\nexercises = []\n")
+    monkeypatch.chdir(own)
+    with pytest.raises(UserError, match="--course"):
+        find_courses(Path(), Path())
