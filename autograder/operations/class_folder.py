@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..course import is_of_students
 from ..errors import UserError
 
 #: the folder of submissions in a class folder, as nbgrader calls it
@@ -18,7 +19,9 @@ _PARTS = (SUBMITTED, "autograded", "feedback", "earlier", "waiting")
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether this folder itself is a class folder."""
+    """Returns whether this folder itself is a class folder; no folder of students is one."""
+    if is_of_students(folder.absolute()):
+        return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
 
 
@@ -47,7 +50,7 @@ def _as_named(place: Path, folder: Path) -> Path:
 def inside(folder: Path) -> Path:
     """Returns the folder of submissions of a class folder; any other folder unchanged."""
     below = folder / SUBMITTED
-    return below if below.is_dir() else folder
+    return below if below.is_dir() and not is_of_students(folder.absolute()) else folder
 
 
 def submissions_of(path: Path | str) -> Path:

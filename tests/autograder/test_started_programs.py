@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import UserError
+from autograder.operations.class_folder import class_home, inside
 from autograder.operations.courses import find_courses
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -196,3 +197,13 @@ def test_a_course_in_a_students_folder_is_not_taken_for_the_instructors(
     monkeypatch.chdir(own)
     with pytest.raises(UserError, match="--course"):
         find_courses(Path(), Path())
+
+
+def test_a_class_in_a_students_folder_is_not_taken_for_the_instructors(tmp_path: Path) -> None:
+    own = tmp_path / "class" / "submitted" / "mal" / ASSIGNMENT
+    (own / "submitted" / "ada" / ASSIGNMENT).mkdir(parents=True)
+    (own / "due.csv").write_text("assignment,duedate\n")
+    for folder in (own, own.parent, own.parents[1]):
+        assert inside(folder) == folder
+        assert class_home(folder) == tmp_path / "class"
+    assert inside(tmp_path / "class") == tmp_path / "class" / "submitted"
