@@ -55,8 +55,7 @@ def rate_problem(
     `dropped` is bool; entries at which `present`, of the same shape, is False do not count. Needs
     at least a thousand entries.
     """
-    counted = dropped if present is None else dropped[present]
-    total, zeros = counted.numel(), int(counted.sum())
+    total, zeros = _counts(dropped, present)
     if tails.of_count(zeros, total, p) <= tails.SURE:
         return None
     if tails.of_count(zeros, total, 1 - p) <= tails.SURE:
@@ -105,10 +104,10 @@ def dependence_problem(
     differs from p, which is a problem of its own, it uses the actual share. Needs more than 30
     lines in each dimension of more than one entry, and 200 to notice a fixed number.
     """
-    present = torch.ones_like(dropped) if present is None else present
-    share = p if rate_problem(dropped, p, present) is None else _share(dropped, present)
-    if _share(dropped, present) in (0.0, 1.0):  # there is no pattern
+    total, zeros = _counts(dropped, present)
+    if zeros in (0, total):  # there is no pattern
         return None
+    share = p if rate_problem(dropped, p, present) is None else zeros / total
     lines = _of_all_dimensions(dropped, present, share)
     together = _together(lines)
     if together:
@@ -117,10 +116,13 @@ def dependence_problem(
 
 
 def _of_all_dimensions(
-    dropped: torch.Tensor, present: torch.Tensor, share: float
+    dropped: torch.Tensor, present: torch.Tensor | None, share: float
 ) -> dict[int, _Lines]:
+    # sums of float32 are exact up to 2 ** 24, and much faster than those of bool
+    ones = (dropped if present is None else dropped & present).float()
+    known = None if present is None else present.float()
     return {
-        dim: _lines(dropped, present, share, dim)
+        dim: _lines(ones, known, share, dim)
         for dim in range(dropped.dim())
         if dropped.shape[dim] > 1
     }
@@ -133,8 +135,11 @@ def _fixed_problem(lines: Mapping[int, _Lines], dropped: torch.Tensor) -> str | 
     return None
 
 
-def _share(dropped: torch.Tensor, present: torch.Tensor) -> float:
-    return float(dropped[present].double().mean())
+def _counts(dropped: torch.Tensor, present: torch.Tensor | None) -> tuple[int, int]:
+    """Return the number of entries that count, and how many of them were dropped."""
+    if present is None:
+        return dropped.numel(), int(dropped.sum())
+    return int(present.sum()), int((dropped & present).sum())
 
 
 def _together(lines: Mapping[int, _Lines]) -> list[int]:
@@ -159,14 +164,14 @@ def shared_or_rate_problem(
     Otherwise, entries may be dropped together along some of the dimensions, which have `names`, or
     the share may be wrong, or the same number may be dropped in every line.
     """
-    present = torch.ones_like(dropped) if present is None else present
     lines = _of_all_dimensions(dropped, present, p)
     together = [names[dim] for dim in _together(lines)]
     if together:
         return f"dropped together: along the {' and the '.join(together)}"
     if text := rate_problem(dropped, p, present):
         return text
-    return None if _share(dropped, present) in (0.0, 1.0) else _fixed_problem(lines, dropped)
+    total, zeros = _counts(dropped, present)
+    return None if zeros in (0, total) else _fixed_problem(lines, dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +187,14 @@ class _Lines:
     too_even: float
 
 
-def _lines(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> _Lines:
-    lengths = present.sum(dim).double().flatten()
-    counts = (dropped & present).sum(dim).double().flatten()[lengths > 0]
-    lengths = lengths[lengths > 0]
+def _lines(dropped: torch.Tensor, present: torch.Tensor | None, p: float, dim: int) -> _Lines:
+    if present is None:
+        counts = dropped.sum(dim).double().flatten()
+        lengths = torch.full_like(counts, dropped.shape[dim])
+    else:
+        lengths = present.sum(dim).double().flatten()
+        counts = dropped.sum(dim).double().flatten()[lengths > 0]
+        lengths = lengths[lengths > 0]
     variance = lengths * p * (1 - p)
     squares = (counts - lengths * p) ** 2 / variance
     expected = (2 + (1 - 6 * p * (1 - p)) / variance).sum().sqrt()
@@ -204,11 +213,13 @@ def neighbours_problem(
     independent draw. Two entries may together decide on a third, which no pair shows.
     """
     flat = dropped.flatten()
-    known = torch.ones_like(flat) if present is None else present.flatten()
+    known = None if present is None else present.flatten()
     for size in (2, 3):
         for start in range(size):
             end = start + (len(flat) - start) // size * size
-            groups = flat[start:end].view(-1, size)[known[start:end].view(-1, size).all(1)]
+            groups = flat[start:end].view(-1, size)
+            if known is not None:
+                groups = groups[known[start:end].view(-1, size).all(1)]
             if text := groups_problem(groups, p):
                 return f"entries side by side: {text}"
     return None
@@ -217,7 +228,9 @@ def neighbours_problem(
 def groups_problem(groups: torch.Tensor, p: float) -> str | None:
     """Return None if the members, bools in each row of `groups`, are dropped independently."""
     total, size = groups.shape
-    kinds = (groups.long() << torch.arange(size)).sum(1)
+    kinds = torch.zeros(total, dtype=torch.uint8)
+    for place in range(size):
+        kinds += groups[:, place].to(torch.uint8) << place
     for kind, count in enumerate(torch.bincount(kinds, minlength=2**size).tolist()):
         members = [bool(kind >> place & 1) for place in range(size)]
         chance = math.prod(p if member else 1 - p for member in members)

@@ -26,7 +26,7 @@ RULES = rules_of(__file__)
 #: rates at which hardly anything is dropped, or is kept: three decimals, as drawn
 RARE, NEARLY_ALL = (0.001, 0.049), (0.951, 0.999)
 #: more entries than a pattern of 2 ** 16 that is repeated
-MANY = (600, 250)
+MANY = (300, 250)
 #: calls, more than a stock of 64 patterns gives
 FAR_APART = 70
 ON_ITS_OWN = "each of the entries is dropped or kept whatever happens to the others"

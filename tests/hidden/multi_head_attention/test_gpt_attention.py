@@ -208,8 +208,8 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
     for width, shape, (low, high) in (
         (12, (6, 8, 12), (0.151, 0.249)),
         (6, (3, 40, 6), (0.551, 0.749)),
-        (6, (40, 40, 6), (0.951, 0.999)),
-        (6, (40, 40, 6), (0.001, 0.049)),
+        (24, (40, 10, 24), (0.951, 0.999)),
+        (24, (40, 10, 24), (0.001, 0.049)),
     ):
         p = drawn_rate(draw, low, high)
         layer = expect.layer(GPT, config(width, 3, shape[1] + 1, 0.0, p))
