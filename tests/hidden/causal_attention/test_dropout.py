@@ -25,6 +25,8 @@ from autograder.suite.traits import Made, Tensor, Traits, check_trait, rows
 RULES = rules_of(__file__)
 #: rates at which hardly anything is dropped, or is kept: three decimals, as drawn
 RARE, NEARLY_ALL = (0.001, 0.049), (0.951, 0.999)
+#: rates that become 0 with two decimals
+RAREST = (0.001, 0.009)
 #: more entries than a pattern of 2 ** 16 that is repeated
 MANY = (300, 250)
 #: calls, more than a stock of 64 patterns gives
@@ -137,7 +139,7 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         ((0.101, 0.299), _entries(draw, 1200)),
         ((0.601, 0.799), _entries(draw, 2, 1, 540, 1)),
         ((0.301, 0.449), _entries(draw, 2, 36, 15, dtype=torch.float64).transpose(1, 2)),
-        (RARE, _entries(draw, 3, 100, 100)),
+        (RAREST, _entries(draw, 3, 100, 100)),
         (NEARLY_ALL, _entries(draw, 3, 100, 100)),
     ):
         p = drawn_rate(draw, low, high)
@@ -381,7 +383,7 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         )
         problem = dependence_problem(dropped, p)
         expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
-    for low, high in (RARE, NEARLY_ALL):
+    for low, high in (RAREST, NEARLY_ALL):
         p = drawn_rate(draw, low, high)
         dropped = _shown(expect, draw, p, (150, 200), likely)
         problem = (
