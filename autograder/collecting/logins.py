@@ -31,6 +31,6 @@ def read_logins(path: Path) -> dict[str, str]:
         if logins.setdefault(login, student) != student:
             raise UserError(
                 f"{path}: {login!r} is the login of {logins[login]!r} and of {student!r}; "
-                "leave one of the two rows"
+                "remove one of the two rows"
             )
     return logins

@@ -49,7 +49,7 @@ def test_a_name_that_python_cannot_have_is_refused_before_anything_is_written(
 
 def test_a_folder_of_other_things_does_not_become_a_course(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(UserError, match=r"it holds thesis\.tex. Go to an empty folder"):
+    with pytest.raises(UserError, match=r"it contains thesis\.tex. Go to an empty folder"):
         autograder.new("a", "b", course=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

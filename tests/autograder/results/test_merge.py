@@ -94,7 +94,7 @@ def test_a_file_that_is_there_already_or_being_written_is_left_alone(
     write: Write, make_result: MakeResult, tmp_path: Path
 ) -> None:
     one, two = write("1.jsonl", make_result("ada")), write("2.jsonl", make_result("ben"))
-    with pytest.raises(UserError, match=r"2\.jsonl is there already"):
+    with pytest.raises(UserError, match=r"2\.jsonl exists"):
         autograder.merge([one], two)
     with pytest.raises(UserError, match="not there"):
         autograder.merge([one, tmp_path / "3.jsonl"], tmp_path / "all.jsonl")
