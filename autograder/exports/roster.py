@@ -27,6 +27,8 @@ Row = Mapping[str, str]
 #: the row of maxima in a Canvas gradebook
 POINTS_POSSIBLE = "Points Possible"
 _CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
+#: more people than this without a result are one note, which names some of them
+_MOST_LINES, _MOST_NAMES = 5, 10
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 #: columns that identify a person for certain, on either platform
 _IDENTIFIERS = (
@@ -164,13 +166,20 @@ def match(
             notes.append(f"{same} may all be {label(roster.people[number])} of {file}")
     student_of = {number: rivals[0] for number, rivals in claims.items() if len(rivals) == 1}
     doubts = tuple(notes)
-    notes += [
-        f"{label(person)} of {file} has no result here"
-        for number, person in enumerate(roster.people)
-        if number not in claims
-    ]
+    notes += _without_result(
+        [label(person) for number, person in enumerate(roster.people) if number not in claims], file
+    )
     matched = set(student_of.values())
     return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched), doubts)
+
+
+def _without_result(labels: Sequence[str], file: str) -> list[str]:
+    """Returns notes on people without a result; many of them in one line."""
+    if len(labels) <= _MOST_LINES:
+        return [f"{person} of {file} has no result here" for person in labels]
+    some = ", ".join(labels[:_MOST_NAMES])
+    more = f" and {len(labels) - _MOST_NAMES} more" if len(labels) > _MOST_NAMES else ""
+    return [f"{len(labels)} people of {file} have no result here: {some}{more}"]
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:

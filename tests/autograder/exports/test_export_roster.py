@@ -382,3 +382,13 @@ def test_times_of_a_language_that_nobody_knows_are_unknown(tmp_path: Path) -> No
     times = read_times(worksheet, ZoneInfo("Europe/Berlin"))
     assert times.times == (None, None)
     assert "Freitag, 2. Maius 2025" in times.notes[0]
+
+
+def test_many_people_without_a_result_are_one_note(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    rows = "".join(f"Participant {n},Person {n},\n" for n in range(30))
+    sheet.write_text(f"Identifier,Full name,Grade\n{rows}")
+    notes = match(read_roster(sheet), ["Person 7"]).notes
+    assert len(notes) == 1
+    assert notes[0].startswith("29 people of sheet.csv have no result here: 'Person 0', 'Person 1'")
+    assert notes[0].endswith("and 19 more")
