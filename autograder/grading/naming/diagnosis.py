@@ -21,7 +21,7 @@ from ..judging.suites import SuiteRunner
 from .by_itself import by_itself, of_parameters
 from .known import AskText, KnownMistakes
 from .probe import Asked, Replies
-from .record import Answered, behaviour_of
+from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import Answers, Found, Search
 from .table import OfRow
@@ -154,16 +154,10 @@ class Diagnosis:
         members = search.members()
         if entries or members:
             return Found((), members)
-        members = search.pair(partial(self._both, question)) or of_parameters(
+        members = search.pair(partial(known.of_pair, question)) or of_parameters(
             known, question, asked
         )
         if members:
             return Found((), members)
         most = search.most()
         return most if most.entries or most.members else Found((), shown())
-
-    def _both(self, question: str, one: int, other: int, test: str) -> Answered | None:
-        """Returns the answers of two combined members in a test."""
-        members = self._known.members(question)
-        both = members[one].change.with_(members[other].change)
-        return self._known.answered(question, both.answer, test) if both else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -22,16 +23,16 @@ from ...suite.variants import Variant, module_texts, variants_read
 from ...worker import wire
 from ..judging.suites import SuiteRunner
 from .cases import Calls
-from .families import Member, members
+from .families import Member, is_left_out, is_small, members
 from .probe import Probe, Replies, silence
 from .record import PASSED, Answered
 from .rows import Row
 from .store import Store
 from .table import SAMPLES, Maker, Samples, Table
 
-#: the version of what a table holds. Raise it if rows or figures change in a way that the
-#: solution's answers do not show
-_VERSION = 1
+#: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
+#: way that the solution's answers do not show
+_VERSION = 2
 _FAMILIES = Path(__file__).with_name("families")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
 #: the number of digits of a digest in a table's key
@@ -40,7 +41,11 @@ _DIGITS = 32
 #: how many tests that an entry fails by chance are sampled: those with the fewest requests
 _SAMPLED = 2
 #: members of families in a table; more would make it for minutes and rarely name anything
-_MOST_MEMBERS = 150
+_MOST_MEMBERS = 200
+#: left-out steps that are taken for each turn of the families, and the turn of the other families
+_STEPS_A_TURN, _LATER = 6, 6
+#: the turns that a small change waits for the one before it
+_WAIT = 3
 
 #: sends a batch to a module's text in a separate worker; None if that ends the worker
 AskText = Callable[[str, Batch], Replies | None]
@@ -137,6 +142,13 @@ class KnownMistakes:
         """Returns the answers of a member in a test; None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
+    @lru_cache(maxsize=4096)  # noqa: B019
+    def of_pair(self, question: str, one: int, other: int, test: str) -> Answered | None:
+        """Returns the answers of two combined members in a test; None if they can't be combined."""
+        own = self.members(question)
+        both = own[one].change.with_(own[other].change)
+        return self.answered(question, both.answer, test) if both else None
+
     def _asked(self, question: str, names: Mapping[str, Any], test: str) -> Answered:
         probe = self.probe(question)
         return probe.answered(test, probe.ask(names, test))
@@ -163,7 +175,7 @@ class KnownMistakes:
         for variant in self.variants:
             if variant.question == question:
                 self._add_entry(maker, probe, variant)
-        for number, member in _likeliest(self.members(question)):
+        for number, member in likeliest(self.members(question)):
 
             def ask(tests: Sequence[str], number: int = number) -> Mapping[str, Answered] | None:
                 found = {test: self.of_member(question, number, test) for test in tests}
@@ -216,10 +228,31 @@ class KnownMistakes:
         return MappingProxyType(dict(own))
 
 
-def _likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """The members that a table holds, with their numbers: changes of known steps come first."""
-    numbered = sorted(enumerate(all_members), key=lambda item: (item[1].rank, item[0]))
-    return sorted(numbered[:_MOST_MEMBERS], key=lambda item: item[0])
+def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
+    """The members that a table holds, with their numbers: some of every family.
+
+    A large class has hundreds of changes of known steps. Those of one family often answer alike, so
+    the second one of a family comes after the first one of every other, and those that change all
+    parallel steps come first. Changes of known steps and left-out steps come before most others.
+    """
+    turns: Counter[tuple[int, str]] = Counter()
+    ordered: list[tuple[float, int, Member]] = []
+    for number, member in enumerate(all_members):
+        family = member.rank, member.key.partition("|")[0]
+        turn = 0 if len(member.change.parts) > 1 else turns[family]
+        turns[family] += len(member.change.parts) == 1
+        ordered.append((_place(member, turn), number, member))
+    ordered.sort(key=lambda item: item[:2])
+    return sorted(((n, m) for _, n, m in ordered[:_MOST_MEMBERS]), key=lambda item: item[0])
+
+
+def _place(member: Member, turn: int) -> float:
+    """Returns the turn of all families in which a member of one comes."""
+    if is_left_out(member):
+        return turn / _STEPS_A_TURN
+    if member.rank == 0:
+        return turn
+    return 1 + _WAIT * turn if is_small(member.rank) else _LATER + turn
 
 
 @cache

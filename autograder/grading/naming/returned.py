@@ -14,12 +14,14 @@ LESS = "less comes back than is asked for"
 MORE = "more comes back than is asked for"
 NOTHING = "nothing comes back"
 DIMENSIONS = "{} has {} dimensions than asked for"
+DTYPE = "the result has another dtype than asked for"
 
 _CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
 #: the number of results that are needed to say so
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(None)|(#\d+)|(?:tuple|list)\(((?:#\d+)(?:, #\d+)*)\)), ")
+_ONE_DTYPE = re.compile(r"tuple\((torch\.\w+) \([\d, ]*\) \w+, ")
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 
@@ -38,8 +40,22 @@ def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tupl
         for own, asked in zip(came.calls, others.calls, strict=False)
         if own.operation in _CALLS and not own.raised and not asked.raised
     ]
+    if len(calls) < _ENOUGH:
+        return "", ""
     found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
-    return found.pop() if len(found) == 1 and len(calls) >= _ENOUGH else ("", "")
+    told = found.pop() if len(found) == 1 else ("", "")
+    return told if any(told) else _dtype_returned(calls)
+
+
+def _dtype_returned(calls: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Returns what is wrong with the dtype of one tensor, if all have the same wrong one."""
+    found = [(_ONE_DTYPE.match(own), _ONE_DTYPE.match(asked)) for own, asked in calls]
+    dtypes = {(own[1] if own else "", asked[1] if asked else "") for own, asked in found}
+    owns, wanted = {own for own, _ in dtypes}, {asked for _, asked in dtypes}
+    if len(owns) != 1 or not all(own and asked and own != asked for own, asked in dtypes):
+        return "", ""
+    expected = f"where {wanted.pop()} is asked for" if len(wanted) == 1 else "whatever comes in"
+    return DTYPE, f"the result is of dtype {owns.pop()}, {expected}"
 
 
 def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered]) -> bool:

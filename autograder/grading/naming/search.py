@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations
-from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -18,27 +16,23 @@ from numpy.typing import NDArray
 
 from .explained import Explained, explained
 from .families import OF_SIZES, is_plain, is_small
-from .record import OF_GRADIENTS, Answered, Call
+from .pairs import AskPair, Budget, Pairs
+from .record import Answered, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
-#: the calls to members for one answer; pairs have another budget of this size
+#: the calls to members for one answer
 MOST_CALLS = 1500
-#: the number of requests that decide which pairs are likely; the number of pairs to try
-_REQUESTS, _PAIRS = 40, 100
 #: the number of rows with the best estimates for which the exact value is computed
 _LIKELY = 8
 #: the note on a mistake that does not explain every value
 NOTE = " Something else may be wrong as well."
 
 Cells = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
 #: compares answers to one request: a row's, the one to be named, the right one
 Compare = Callable[[Call, Call, Call], bool]
 #: returns a member's answers in one test; None if it can't be executed
 AskMember = Callable[[int, str], Answered | None]
-#: returns the answers of two combined members
-AskPair = Callable[[int, int, str], Answered | None]
 
 
 class Answers(Protocol):
@@ -58,18 +52,6 @@ class Found:
     entries: Sequence[Row] = ()
     members: Sequence[Row] = ()
     note: str = ""
-
-
-@dataclass(slots=True)
-class Budget:
-    """The number of calls that may still be made."""
-
-    left: int
-
-    def spend(self, calls: int) -> bool:
-        """Spends calls; returns whether there were enough left."""
-        self.left -= calls
-        return self.left >= 0
 
 
 class Search:
@@ -301,86 +283,10 @@ class Search:
             whole += found
         return whole
 
-    # two rows together
-
     def pair(self, ask: AskPair) -> list[Row]:
-        """Returns a row of two members that together explain everything.
-
-        If one of two changes has no effect, both together answer like the other one, except for few
-        calls. So a pair is likely if the answer equals each of them where the other one is right.
-        """
-        chosen = self._short_wrong_columns()
-        if not chosen:
-            return []
-        budget = Budget(MOST_CALLS)
-        for one, other in self._likely_pairs(np.array(chosen))[:_PAIRS]:
-            rows = self.table.rows[one], self.table.rows[other]
-            for test in sorted(self._wrong_first, key=self._cost):
-                columns = self.tests[test]
-                if not budget.spend(columns.stop - columns.start):
-                    return []
-                both = ask(rows[0].member, rows[1].member, test)
-                calls = both.calls if both else ()
-                if len(calls) != columns.stop - columns.start or not all(
-                    map(Call.equals, calls, self._came[columns])
-                ):
-                    break
-            else:
-                return [Row.of_both(*rows)]
-        return []
-
-    def _cost(self, test: str) -> tuple[bool, int]:
-        columns = self.tests[test]
-        return test in self._right_tests, columns.stop - columns.start
-
-    def _short_wrong_columns(self) -> list[int]:
-        """Returns requests of wrong tests that every member was asked: the shortest, up to 40."""
-        members = ~self._entries
-        wrong = [
-            range(columns.start, columns.stop)
-            for columns in sorted(self.tests.values(), key=lambda c: c.stop - c.start)
-            if self._known[members][:, columns].all()
-            and any(self._came[at].is_wrong(self._right[at]) for at in range(*_ends(columns)))
-        ]
-        ends = accumulate(map(len, wrong))
-        return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
-
-    def _likely_pairs(self, columns: Numbers) -> list[tuple[int, int]]:
-        """Returns pairs of rows, the likeliest first; of equal rows, that with the lowest rank."""
-        came = [self._came[at] for at in columns]
-        is_right = self._cells(lambda own, came, right: own.equals(right))[:, columns]
-        equal = self._equal[:, columns]
-        tells = [not self._says_nothing(at) for at in columns]
-        raised = self._cells(lambda own, came, right: bool(own.raised))[:, columns]
-        counts = np.array(tells) & ~raised
-        right, alike = _bits(is_right & counts), _bits(equal & counts)
-        pairs = zip(came, (self._right[at] for at in columns), strict=True)
-        wrong = sum(c.is_wrong(r) << at for at, (c, r) in enumerate(pairs))
-        different: dict[object, int] = {}
-        for row in self._by_rank(self._plain):
-            different.setdefault(tuple(self.table.cells[row, columns].tolist()), row)
-        found = []
-        for one, other in combinations(different.values(), 2):
-            own, its = right[other] & alike[one] & wrong, right[one] & alike[other] & wrong
-            missed = right[one] & ~alike[other] | right[other] & ~alike[one]
-            explains = (own | its).bit_count() - missed.bit_count()
-            if explains > 0:
-                found.append(((bool(own and its), explains), one, other))
-        found.sort(key=itemgetter(0), reverse=True)
-        return [(one, other) for _, one, other in found]
-
-    def _says_nothing(self, at: int) -> bool:
-        came, right = self._came[at], self._right[at]
-        return bool(came.raised or right.raised) or came.operation in OF_GRADIENTS
-
-
-def _ends(columns: slice) -> tuple[int, int]:
-    return columns.start, columns.stop
-
-
-def _bits(cells: Cells) -> list[int]:
-    """Returns each row as an integer with one bit per cell."""
-    return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
+        """Returns a row of two members that together explain everything."""
+        pairs = Pairs(self.table, self._wrong_first, self.tests, self._came, self._right)
+        return pairs.first(ask)
 
 
 def _equal(own: Call, came: Call, right: Call) -> bool:

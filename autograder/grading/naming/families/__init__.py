@@ -83,6 +83,19 @@ def is_plain(rank: int) -> bool:
     return rank in (0, _SMALL)
 
 
+def may_be_in_a_pair(rank: int) -> bool:
+    """Returns whether a change may be one of two mistakes: of a known step, an argument, or small.
+
+    Changes of any step are too many, and moved steps too rare.
+    """
+    return rank == 0 or _ARGUMENT <= rank < _MOVED - 1
+
+
+def is_left_out(member: Member) -> bool:
+    """Returns whether a member leaves out a step: this one family has all of them."""
+    return member.rank == _SMALL
+
+
 #: the family of code that fits only some sizes, which errors alone may show
 OF_SIZES = id_of(SIZE)
 

@@ -26,6 +26,8 @@ def _read(name: str) -> Mapping[str, Any]:
 _WORDS, STEPS = _read("words.toml"), _read("steps.toml")
 #: the hint for families without their own, and for two mistakes at once
 LEAD: str = _WORDS["lead"]
+#: the ids of the families that students' mistakes belong to most often, the most frequent first
+_FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
 
@@ -64,3 +66,8 @@ def id_of(key: str) -> str:
     """Returns the id of a family as it is written in results."""
     family, *filled = key.split("|")
     return _NO_NAME.sub("_", family.format(*filled).lower()).strip("_")
+
+
+def frequency_place(name: str) -> int | None:
+    """Returns the place of a family among the most frequent ones, by its id; None if it is rare."""
+    return _FREQUENT.get(name)

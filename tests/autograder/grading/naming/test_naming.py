@@ -326,6 +326,16 @@ def test_families_are_changes_of_known_steps(tmp_path: Path) -> None:
     assert len({id_of(member.key) for member in found}) > 20
 
 
+def test_a_large_class_has_members_of_every_known_step(course: Course) -> None:
+    solution = course.assignment("decoder_attention").exercise("cross_attention").solution
+    namespace = LocalImplementation.from_file(solution).namespace
+    found = list(members(solution, "CrossAttention", namespace))
+    chosen = [member for _, member in known_module.likeliest(found)]
+    of_steps = {id_of(member.key) for member in found if member.rank == 0}
+    assert of_steps <= {id_of(member.key) for member in chosen}
+    assert len(chosen) < len(found) / 5
+
+
 def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
     """What answers when both are made at once."""
     pairs = [

@@ -16,6 +16,7 @@ import torch
 
 from autograder.course import TABLES, graded_files, load_course
 from autograder.grading.judging.suites import collect_suites
+from autograder.grading.naming import pairs as pairs_module
 from autograder.grading.naming import search as search_module
 from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes
@@ -116,6 +117,34 @@ def test_beyond_the_budget_nothing_is_asked_and_nothing_named(
     monkeypatch.setattr(search_module, "MOST_CALLS", 79)
     assert _search(table, 2, 2).members() == []
     assert [row.name for row in _search(table, 1, 4).members()] == ["late"]
+
+
+FREQUENT = {"softmax_is_left_out": 2, "the_mask_has_no_effect": 3, "a rare one": 5}
+
+
+def _pair(factor: float) -> list[str]:
+    """Returns the words for an answer that is wrong by the same factor in every call."""
+    maker = Maker(REQUESTS, RIGHT)
+    for number, (name, wrong) in enumerate(FREQUENT.items()):
+        row = Row(name, "as if", 0, words=name, member=number)
+        maker.add_member(row, partial(_chosen, _answers(wrong, wrong)))
+    factors = list(FREQUENT.values())
+
+    def ask(one: int, other: int, test: str) -> Answered:
+        return _answers(*[factors[one] * factors[other]] * 2)[test]
+
+    search = Search(maker.table(), COLUMNS, _Given(factor, factor), lambda number, test: None)
+    return [row.words for row in search.pair(ask)]
+
+
+def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
+    assert _pair(6) == ["the_mask_has_no_effect; and softmax_is_left_out"]
+    assert _pair(7) == _pair(10) == []
+
+
+def test_pairs_of_frequent_mistakes_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs_module, "_BLIND_CALLS", 81)
+    assert _pair(6) == []
 
 
 def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
