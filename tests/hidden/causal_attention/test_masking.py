@@ -149,7 +149,9 @@ def test_double_precision_of_strided_weights(expect: Expect, draw: Draw) -> None
 
 @pytest.mark.question("mask_scores", points=1)
 def test_scores_of_one_token_and_two_tokens(expect: Expect, draw: Draw) -> None:
-    likely = "token 0 sees itself only, token 1 sees both"
+    likely = (
+        "token 0 sees itself only, token 1 sees both; shown is what softmax makes of your scores"
+    )
     expect.same("mask_scores", draw.normal(1, 1), likely=likely, after=_softmax)
     expect.same("mask_scores", draw.normal(2, 2), likely=likely, after=_softmax)
 

@@ -215,8 +215,8 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
-    "wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_plain_attribute(_Right):
@@ -542,7 +542,8 @@ class one_layer_for_all(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="layers that the module knows with layers that it does not find: none is registered",
+    confuses="layers that the module knows with layers that it does not find: no layer is "
+    "registered",
     hint="Print `list(module.named_parameters())`.",
 )
 class layers_in_a_list(nn.Module):
@@ -646,7 +647,7 @@ class rows_renormalized(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="weights with context vectors: dropout comes last",
+    confuses="weights with context vectors: dropout is applied to the output",
     hint="In which line does dropout stand: before or after the product with the values?",
 )
 class context_dropped(_Right):
@@ -889,3 +890,27 @@ class temperature_made_in_the_first_call(_Right):
         if not hasattr(self, "temperature"):
             self.temperature = nn.Parameter(scores.new_ones(()))
         return scores * self.temperature / keys.shape[-1] ** 0.5
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with scores: masked scores are dropped before softmax, and 0 times minus "
+    "infinity is nan",
+    hint="In which line does dropout stand: before or after softmax? Compute 0.0 * float('-inf').",
+)
+class masked_scores_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return self.weights(queries, keys) @ values
+
+    def scaled(self, scores, keys):
+        return self.dropout(super().scaled(scores, keys))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the size of a key with context_length",
+    hint="Over which dimension does the dot product sum? How long is it for context_length = 100?",
+)
+class root_of_the_context_length(_Right):
+    def scaled(self, scores, keys):
+        return scores / self.context_length**0.5

@@ -143,7 +143,7 @@ def kept_from_the_first_call(num_tokens, kept=[]):
 
 @misconception(
     "causal_mask",
-    confuses="the mask with one for a batch: it has a dimension too many",
+    confuses="the mask with one for a batch: the mask has a dimension too many",
     hint="Compare the number of dimensions with the docstring.",
 )
 def with_a_batch_dimension(num_tokens):
@@ -373,7 +373,7 @@ def always_float32(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a batch with a single matrix: its first size is taken for the number of tokens",
+    confuses="a batch with a single matrix: the first size is taken for the number of tokens",
     hint="Try weights of shape (2, 5, 5).",
 )
 def single_matrix_only(weights):
@@ -466,7 +466,7 @@ def next_token_keeps_its_score(scores):
 
 @misconception(
     "mask_scores",
-    confuses="scores with masked scores: they come back as they went in",
+    confuses="scores with masked scores: the scores come back as they went in",
     hint="Compare the scores and your result. `masked_fill` returns a new tensor: who keeps it?",
 )
 def result_thrown_away(scores):
@@ -487,7 +487,7 @@ def caller_changed_scores(scores):
 
 @misconception(
     "mask_scores",
-    confuses="zero times infinity with zero: it is not a number",
+    confuses="zero times infinity with zero: zero times infinity is not a number",
     hint="Compute 0.0 * float('inf').",
 )
 def zero_times_infinity(scores):
@@ -940,3 +940,13 @@ def hidden_before_a_large_root(queries, keys):
     future = torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)
     scores = (queries @ keys.transpose(-2, -1)).masked_fill(future, -500.0)
     return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "mask_scores",
+    confuses="scores with weights: softmax comes first, and its weights are masked",
+    hint="The question asks for scores. Which step comes after it, and is it in your code already?",
+)
+def weights_masked(scores):
+    future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
+    return torch.softmax(scores, dim=-1).masked_fill(future, -torch.inf)

@@ -214,7 +214,7 @@ def shares_swapped(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="a share per query with one per column: it lacks the last axis",
+    confuses="a share per query with one per column: a share lacks the last axis",
     hint="A share is (..., T), an output (..., T, d). Which axis must be added, and where?",
 )
 def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
@@ -278,7 +278,8 @@ def factors_as_shares(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="finished outputs with sums that still must be divided: they are added up",
+    confuses="finished outputs with sums that still must be divided: the finished outputs are "
+    "added up",
     hint="If all values are one, both outputs are one. What is your merged one?",
 )
 def outputs_added(output_a, lse_a, output_b, lse_b):
@@ -399,7 +400,7 @@ def nothing_rescaled(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="old minus new with new minus old: it is rescaled the wrong way round",
+    confuses="old minus new with new minus old: the earlier sum is rescaled the wrong way round",
     hint="The new maximum is larger. Must what was added up before become larger or smaller?",
 )
 def rescaled_the_wrong_way_round(queries, keys, values, block_size):
@@ -509,8 +510,8 @@ def divided_in_every_block(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the largest score so far with that of each block: each is shifted by an amount of "
-    "its own",
+    confuses="the largest score so far with that of each block: each block is shifted by an "
+    "amount of its own",
     hint="The second block has lower scores than the first. What is the largest score so far?",
 )
 def maximum_of_this_block_alone(queries, keys, values, block_size):
@@ -577,7 +578,7 @@ def shares_of_blocks_detached(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="every query with the first one: all are divided by its sum",
+    confuses="every query with the first one: all queries are divided by the sum of the first",
     hint="Each query has a sum of its own. Which shape does yours have?",
 )
 def one_sum_for_all_queries(queries, keys, values, block_size):

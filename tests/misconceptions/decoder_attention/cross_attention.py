@@ -31,7 +31,7 @@ def last_real_token_marked(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the first padding position with a real one: it starts one place too late",
+    confuses="the first padding position with a real one: the padding starts one place too late",
     hint="A sentence of length 2 has the positions 0 and 1. What stands at position 2?",
 )
 def padding_starts_one_too_late(lengths, num_keys):
@@ -40,7 +40,7 @@ def padding_starts_one_too_late(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="rows with columns: one row for each key instead of one for each sample",
+    confuses="rows with columns: the mask has one row for each key instead of one for each sample",
     hint="Which of the two tensors needs a new dimension, so that samples become rows?",
 )
 def keys_as_rows(lengths, num_keys):
@@ -322,7 +322,7 @@ def dimensions_of_one_dropped(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the rows of a mask with its columns: it is turned around",
+    confuses="the rows of a mask with its columns: the mask is transposed",
     hint="In the mask (T, S), does a row belong to a query or to a key?",
 )
 def mask_turned_around(queries, keys, values, mask):
@@ -622,7 +622,7 @@ class padding_zeroed_after_softmax(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="padding in the context with tokens of zeros: they still get a share",
+    confuses="padding in the context with tokens of zeros: padding still gets a share",
     hint="What is the score of a token of zeros, and which weight does softmax give to it?",
 )
 class padding_replaced_by_zeros(_Cross):
@@ -767,7 +767,7 @@ class batch_of_one_dropped(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the CPU with every device: the root of the head size is a tensor of one entry that "
-    "stays there, wherever the module is",
+    "stays behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class root_stays_behind(_Cross):
@@ -781,7 +781,7 @@ class root_stays_behind(_Cross):
 
 @misconception(
     "masked_attention",
-    confuses="all heads with the first one: its mask is taken for every head",
+    confuses="all heads with the first one: the mask of the first head is taken for every head",
     hint="Give a mask of shape (1, H, T, S) whose heads differ. Which one does head 1 get?",
 )
 def mask_of_the_first_head(queries, keys, values, mask):
@@ -799,3 +799,51 @@ def mask_of_the_first_head(queries, keys, values, mask):
 class ContextOfALayerDetached(_Cross):
     def project(self, x, context):
         return super().project(x, context if context.is_leaf else context.detach())
+
+
+@misconception(
+    "CrossAttention",
+    confuses="queries with keys: the padding mask is applied along the queries",
+    hint="In the scores (B, H, T, S), which dimension do the S tokens of the context have?",
+)
+class mask_along_the_queries(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:, None, :, None], -torch.inf)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a mask (B, S) with one for scores (B, H, T, S): the mask has no dimensions for heads "
+    "and queries",
+    hint="(B, S) against (B, H, T, S), aligned at the end: what does B meet?",
+)
+class mask_without_new_dimensions(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask, -torch.inf)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="an argument that is left out with a mask that forbids: without a mask, all keys are "
+    "forbidden",
+    hint="Call it without key_padding_mask. Which tokens of the context are padding then?",
+)
+class no_mask_forbids_all(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        if key_padding_mask is None:
+            key_padding_mask = torch.ones(context.shape[:2], dtype=torch.bool)
+        return super().forward(x, context, key_padding_mask.to(x.device))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="generation, where the context stays, with a call: the first keys are kept",
+    hint="Call it twice with different contexts. Are the results what they should be?",
+)
+class first_keys_kept(_Cross):
+    kept = None
+
+    def project(self, x, context):
+        if self.kept is None:
+            self.kept = self.W_key(context)
+        return self.W_query(x), self.kept, self.W_value(context)

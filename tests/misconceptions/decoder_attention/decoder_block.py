@@ -259,7 +259,7 @@ class present_first(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a present with one that does not learn: it is detached",
+    confuses="a present with one that does not learn: the present is detached",
     hint="Do the tensors of the present require a gradient, when the block is trained?",
 )
 class present_detached(_Block):
@@ -270,7 +270,8 @@ class present_detached(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="one call of the attention with two: one for its output, one for its present",
+    confuses="one call of the attention with two: the attention is called once for its output and "
+    "once for its present",
     hint="How many new positions does one call of your block add to the past?",
 )
 class attention_called_twice(_Block):
@@ -376,7 +377,7 @@ class eps_beside_the_root(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="two norms with three: one stands at the end, as behind the last block of a model",
+    confuses="two norms with three: a norm stands at the end, as behind the last block of a model",
     hint="Count the trainable parameters. Which belong to none of the four submodules?",
 )
 class a_norm_at_the_end(_Block):

@@ -329,7 +329,7 @@ class past_forbidden(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the next token with the past: it can be seen",
+    confuses="the next token with the past: the next token can be seen",
     hint="Change token 1. Does the result of token 0 change?",
 )
 class one_token_ahead(_Grouped):
@@ -549,7 +549,7 @@ class layer_softmax_over_heads(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a mask with something that learns: it is a parameter",
+    confuses="a mask with something that learns: the mask is a parameter",
     hint="Count the trainable parameters. Which of them should not change in training?",
 )
 class mask_as_a_parameter(_Grouped):
@@ -564,8 +564,8 @@ class mask_as_a_parameter(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
-    "wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_left_behind(_Grouped):

@@ -51,7 +51,7 @@ def past_forbidden(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="rows with columns: one row for each key",
+    confuses="rows with columns: the mask has one row for each key",
     hint="Which shape does the exercise ask for: (T, S) or (S, T)?",
 )
 def keys_as_rows(num_queries, num_keys):
@@ -204,7 +204,8 @@ def own_position_not_counted(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="the last position of the window with the first one outside: one too few are seen",
+    confuses="the last position of the window with the first one outside: a query sees one "
+    "position too few",
     hint="With window 3, how many positions does a query far along see?",
 )
 def one_position_too_few(num_queries, num_keys, window):
@@ -215,7 +216,7 @@ def one_position_too_few(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="the last positions with the first ones: aligned at the top left",
+    confuses="the last positions with the first ones: the window is aligned at the top left",
     hint="Two queries over five keys: which position does the first query have?",
 )
 def window_at_the_top_left(num_queries, num_keys, window):
@@ -320,7 +321,7 @@ def never_masked(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the present with what is new: it lacks the past",
+    confuses="the present with what is new: the present lacks the past",
     hint="The next call gets your present as its past. Which positions would it see?",
 )
 def present_without_the_past(queries, keys, values, past=None):
@@ -542,7 +543,7 @@ class Cached(nn.Module):
 
 @misconception(
     "CachedAttention",
-    confuses="new positions with first positions: they start at 0 in every call",
+    confuses="new positions with first positions: positions start at 0 in every call",
     hint="Right in a prefill. At which position is the token after a past of five?",
 )
 class PositionsStartAtZero(Cached):
@@ -591,7 +592,7 @@ class OnlyKeysRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what is rotated: the values, too",
+    confuses="what is rotated: the values are rotated, too",
     hint="Values are mixed, not compared. Do they need a position?",
 )
 class ValuesRotatedToo(Cached):
@@ -682,7 +683,7 @@ class RootOfTheModelSize(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the present with what is new: it lacks the past",
+    confuses="the present with what is new: the present lacks the past",
     hint="The next call gets your present as its past. Which positions would it see?",
 )
 class PresentWithoutThePast(Cached):
@@ -736,7 +737,8 @@ class NeighboursPaired(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the size of a head with the size of the model: rotated before the split",
+    confuses="the size of a head with the size of the model: queries and keys are rotated before "
+    "the split into heads",
     hint="Which vectors are compared: those of a head, or those of the model? Angles have d/2 "
     "columns.",
 )
@@ -794,8 +796,8 @@ class LastOutputOnly(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys as they came: all are rotated in each "
-    "call",
+    confuses="a present of rotated keys with one of keys as they came: the present holds keys "
+    "that are not rotated",
     hint="Compare your present with the docstring: are its keys rotated?",
 )
 class PresentNotRotated(Cached):
@@ -850,7 +852,8 @@ def _kept_window_kept_by_its_sizes(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a single query with a check that it does not need: its window may be below 1",
+    confuses="a single query with a check that it does not need: with a single query, a window "
+    "below 1 is accepted",
     hint="Ask for one query and a window of 0. What does your function check first?",
 )
 def window_of_one_query_unchecked(num_queries, num_keys, window):
@@ -865,7 +868,8 @@ def window_of_one_query_unchecked(num_queries, num_keys, window):
 
 @misconception(
     "cached_attention",
-    confuses="a past that comes from an earlier call with one that is data: its gradient is cut",
+    confuses="a past that comes from an earlier call with one that is data: the gradient into the "
+    "past is cut",
     hint="Take the sum of the second step's context and call `backward()`. Does the first step's "
     "input get a gradient?",
 )
@@ -878,3 +882,44 @@ def past_of_a_call_detached(queries, keys, values, past=None):
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
     weights = torch.softmax(scores.masked_fill(future, -torch.inf), -1)
     return weights @ values, (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the values of the past with its keys: past keys are joined with the new values",
+    hint="What is past[0], and what is past[1]? Which of them belongs to the values?",
+)
+def past_keys_as_values(queries, keys, values, past=None):
+    if past is not None:
+        keys = torch.cat([past[0], keys], dim=2)
+        values = torch.cat([past[0], values], dim=2)
+    mask = future(queries.shape[2], keys.shape[2])
+    return attend(queries, keys, values, mask.to(keys.device)), (keys, values)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="keys that were turned with keys that must be turned: all keys are rotated again "
+    "after they were joined",
+    hint="How often is the first key of a past rotated in your code? It should be once.",
+)
+class AllKeysRotatedAgain(Cached):
+    def join(self, past, keys, values):
+        keys, values = after(past, keys, values)
+        if past is not None:
+            keys = self.turn(keys, self.angles(0, keys.shape[2], keys))
+        return keys, values
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a past that is given with a cache in the module: every call goes on from the "
+    "last one",
+    hint="Call it twice without a past. Why is the second present longer than the first?",
+)
+class EveryCallGoesOn(Cached):
+    kept = None
+
+    def forward(self, x, past=None):
+        output, self.kept = super().forward(x, past if self.kept is None else self.kept)
+        return output, self.kept

@@ -75,8 +75,8 @@ def odd_size_accepted(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="an assert with an error for the caller: it is an AssertionError, and disappears "
-    "with python -O",
+    confuses="an assert with an error for the caller: an `assert` raises an AssertionError, and "
+    "disappears with python -O",
     hint="Which kind of error does the exercise ask for?",
 )
 def odd_size_asserted(positions, head_dim, base=10000.0):
@@ -86,7 +86,8 @@ def odd_size_asserted(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the given positions with 0, 1, 2, ...: right in a prefill, wrong in decoding",
+    confuses="the given positions with 0, 1, 2, ...: positions are counted from 0, which is right "
+    "in a prefill and wrong in decoding",
     hint="Call it with the positions 7, 8 and 9. Which angles belong to the first row?",
 )
 def positions_counted_anew(positions, head_dim, base=10000.0):
@@ -97,7 +98,8 @@ def positions_counted_anew(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="where i begins: the paper counts from one and writes 2(i - 1) / d",
+    confuses="where i begins: pairs are counted from 1, as the paper does, which writes 2(i - 1) "
+    "/ d",
     hint="The first pair turns by one radian per position. By which does yours?",
 )
 def pairs_counted_from_one(positions, head_dim, base=10000.0):
@@ -141,7 +143,8 @@ def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="rows with columns: one row for each pair instead of one for each position",
+    confuses="rows with columns: the result has one row for each pair instead of one for each "
+    "position",
     hint="Which shape does the exercise ask for: (T, d/2) or (d/2, T)?",
 )
 def pairs_as_rows(positions, head_dim, base=10000.0):
@@ -274,7 +277,8 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="a turn with another change of the pair: both terms are added, no minus is there",
+    confuses="a turn with another change of the pair: both terms are added, and the minus is "
+    "missing",
     hint="A turn keeps the length of every pair. Turn (1, 1) by 45 degrees: what is the length?",
 )
 def minus_forgotten(x, angles):
@@ -285,7 +289,7 @@ def minus_forgotten(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="one sense of rotation with the other: (1, 0) turns down, not up",
+    confuses="one sense of rotation with the other: each pair is turned the other way",
     hint="Turn (1, 0) by a small angle. Is the second coordinate above or below zero?",
 )
 def turned_the_other_way(x, angles):
@@ -305,7 +309,7 @@ def added_like_sinusoids(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the angles with what is done with them: they are added themselves",
+    confuses="the angles with what is done with them: the angles themselves are added",
     hint="What does a vector of zeros become when it is turned?",
 )
 def angles_added(x, angles):
@@ -390,7 +394,7 @@ def sine_and_cosine_swapped(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the order of the halves: the second one comes first",
+    confuses="the order of the halves: the second half comes first",
     hint="Turn by the angle 0. Does every coordinate stay at its place?",
 )
 def halves_swapped(x, angles):
@@ -401,7 +405,7 @@ def halves_swapped(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="every pair with the first one: one angle per token for all of them",
+    confuses="every pair with the first one: all pairs of a token are turned by one angle",
     hint="Each pair has a column of its own in the angles. Which columns does your code read?",
 )
 def first_angle_for_all_pairs(x, angles):
@@ -412,7 +416,7 @@ def first_angle_for_all_pairs(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="every token with the first one: all are turned alike",
+    confuses="every token with the first one: all tokens are turned alike",
     hint="Each token has a row of its own in the angles. Which rows does your code read?",
 )
 def angles_of_the_first_token(x, angles):
@@ -492,3 +496,25 @@ def one_position_unchecked(positions, head_dim, base=10000.0):
         raise ValueError("head_dim must be even")
     pairs = torch.arange(0, head_dim - 1, 2, dtype=positions.dtype, device=positions.device)
     return positions[:, None] * base ** (-pairs / head_dim)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the signs of the formula: in the second half, x_i sin a is subtracted",
+    hint="Turn (1, 0) by a small angle. Is the second coordinate above or below zero?",
+)
+def minus_in_both_halves(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * cos - second * sin, second * cos - first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="radians with degrees: the angles are converted from degrees",
+    hint="The angles are in radians. What do torch's sine and cosine take?",
+)
+def angles_taken_for_degrees(x, angles):
+    first, second = halves(x)
+    cos, sin = torch.deg2rad(angles).cos(), torch.deg2rad(angles).sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)

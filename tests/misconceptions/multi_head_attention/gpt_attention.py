@@ -257,8 +257,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
-    "wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_a_plain_tensor(_Layers):
@@ -321,7 +321,8 @@ class residual_dropout_forgotten(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the two probabilities of dropout: each is used in the place of the other",
+    confuses="the two probabilities of dropout: attn_pdrop and resid_pdrop are used in each "
+    "other's place",
     hint="Which of the two belongs to the attention weights, which one to the output?",
 )
 class dropouts_exchanged(_Layers):

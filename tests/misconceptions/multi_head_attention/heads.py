@@ -54,7 +54,7 @@ def cut_without_swapping(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="the place of the head dimension: it is left behind the tokens",
+    confuses="the place of the head dimension: the head dimension is left behind the tokens",
     hint="One matrix product should treat all heads alike. Which dimensions does it leave alone, "
     "and where must the heads stand for that?",
 )

@@ -288,8 +288,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
-    "wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that the module keeps, stays "
+    "behind when the module is moved",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_a_plain_tensor(_Layers):
@@ -521,8 +521,8 @@ class out_proj_not_called(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the projections before attention with the one after it: its bias comes with "
-    "qkv_bias only",
+    confuses="the projections before attention with the one after it: out_proj has a bias only "
+    "with qkv_bias",
     hint="Does qkv_bias speak of out_proj, too?",
 )
 class out_proj_without_bias(_Layers):
@@ -564,7 +564,7 @@ class one_layer_for_queries_and_keys(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="keys with queries: both are made by W_query",
+    confuses="keys with queries: W_query makes the keys as well as the queries",
     hint="Change the weights of W_key. Does the output change?",
 )
 class keys_from_w_query(_Layers):

@@ -118,7 +118,7 @@ def stripped_of_signs(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas and full stops: both are removed",
+    confuses="commas and full stops: full stops are removed as well as commas",
     hint="Is `big.` one of the words that the exercise shows?",
 )
 def full_stop_removed(sentence):
@@ -442,7 +442,7 @@ def split_at_each_space(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="commas and full stops: both are removed",
+    confuses="commas and full stops: full stops are removed as well as commas",
     hint="Are `big` and `big.` the same entry of the vocabulary?",
 )
 def full_stop_cut_off(sentence, vocabulary):
@@ -528,7 +528,7 @@ def detached_table(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="id 0 with padding: its row gets no gradient",
+    confuses="id 0 with padding: row 0 gets no gradient",
     hint="Is there a word that must not be trained?",
 )
 def row_zero_is_not_trained(token_ids, table):
@@ -537,7 +537,7 @@ def row_zero_is_not_trained(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="id 0 with padding: its row is read as zeros",
+    confuses="id 0 with padding: row 0 is read as zeros",
     hint="What does the table hold in row 0?",
 )
 def row_zero_is_read_as_zeros(token_ids, table):
@@ -734,8 +734,18 @@ def nothing_looked_up_in_an_empty_vocabulary(sentence, vocabulary):
 
 @misconception(
     "embed",
-    confuses="a table that is computed with one that is a parameter: its gradient is cut",
+    confuses="a table that is computed with one that is a parameter: the gradient into the table "
+    "is cut",
     hint="Let the table be the output of another layer. Does that layer learn?",
 )
 def computed_table_detached(token_ids, table):
     return (table if table.is_leaf else table.data)[token_ids]
+
+
+@misconception(
+    "embed",
+    confuses="an id written as a row of zeros and a one with a row of the table",
+    hint="By what must a one-hot row be multiplied, so that it picks a row of the table?",
+)
+def one_hot_rows_returned(token_ids, table):
+    return F.one_hot(token_ids, len(table)).to(table.dtype)

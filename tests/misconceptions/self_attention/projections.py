@@ -57,7 +57,7 @@ def values_in_the_middle(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="queries and keys: both are made with the queries' weight",
+    confuses="queries and keys: queries and keys are both made with W_query",
     hint="Which weight makes the queries in your code, which one the keys, which one the values?",
 )
 def query_weight_for_keys(inputs, W_query, W_key, W_value):
@@ -368,7 +368,7 @@ def left_values_first(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="queries and keys: both are made with the keys' weight",
+    confuses="queries and keys: queries and keys are both made with W_key",
     hint="Which weight makes the queries in your code, which one the keys, which one the values?",
 )
 def left_key_weight_for_queries(inputs, W_query, W_key, W_value):
@@ -504,3 +504,22 @@ def left_result_in_float32(inputs, W_query, W_key, W_value):
 )
 def weights_turned_in_place(inputs, W_query, W_key, W_value):
     return inputs @ W_query.t_(), inputs @ W_key.t_(), inputs @ W_value.t_()
+
+
+@misconception(
+    "project_qkv",
+    confuses="the inputs with the queries: the keys are computed from the queries",
+    hint="From which tensor is each of the three computed?",
+)
+def keys_of_the_queries(inputs, W_query, W_key, W_value):
+    queries = inputs @ W_query
+    return queries, queries @ W_key, inputs @ W_value
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="values with keys: W_key makes the values as well as the keys",
+    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
+)
+def left_key_weight_for_values(inputs, W_query, W_key, W_value):
+    return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_key.T

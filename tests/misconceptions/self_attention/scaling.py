@@ -66,7 +66,7 @@ def root_rounded(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the square root of d_k with half of it: they agree for 4 only",
+    confuses="the square root of d_k with half of it: the scores are divided by d_k / 2",
     hint="By which number do you divide for d_k = 9? Python takes a power before a division.",
 )
 def divided_by_half(scores, d_k):

@@ -640,7 +640,7 @@ class WeightNotTransposed(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a layer that adds its bias by itself and one that does not: it is added twice",
+    confuses="a layer that adds its bias by itself and one that does not: the bias is added twice",
     hint="What does `layer(x)` hold already?",
 )
 class BiasAddedTwice(_Linears):

@@ -128,7 +128,8 @@ def last_value_left_out(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="an empty sum with the first value: it is added again, with a weight of one",
+    confuses="an empty sum with the first value: the first value is added with an additional "
+    "weight of one",
     hint="What should the sum be before anything is added?",
 )
 def sum_starts_with_the_first_value(weights, values):

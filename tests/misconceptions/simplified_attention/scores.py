@@ -239,7 +239,7 @@ def only_the_diagonal(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="self-scores with all scores: one half is computed and mirrored",
+    confuses="self-scores with all scores: half of the table is computed, and mirrored",
     hint="Take two different sets. Is query 0 with key 1 the same as query 1 with key 0?",
 )
 def mirrored(queries, keys):

@@ -233,7 +233,7 @@ def exponential_of_the_sum(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="which part is an exponential: only the numerator",
+    confuses="which part is an exponential: only the numerator is an exponential",
     hint="Do your rows sum to one? Look at what you divide by.",
 )
 def denominator_of_plain_scores(scores):
@@ -242,7 +242,7 @@ def denominator_of_plain_scores(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="which part is an exponential: only the denominator",
+    confuses="which part is an exponential: only the denominator is an exponential",
     hint="Do your rows sum to one? Look at what you divide.",
 )
 def numerator_of_plain_scores(scores):
@@ -596,7 +596,8 @@ def minus_infinity_becomes_zero(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="minus infinity with a number to calculate with: its row is not a number any more",
+    confuses="minus infinity with a number to calculate with: a row with minus infinity becomes "
+    "nan",
     hint="Give it a row with -inf and print every step. Where does nan come up first?",
 )
 def minus_infinity_times_zero(scores, dim=-1):

@@ -699,7 +699,7 @@ class submodules_in_a_list(nn.Module):
 
 @misconception(
     "EncoderBlock",
-    confuses="two norms with three: one is built and never used",
+    confuses="two norms with three: a third norm is built and never used",
     hint="Count the trainable parameters. Which belong to none of the four submodules?",
 )
 class a_norm_too_many(_Parts):
@@ -769,7 +769,8 @@ class squeezed_result(_Parts):
 
 @misconception(
     "add_and_norm",
-    confuses="the biased variance with a corrected one that is corrected back: one entry has none",
+    confuses="the biased variance with a corrected one that is corrected back: a token of one "
+    "entry has no corrected variance",
     hint="Give it tokens of one entry. What is `x.var(-1)` of a single number?",
 )
 def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):

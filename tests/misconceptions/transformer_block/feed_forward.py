@@ -116,7 +116,7 @@ class negative_entries_kept(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the place of ReLU: it comes after the second layer",
+    confuses="the place of ReLU: ReLU comes after the second layer",
     hint="Should your result be able to be negative?",
 )
 class relu_on_the_result(_TwoLayers):
@@ -136,7 +136,7 @@ class relu_after_both_layers(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the place of ReLU: it stands before the first layer",
+    confuses="the place of ReLU: ReLU stands before the first layer",
     hint="What happens to a token with negative entries before linear1 sees it?",
 )
 class relu_on_the_input(_TwoLayers):
@@ -216,7 +216,7 @@ class first_weight_used_twice(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="two layers with three: one is built and never used",
+    confuses="two layers with three: a third layer is built and never used",
     hint="Count the trainable parameters. Which do not belong to linear1 or linear2?",
 )
 class a_layer_too_many(_TwoLayers):

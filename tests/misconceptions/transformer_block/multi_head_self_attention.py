@@ -357,7 +357,7 @@ class values_from_the_key_layer(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the input with the values: they are not projected",
+    confuses="the input with the values: the values are not projected",
     hint="What does W_value do in your code?",
 )
 class values_not_projected(_FourLayers):
