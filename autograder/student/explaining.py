@@ -19,7 +19,7 @@ from torch import nn
 from ..errors import AnswerFault, AnswerForbidden, AnswerNotImplemented, AnswerRaised
 from ..suite import raised
 from ..suite.calls import call_text
-from ..suite.compare import difference
+from ..suite.compare import describe, difference
 from ..suite.failures import WrongAnswer, check_numbers
 from ..suite.message import LIKELY, NO_ERROR, About, CodeLine, Message, got_expected
 from ..worker.execution import tensors_in
@@ -31,6 +31,8 @@ from .results import CheckedTest
 from .time_limit import TooSlow
 from .weights import differing_names
 
+#: the number of results of questions with several ones
+_PAIR = 2
 #: our own message about the shape of a result whose gradient is needed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
@@ -49,7 +51,8 @@ _STOPS = (
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 _BY_CHANCE = (
     "something in it is random, or was never given a value: dropout that is always on "
-    "(`F.dropout` needs `training=self.training`), `torch.rand`, `torch.empty`"
+    "(`F.dropout` needs `training=self.training`), a layer that is built in `forward`, "
+    "`torch.rand`, `torch.empty`"
 )
 
 
@@ -117,9 +120,16 @@ def _message(
         hint = raised.advice(failure, step.question)
         return _of(step, str(failure), NO_ERROR, hint)
     if step is not None and isinstance(failure, _NOT_TO_USE):
-        said = f"what the check can't use: {type(failure).__name__}: {failure}"
-        return _of(step, said, _DOCSTRING, _SHAPES)
+        said = f"{_described(step.value)}, which the check can't use: {type(failure).__name__}: "
+        return _of(step, f"{said}{failure}", _DOCSTRING, _SHAPES)
     return wrong.message if wrong is not None else Message("", _told(failure))
+
+
+def _described(value: Any) -> str:
+    """Describe a returned value; for a pair of results, describe each."""
+    if isinstance(value, tuple) and len(value) == _PAIR:
+        return f"the pair of {' and '.join(map(describe, value))}"
+    return describe(value)
 
 
 def _nothing(step: RecordedCall, by_chance: bool) -> Message | None:

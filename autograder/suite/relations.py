@@ -33,7 +33,7 @@ def of_kind(got: Any) -> str:
 _NEAR = 1e-3
 _NEARLY_RIGHT = 3e-3
 #: the causes of nan
-_NAN = "0/0, infinity minus infinity, or a softmax of nothing but -inf"
+_NAN = "0/0, 0 times infinity, infinity minus infinity, or a softmax of nothing but -inf"
 #: the largest tensor for which relations are tested
 _MOST_NUMBERS = 1 << 18
 
