@@ -45,7 +45,7 @@ def test_every_sentence_is_padded(expect: Expect) -> None:
 
 @pytest.mark.question("masked_attention", points=0)
 def test_equal_keys_and_two_lengths(expect: Expect) -> None:
-    values = torch.tensor([[[1.0, 10], [2, 20], [6, 60], [7, 70]]]).expand(2, 4, 2)
+    values = torch.tensor([[[1.0, 50], [2, 10], [6, 60], [7, 20]]]).expand(2, 4, 2)
     expect.value(
         "masked_attention",
         (
@@ -54,7 +54,7 @@ def test_equal_keys_and_two_lengths(expect: Expect) -> None:
             values,
             torch.tensor([[[False, False, True, True]], [[False, False, False, True]]]),
         ),
-        torch.tensor([[[1.5, 15.0]], [[3.0, 30.0]]]),
+        torch.tensor([[[1.5, 30.0]], [[3.0, 40.0]]]),
         likely="equal keys get equal weights: the result is the mean of the values that are "
         "allowed, 2 of them in the first sample and 3 in the second",
         tolerance=PRINTED,
