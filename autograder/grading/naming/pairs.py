@@ -7,6 +7,7 @@ in every call nothing tells which they are: pairs of frequent mistakes are tried
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
@@ -130,18 +131,24 @@ class Pairs:
         return [(one, other) for _, one, other in found]
 
     def _frequent(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Returns pairs of rows that are right where the answer is, the most frequent first."""
+        """Returns pairs of rows that are right where the answer is, the most frequent first.
+
+        A row counts less the rarer its family is, and the more rows of the family come before it.
+        """
         told = [at for at in columns if self._tells(at)]
         is_right = self._right_cells(told)
         came_right = np.array([self._came[at].equals(self._right[at]) for at in told], bool)
         fits = (is_right | ~came_right).all(1) & ~self._raised(told).any(1) & ~is_right.all(1)
-        places = {
-            row: place
-            for row in self._different(self._chosen & fits, columns)
-            if (place := frequency_place(self._table.rows[row].name)) is not None
-        }
-        turns = {row: turn for turn, row in enumerate(sorted(places, key=lambda row: places[row]))}
-        return sorted(combinations(turns, 2), key=lambda pair: turns[pair[0]] + turns[pair[1]])
+        weights: dict[int, float] = {}
+        turns: Counter[int] = Counter()
+        for row in self._different(self._chosen & fits, columns):
+            place = frequency_place(self._table.rows[row].name)
+            if place is not None:
+                weights[row] = (1 + place / 2) * (1 + turns[place])
+                turns[place] += 1
+        return sorted(
+            combinations(weights, 2), key=lambda pair: weights[pair[0]] * weights[pair[1]]
+        )
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
         """Returns one of all rows with equal answers to some requests: that of the lowest rank."""
