@@ -109,8 +109,10 @@ def _used() -> set[str]:
 
 def test_each_family_in_the_file_of_words_is_one_that_is_made() -> None:
     words = tomllib.loads((Path(families.__file__).parent / "words.toml").read_text())
-    assert words.keys() - {"lead"} - _used() == set()
-    assert all(set(entry) <= {"words", "lead"} for key, entry in words.items() if key != "lead")
+    families_of = {key: entry for key, entry in words.items() if key not in ("lead", "frequent")}
+    assert families_of.keys() - _used() == set()
+    assert all(set(entry) <= {"words", "lead"} for entry in families_of.values())
+    assert set(words["frequent"]) <= families_of.keys()
 
 
 def test_each_family_of_the_tables_has_words() -> None:
