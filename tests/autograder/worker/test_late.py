@@ -68,6 +68,14 @@ def looked_up():
     same = own is torch._decomp.decompositions and torch._refs is sys.modules["torch._refs"]
     return [same, str(kernels.meta_bmm.__name__)]
 
+def gradients():
+    layer = torch.nn.Linear(3, 3)
+    x, ones = torch.ones(2, 3), torch.ones(2, 3)
+    for ways in ((), ("results",), ("backward",), ("results", "backward")):
+        execution.gradients(layer, [x], ones, (), ways)
+        execution.gradients(torch.exp, [x], None, (), ways)
+    return [are_there(), "sympy" in sys.modules]
+
 def shapes():
     return [are_there(), torch.broadcast_shapes((2, 1), (3,))]
 
@@ -77,7 +85,7 @@ def mapped():
 def generator():
     return torch.rand(1, generator=torch.Generator().manual_seed(1)).item() < 1
 
-for use in (changed, named, usual, moved, missing, looked_up, shapes, mapped, generator):
+for use in (changed, named, usual, moved, missing, looked_up, gradients, shapes, mapped, generator):
     if not os.fork():
         print(json.dumps([use.__name__, use()]), flush=True)
         os._exit(0)
@@ -94,6 +102,7 @@ def test_what_waits_changes_the_meta_device_alone_and_any_use_brings_it() -> Non
         "moved": ["meta", True],
         "missing": True,
         "looked_up": [True, "meta_bmm"],
+        "gradients": [False, False],  # `backward` would load sympy in each worker
         "shapes": [False, [2, 3]],
         "mapped": [3.0, 3.0],
         "generator": True,
