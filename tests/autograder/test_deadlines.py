@@ -46,8 +46,8 @@ def test_a_due_date_is_one_moment(text: str, moment: tuple[int, ...]) -> None:
         ("2027-02-30 UTC", "day"),
         ("2027-07-31 23:59 CET", "it is CEST there"),
         ("2027-01-31 23:59 localtime", "no time zone"),
-        ("2027-10-31 02:30 Europe/Berlin", "twice or never"),
-        ("2027-03-28 02:30 Europe/Berlin", "twice or never"),
+        ("2027-10-31 02:30 Europe/Berlin", "twice or not at all"),
+        ("2027-03-28 02:30 Europe/Berlin", "twice or not at all"),
     ],
 )
 def test_what_can_be_read_in_two_ways_is_refused(text: str, why: str) -> None:

@@ -259,7 +259,8 @@ class Cells:
         """More than half of the most samples, of a few small tokens; None without samples."""
         if not self._is_batched:
             return None
-        vectors = {x: _SEEN for x in self._letters if x not in COUNTS}
+        least = self._traits.smallest
+        vectors = {x: max(_SEEN, least.get(x, 1)) for x in self._letters if x not in COUNTS}
         number = self._draw.integer(_LARGEST["B"] // 2 + 1, _LARGEST["B"])
         sizes = self._traits.usual((number,)).but({**self._least(self._letters), **vectors})
         return self._bounded(sizes, self._letters)

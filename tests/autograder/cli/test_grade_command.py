@@ -122,4 +122,4 @@ def test_a_profile_of_what_other_machines_graded_says_so(
 ) -> None:
     run = RunReport(FoundSubmissions((), ()), 0, 0, 0, None, None)
     _print_profile(GradeReport(run, Path("results.jsonl"), (), None))
-    assert "nothing was graded by this machine" in capsys.readouterr().out
+    assert "nothing was graded on this machine" in capsys.readouterr().out

@@ -5,7 +5,9 @@ import torch
 from autograder.suite import combination, intended
 
 
-@combination("softmax", "one_maximum_for_all", "dim_ignored")
+@combination(
+    "softmax", "one_maximum_for_all", "dim_ignored", "a_maximum_runs_over_all_numbers_at_once"
+)
 def one_maximum_and_last_dimension(scores, dim=-1):
     numbers = torch.exp(scores - scores.max())
     return numbers / numbers.sum(dim=-1, keepdim=True)

@@ -705,7 +705,7 @@ def test_gradients_that_are_wrong_alone_have_a_name(diagnosis: Any) -> None:
 def test_errors_that_all_say_the_same_have_a_name(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: eval("queries @ inputs"))
     assert result.misconception == "scores.a_name_is_used_that_has_no_value"
-    assert result.hint.startswith("A name is used that has no value. The line")
+    assert result.hint.startswith("A name is used that has no value. The message")
 
 
 def test_what_nobody_foresaw_has_a_behaviour_and_no_name(diagnosis: Any) -> None:
