@@ -19,10 +19,11 @@ from ..course import Course
 from ..deadlines import HOW_TO_WRITE, late_by, parse_duedate
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
+from ..submission.class_folder import DUE_FILE
 from .people import Person
 from .tables import Row, change_table, read_csv, read_table, write_table
 
-DUE_FILE, RULES_FILE = "due.csv", "class.toml"
+RULES_FILE = "class.toml"
 LATE_DAYS_FILE = "late_days.csv"
 _COLUMNS = ("assignment", "section", "date")
 _LATE_COLUMNS = ("student", "assignment", "days", "left")

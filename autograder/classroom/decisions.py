@@ -14,10 +14,9 @@ from pathlib import Path
 from ..deadlines import duration_text, parse_duration
 from ..errors import UserError
 from ..records import Key
+from ..submission.class_folder import EXTENSIONS_FILE, WITHDRAWALS_FILE
 from .tables import change_table, read_table
 
-EXTENSIONS_FILE = "extensions.csv"
-WITHDRAWALS_FILE = "withdrawals.csv"
 WITHDRAWN, BACK = "withdrawn", "back"
 #: all assignments, now and later; written instead of an assignment's name
 EVERYTHING = "*"

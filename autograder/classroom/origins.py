@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ..records import Key
+from ..submission.class_folder import COLLECTED_FILE
 from .matching import canvas_number, moodle_number
 from .tables import change_rows, read_table
 
-COLLECTED_FILE = "collected.csv"
 _LATE, _CANVAS, _MOODLE = "late", "Canvas", "Moodle"
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from ..deadlines import parse_duration
 from ..errors import UserError
+from ..submission.class_folder import ROSTER_FILE
 from .matching import Identity, Index, normal, number_in, only, squashed
 from .origins import read_origins
 from .roles import Columns, Role, RoleValues, parts_of
 from .tables import Row, change_table, read_csv, read_table
 from .worksheets import in_english
 
-ROSTER_FILE = "roster.csv"
 _SEVERAL = "; "
 
 

@@ -4,14 +4,13 @@ from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .issues import FoundRequest, read_asked
 from .logins import read_logins
-from .placing import EARLIER, Collected, Ends, Outcome, earlier_place, is_collected
+from .placing import Collected, Ends, Outcome, earlier_place, is_collected
 from .platforms import CANVAS, MOODLE, Owner
 from .times import Times, read_times
 from .transaction import Undone, collecting_alone, undo
 
 __all__ = [
     "CANVAS",
-    "EARLIER",
     "MOODLE",
     "FoundRequest",
     "CollectOptions",

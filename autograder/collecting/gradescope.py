@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from ..classroom.times import NoZone, read_time
 from ..errors import UserError
 from .platforms import GRADESCOPE, Owner
 
@@ -74,11 +75,10 @@ def _word(value: object) -> str:
 
 
 def _time(value: object) -> datetime | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
+    """Returns the time that YAML or its text gives; None without a zone, since it could be any."""
     if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    return None
+        return value.astimezone(UTC) if value.tzinfo else None
+    try:
+        return read_time(_word(value))
+    except NoZone:
+        return None

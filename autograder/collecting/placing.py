@@ -29,6 +29,7 @@ from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import Key
+from ..submission.class_folder import EARLIER, SUBMITTED, WAITING
 from ..submission.opened import read_bytes
 from .platforms import CLASSROOM
 from .sorting import Pile
@@ -36,10 +37,6 @@ from .transaction import Record
 
 #: returns the deadline of a submission, in UTC without a zone; None if it does not matter
 Ends = Callable[[Key], datetime | None]
-
-SUBMITTED, EARLIER = "submitted", "earlier"
-#: new submissions of students whose folder in `submitted/` was edited by hand
-WAITING = "waiting"
 
 
 class Outcome(enum.StrEnum):

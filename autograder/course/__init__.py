@@ -7,7 +7,6 @@ from .content import (
     find_root,
     TABLES,
     graded_files,
-    is_of_students,
     load_course,
 )
 from .sentences import mistake_sentences
@@ -20,7 +19,6 @@ __all__ = [
     "Course",
     "find_root",
     "graded_files",
-    "is_of_students",
     "load_course",
     "mistake_sentences",
     "refuse_unfinished",

@@ -16,13 +16,12 @@ from typing import Any
 from ..deadlines import HOW_TO_WRITE, parse_duedate, parse_duration
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
+from ..submission.class_folder import is_of_students
 from .rules import CALLS
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
 SUPPLIED = "# supplied"
-#: folders of a class that hold what students wrote
-_OF_STUDENTS = frozenset(("submitted", "autograded", "earlier", "waiting"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +53,6 @@ class Course:
     def variants(self, kind: str, exercise: Exercise) -> Path:
         """The path of an exercise's `misconceptions`, `alternatives` or `combinations`."""
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
-
-
-def is_of_students(folder: Path) -> bool:
-    """Returns whether a folder lies among what students submitted, by the names around it.
-
-    Nothing there is a course or a configuration, whose code would run as the instructor.
-    """
-    return not _OF_STUDENTS.isdisjoint(folder.parts)
 
 
 def find_root(start: Path) -> Path:

@@ -21,6 +21,7 @@ from ..files import replace_bytes, replacing
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, those_of
 from ..results.wording import points_text, readable
+from ..submission.class_folder import FEEDBACK
 
 _CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
@@ -68,7 +69,7 @@ def deliver(
 def page_of(class_folder: Path, key: Key) -> Path:
     """Returns the page of a submission; its plain text is next to it."""
     parts = map(for_file_name, key)
-    return class_folder.joinpath("feedback", *parts, "feedback.html")
+    return class_folder.joinpath(FEEDBACK, *parts, "feedback.html")
 
 
 def _archives(

@@ -9,7 +9,6 @@ from pathlib import Path
 from ..classroom import Lateness
 from ..course import Course
 from ..course.ways import OtherWay, ways_of
-from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import (
     ExerciseResult,
@@ -31,8 +30,9 @@ from ..results.wording import (
     shortened,
 )
 from ..submission.bounded import BoundedReader
-from ..submission.names import submission_folder
+from ..submission.class_folder import submission_folder
 from .code import code_reader, definitions_of
+from .delivery import page_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
@@ -105,13 +105,12 @@ def write_feedback(
                 assignment = own.get(result.assignment)
                 title = assignment.title if assignment else readable(result.assignment)
                 due = assignment.duedate if assignment else None
-                parts = map(for_file_name, result.key)
                 submitted = submission_folder(class_folder, result.student, result.assignment)
                 final, late = counted(result, work), (arrivals or {}).get(result.key, Lateness())
                 arrival = arrival_sentence(late, due)
                 ways = ways_of(course, assignment) if assignment else {}
                 page = _page(final, title, submitted, work, arrival, reader, ways)
-                target = class_folder.joinpath("feedback", *parts, "feedback.html")
+                target = page_of(class_folder, result.key)
                 written.append(replace_file(target, page))
                 text = feedback_text(final, title, work, arrival)
                 replace_file(target.with_suffix(".txt"), text)

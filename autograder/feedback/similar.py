@@ -20,9 +20,9 @@ import numpy.typing as npt
 from ..course import Course
 from ..records import ExerciseResult, SubmissionResult
 from ..submission.bounded import BoundedReader
+from ..submission.class_folder import submission_folder
 from ..submission.code import read_code
 from ..submission.fingerprints import Fingerprints, fingerprints
-from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
 
 #: code is common if this share of the students who wrote anything has it, within these limits

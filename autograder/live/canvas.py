@@ -10,10 +10,11 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..classroom.times import read_time
 from ..errors import UserError
 from .http import (
     NoAnswer,
@@ -387,4 +388,5 @@ def _grade(submission: Any) -> Grade:
 
 
 def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text).astimezone(UTC) if text else None
+    """Returns the time in UTC; raises `NoZone`, a `ValueError`, for a text that names no zone."""
+    return read_time(text) if text else None

@@ -27,6 +27,7 @@ from ..grading.options import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
 from ..results.lines import iterate_results
 from ..submission import unused_notes
+from ..submission.class_folder import RESULTS_FILE
 from .apart import grade_apart
 from .gradebook.recording import record_into
 from .notebooks.autograding import record_nothing
@@ -44,7 +45,7 @@ class SandboxedExporter(BehindTheWall):
         help="the folder with source/ and solutions/ (default: the class folder or above it)"
     ).tag(config=True)
     results = Unicode(
-        "results.jsonl", help="where grading appends its results, below the class folder"
+        RESULTS_FILE, help="where grading appends its results, below the class folder"
     ).tag(config=True)
     jobs = Integer(2, help="submissions graded at a time").tag(config=True)
 

@@ -14,9 +14,8 @@ from traitlets.config import Application, Config
 from ..course import Course
 from ..errors import UserError
 from ..files import replace_file
+from ..submission.class_folder import CONFIG_FILE
 from .steps import use_sandboxed_steps
-
-CONFIG_FILE = "nbgrader_config.py"
 
 _EXPORTER = f"{__package__}.exporter.SandboxedExporter"
 

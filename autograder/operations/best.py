@@ -35,7 +35,7 @@ from ..results.file import ResultsFile
 from ..results.lines import iterate_results
 from ..results.wording import amount
 from ..submission import FoundSubmissions, Submission
-from ..submission.names import submission_folder
+from ..submission.class_folder import EARLIER, submission_folder
 from ..submission.read import digest_of_files
 
 _DAY = timedelta(days=1)
@@ -63,7 +63,7 @@ def let_best_count(
     the student's budget count as time. `grade` grades earlier submissions that have no result of
     the present suite. Raises `UserError` if a collection is changing the class.
     """
-    from ..collecting import EARLIER, collecting_alone
+    from ..collecting import collecting_alone
 
     own = {assignment.name: assignment for assignment in course.assignments}
     found = {

@@ -35,7 +35,7 @@ from ..results.changes import (
 from ..results.last import keys_of
 from ..results.lines import iterate_results
 from ..results.manual import Request
-from .class_folder import class_home
+from ..submission.class_folder import EARLIER, RESULTS_FILE, class_home
 from .reading import last_class_results, results_file
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -80,7 +80,6 @@ def class_changes(
 
     Raises `UserError` if nothing has been graded.
     """
-    from ..collecting import EARLIER
     from ..feedback import attempt_codes
     from .grades import Showing
 
@@ -135,7 +134,7 @@ def unseen_note(class_folder: Path) -> str:
 
     Only the lines of submissions that were graded more than once are kept in memory.
     """
-    path = class_folder / "results.jsonl"
+    path = class_folder / RESULTS_FILE
     if not path.is_file():
         return ""
     lines = _lines(path)

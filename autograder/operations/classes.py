@@ -27,8 +27,8 @@ from ..errors import UserError
 from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
+from ..submission.class_folder import RESULTS_FILE, SUBMITTED, existing_class
 from ..submission.find import find_submissions
-from .class_folder import SUBMITTED, existing_class
 from .courses import HERE, class_course
 
 
@@ -220,7 +220,7 @@ def _submitted(folder: Path, course: Course) -> list[Key]:
 
 
 def _results(folder: Path) -> tuple[SubmissionResult, ...]:
-    path = folder / "results.jsonl"
+    path = folder / RESULTS_FILE
     return latest(read_results(path)) if path.is_file() else ()
 
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..classroom import Link, PeopleList, listed_people, read_links, write_links
+from ..classroom.links import LINKS_FILE
 from ..course import Course
 from ..errors import UserError
 from ..live import Member, Platform, RetryPolicy, Token, Work, address_of, connect
 from ..records import Assignment
-from .class_folder import class_home
+from ..submission.class_folder import class_home
 from .courses import class_course, course_of_class
 
 _LOCK = ".live.lock"
@@ -135,7 +136,7 @@ def _url(platform: str, known: Link | None, at: str | None, folder: Path) -> str
     if address_of(platform, at) != address_of(platform, known.address):
         raise UserError(
             f"{folder} belongs to {known.address} ({known.title}), and not to {at}: use another "
-            f"class folder, or delete {folder / 'live.csv'} if the course has moved"
+            f"class folder, or delete {folder / LINKS_FILE} if the course has moved"
         )
     return at
 

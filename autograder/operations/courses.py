@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..classroom import with_class_dates
-from ..course import Course, find_root, is_of_students, load_course
+from ..course import Course, find_root, load_course
 from ..errors import UserError
 from ..grading.options import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
 from ..submission import CODE
+from ..submission.class_folder import CONFIG_FILE, SUBMITTED, class_home, is_of_students
 from ..submission.find import FoundSubmissions, find_submissions
-from .class_folder import SUBMITTED, class_home
 
-CONFIG_FILE = "nbgrader_config.py"
 #: the folder at or above which a course is searched for, unless one is named
 HERE = Path()
 

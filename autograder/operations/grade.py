@@ -19,12 +19,11 @@ from ..grading.suite_engine import SuiteEngine
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..submission import FoundSubmissions, find_submissions
-from .class_folder import SUBMITTED, inside
+from ..submission.class_folder import GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED, inside
 from .courses import HERE, Courses, find_courses, submissions_around
 from .made import Step
 
 #: the gradebook's file name in nbgrader
-_GRADEBOOK = "gradebook.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def grade(
     courses = find_courses(submitted, Path(course), assignment, question)
     whole = submissions_around(submitted, courses.own)
     class_folder = courses.notebooks or whole.parent
-    file = Path(results) if results else class_folder / "results.jsonl"
+    file = Path(results) if results else class_folder / RESULTS_FILE
     options = RunOptions(
         submitted=submitted,
         results=file,
@@ -212,7 +211,7 @@ def _best(
 
     A shard, or results in a different file, do not know all submissions.
     """
-    of_class = (class_folder / "results.jsonl").resolve() == options.results.resolve()
+    of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
     is_whole = of_class and options.shard == (1, 1)
     own = courses.own
     if own is None or not is_whole or read_rules(class_folder).counts is not Counts.BEST:
@@ -272,10 +271,10 @@ def _record(
         courses.own.root,
         "record",
         sorted(result for result in results.keys),
-        without=[_GRADEBOOK],
+        without=[GRADEBOOK_FILE],
     )
     # in a mixed class, or with the gradebook elsewhere, it is always written
-    if not courses.notebooks and (class_folder / _GRADEBOOK).is_file():
+    if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:
             return Recorded(known["db_url"], known["submissions"], tuple(known["notes"]))

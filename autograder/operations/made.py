@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import UserError
 from ..escaping import for_json
 from ..files import replace_file
+from ..submission.class_folder import CONFIG_FILE, SUBMITTED
 
 #: the file in the class folder; it may be removed at any time, and everything is then made again
 FILE_NAME = ".made.json"
@@ -42,7 +43,7 @@ class Step:
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [
             *_class_files(class_folder, {*made, *without}),
-            *_below(class_folder / "submitted"),
+            *_below(class_folder / SUBMITTED),
         ]
         files += [file for part in _CONTENT for file in _below(course_root / part)]
         files += [*_below(_PACKAGE)]
@@ -84,7 +85,7 @@ def _read(class_folder: Path) -> dict[str, Any]:
 
 def _has_other_gradebook(class_folder: Path) -> bool:
     with contextlib.suppress(OSError):
-        return b"db_url" in (class_folder / "nbgrader_config.py").read_bytes()
+        return b"db_url" in (class_folder / CONFIG_FILE).read_bytes()
     return False
 
 

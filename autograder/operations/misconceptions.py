@@ -16,6 +16,7 @@ from ..results.file import ResultsFile
 from ..results.review import latest
 from ..results.unnamed import Unnamed, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
+from ..submission.class_folder import RESULTS_FILE
 from ..suite.evasions import evasions
 from .courses import HERE, course_of_class
 from .mistakes import anonymous, folder_of
@@ -180,7 +181,7 @@ def _problem(
 
 
 def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
-    target = folder / "results.jsonl" if folder.is_dir() else folder
+    target = folder / RESULTS_FILE if folder.is_dir() else folder
     with ResultsFile(target) as file:
         for result in results:
             file.append(result)

@@ -10,7 +10,7 @@ from ..records import SubmissionResult
 from ..results.file import read_results
 from ..results.last import LastResults
 from ..results.manual import counted
-from .class_folder import class_home
+from ..submission.class_folder import RESULTS_FILE, class_home
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:
@@ -37,7 +37,7 @@ def class_folder_at(path: Path | str) -> Path:
 def results_file(class_folder: Path | str) -> Path:
     """Returns the results file of a class; raises `UserError` if nothing has been graded."""
     folder = class_home(class_folder)
-    path = folder / "results.jsonl" if folder.is_dir() else folder
+    path = folder / RESULTS_FILE if folder.is_dir() else folder
     if not path.is_file():
         raise UserError(f"{path} is not there: grade first (autograder grade {folder}/submitted)")
     return path
@@ -52,7 +52,7 @@ def counted_results(class_folder: Path | str) -> LastResults:
     from ..nbgrader import graded_elsewhere, human_work
 
     folder = class_home(class_folder)
-    path = folder / "results.jsonl"
+    path = folder / RESULTS_FILE
     is_alone = folder.is_dir() and not path.exists()
     results = LastResults(path) if is_alone else last_class_results(folder)
     others = graded_elsewhere(folder, {assignment for _, assignment in results.keys})

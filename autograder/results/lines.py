@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import UserError
 from ..records import SubmissionResult
+from ..submission.class_folder import RESULTS_FILE, SUBMITTED
 
 T = TypeVar("T")
 
@@ -76,7 +77,7 @@ def iterate_results(path: Path) -> Iterator[SubmissionResult]:
 
 
 def _repair(path: Path) -> str:
-    command = f"autograder grade {path.parent / 'submitted'}"
-    if path.name == "results.jsonl":
+    command = f"autograder grade {path.parent / SUBMITTED}"
+    if path.name == RESULTS_FILE:
         return f"{command} --resume"
     return f"{command} --results {path} --resume (and the --shard that it was graded with)"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..errors import SubmissionError
+from ..submission.notebook import cells_of, notebook_of, source_of
 from ..submission.text import first_line_of
 from .places import Locate
 
@@ -54,19 +55,15 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
     """Return name and source of each code cell; the number is the one that Jupyter shows."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8-sig")).get("cells", [])
-    except (OSError, ValueError, AttributeError):
+        cells = cells_of(notebook_of(path.read_bytes())[0])
+    except (OSError, SubmissionError):
         return ()
-    code = [c for c in cells if isinstance(c, dict) and c.get("cell_type") == "code"]
-    return tuple((_name(cell, n), _source(cell)) for n, cell in enumerate(code, start=1))
+    code = [cell for cell in cells if cell.get("cell_type") == "code"]
+    return tuple(
+        (_name(cell, n), source_of(cell).replace("\r\n", "\n")) for n, cell in enumerate(code, 1)
+    )
 
 
 def _name(cell: dict[str, Any], number: int) -> str:
     count = cell.get("execution_count")
     return f"cell In[{count}]" if isinstance(count, int) else f"code cell {number}"
-
-
-def _source(cell: dict[str, Any]) -> str:
-    source = cell.get("source", "")
-    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    return text.replace("\r\n", "\n")

@@ -6,7 +6,6 @@ the saved notebook; nothing is hooked into the kernel.
 
 from __future__ import annotations
 
-import json
 import linecache
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,8 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from ..errors import SubmissionError
+from ..submission.notebook import cells_of, notebook_of, source_of
 from ..submission.similar import closest
 
 FAILED = "the last run of this cell failed: what was checked is what it defined before"
@@ -88,12 +89,11 @@ def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
     """Yield the last run and the source of the question's cells in a folder's saved notebooks."""
     for path in folder.glob("*.ipynb"):
         try:
-            cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
-            for cell in cells:
+            for cell in cells_of(notebook_of(path.read_bytes())[0]):
                 told = cell["metadata"].get("nbgrader", {})
                 if cell["cell_type"] == "code" and told.get("grade_id") == question:
-                    yield cell.get("execution_count"), "".join(cell["source"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                    yield cell.get("execution_count"), source_of(cell)
+        except (OSError, SubmissionError, KeyError, AttributeError):
             continue
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from ...classroom import TIMESTAMP_FILE, Allowances, Arrival, arrival, read_allowances
 from ...course import Course
+from ...escaping import path_problem
 from ...files import replace_bytes, replace_file
 from ...records import (
     ExerciseResult,
@@ -26,7 +27,6 @@ from ...records import (
     Verdict,
 )
 from ...results.last import last_of, those
-from ...submission.names import nbgrader_problem
 from ...submission.opened import read_bytes
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
@@ -41,6 +41,8 @@ from .structure import AssignmentRows, update_structure
 _BATCH = 100
 #: the file whose content nbgrader's exchange uses in the name of a student's feedback, so that no
 #: other student can guess it
+#: the longest name of a student or assignment in nbgrader
+_NBGRADER_LONGEST = 128
 _SECRET_FILE = "submission_secret.txt"
 _LONGEST_SECRET = 10_000
 
@@ -140,7 +142,7 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
     why = None
     if result.status is SubmissionStatus.FAILED:
         why = "not recorded: the grader failed on it; grade it again with --resume"
-    elif problem := nbgrader_problem(result.student):
+    elif problem := _nbgrader_problem(result.student):
         why = (
             f"not recorded: nbgrader does not accept this name, which {problem}; rename the folder"
         )
@@ -259,3 +261,12 @@ def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
     """Return whether a human grader may see more in an answer than automatic grading did."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL
+
+
+def _nbgrader_problem(name: str) -> str | None:
+    """Returns why nbgrader can't use this name of a student or assignment, or None if it can."""
+    if problem := path_problem(name):
+        return problem
+    if len(name) > _NBGRADER_LONGEST or len(name.encode()) > 255:
+        return f"is longer than {_NBGRADER_LONGEST} characters"
+    return None

@@ -201,6 +201,13 @@ def test_gradescope_says_who_submitted_together_and_when(
     assert read_origins(tmp_path / "course")["ada@uni.example", SIMPLE].time_from == "Gradescope"
 
 
+@pytest.mark.parametrize("at", ["2026-03-01 22:59:58", "'2026-03-01 22:59:58'", "tomorrow", "[]"])
+def test_a_time_of_gradescope_without_zone_is_unknown(at: str) -> None:
+    said = f"submission_1:\n  :submitters:\n  - :name: Ada\n  :created_at: {at}\n"
+    (owner,) = read_submitters(said.encode())["submission_1"]
+    assert owner.time is None
+
+
 @pytest.mark.parametrize(
     ("files", "why"),
     [
