@@ -19,7 +19,7 @@ from ..course import Course
 from ..deadlines import HOW_TO_WRITE, late_by, parse_duedate
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
-from ..submission.class_folder import DUE_FILE
+from ..submission.class_files import DUE_FILE
 from .people import Person
 from .tables import Row, change_table, read_csv, read_table, write_table
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..deadlines import duration_text, parse_duration
 from ..errors import UserError
 from ..records import Key
-from ..submission.class_folder import EXTENSIONS_FILE, WITHDRAWALS_FILE
+from ..submission.class_files import EXTENSIONS_FILE, WITHDRAWALS_FILE
 from .tables import change_table, read_table
 
 WITHDRAWN, BACK = "withdrawn", "back"

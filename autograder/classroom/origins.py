@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ..records import Key
-from ..submission.class_folder import COLLECTED_FILE
+from ..submission.class_files import COLLECTED_FILE
 from .matching import canvas_number, moodle_number
 from .tables import change_rows, read_table
 

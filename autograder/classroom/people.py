@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..deadlines import parse_duration
 from ..errors import UserError
-from ..submission.class_folder import ROSTER_FILE
+from ..submission.class_files import ROSTER_FILE
 from .matching import Identity, Index, normal, number_in, only, squashed
 from .origins import read_origins
 from .roles import Columns, Role, RoleValues, parts_of

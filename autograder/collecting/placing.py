@@ -29,7 +29,7 @@ from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import Key
-from ..submission.class_folder import EARLIER, SUBMITTED, WAITING
+from ..submission.class_files import EARLIER, SUBMITTED, WAITING
 from ..submission.opened import read_bytes
 from .platforms import CLASSROOM
 from .sorting import Pile

@@ -16,7 +16,7 @@ from typing import Any
 from ..deadlines import HOW_TO_WRITE, parse_duedate, parse_duration
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
-from ..submission.class_folder import is_of_students
+from ..submission.class_files import is_of_students
 from .rules import CALLS
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"

@@ -11,7 +11,7 @@ from ..errors import SubmissionError
 from ..records import SubmissionResult
 from ..results.changes import Attempts
 from ..submission.bounded import BoundedReader
-from ..submission.class_folder import submission_folder
+from ..submission.class_files import submission_folder
 from ..submission.read import digest_of_files
 from .code import code_reader, definitions_of, plain_code_reader
 

@@ -21,7 +21,7 @@ from ..files import replace_bytes, replacing
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, those_of
 from ..results.wording import points_text, readable
-from ..submission.class_folder import FEEDBACK
+from ..submission.class_files import FEEDBACK
 
 _CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")

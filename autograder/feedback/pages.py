@@ -30,7 +30,7 @@ from ..results.wording import (
     shortened,
 )
 from ..submission.bounded import BoundedReader
-from ..submission.class_folder import submission_folder
+from ..submission.class_files import submission_folder
 from .code import code_reader, definitions_of
 from .delivery import page_of
 from .plain_text import arrival_sentence, feedback_text

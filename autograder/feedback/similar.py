@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ..course import Course
 from ..records import ExerciseResult, SubmissionResult
 from ..submission.bounded import BoundedReader
-from ..submission.class_folder import submission_folder
+from ..submission.class_files import submission_folder
 from ..submission.code import read_code
 from ..submission.fingerprints import Fingerprints, fingerprints
 from .code import code_reader, definitions_of

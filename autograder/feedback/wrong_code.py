@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..records import ExerciseResult, SubmissionResult, SubmissionStatus
-from ..submission.class_folder import submission_folder
+from ..submission.class_files import submission_folder
 from .code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 

@@ -27,7 +27,7 @@ from ..grading.options import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
 from ..results.lines import iterate_results
 from ..submission import unused_notes
-from ..submission.class_folder import RESULTS_FILE
+from ..submission.class_files import RESULTS_FILE
 from .apart import grade_apart
 from .gradebook.recording import record_into
 from .notebooks.autograding import record_nothing

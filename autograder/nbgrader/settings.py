@@ -14,7 +14,7 @@ from traitlets.config import Application, Config
 from ..course import Course
 from ..errors import UserError
 from ..files import replace_file
-from ..submission.class_folder import CONFIG_FILE
+from ..submission.class_files import CONFIG_FILE
 from .steps import use_sandboxed_steps
 
 _EXPORTER = f"{__package__}.exporter.SandboxedExporter"

@@ -35,7 +35,7 @@ from ..results.file import ResultsFile
 from ..results.lines import iterate_results
 from ..results.wording import amount
 from ..submission import FoundSubmissions, Submission
-from ..submission.class_folder import EARLIER, submission_folder
+from ..submission.class_files import EARLIER, submission_folder
 from ..submission.read import digest_of_files
 
 _DAY = timedelta(days=1)

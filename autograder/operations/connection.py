@@ -15,7 +15,7 @@ from ..course import Course
 from ..errors import UserError
 from ..live import Member, Platform, RetryPolicy, Token, Work, address_of, connect
 from ..records import Assignment
-from ..submission.class_folder import class_home
+from .class_folder import class_home
 from .courses import class_course, course_of_class
 
 _LOCK = ".live.lock"

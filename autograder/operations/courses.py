@@ -13,8 +13,9 @@ from ..errors import UserError
 from ..grading.options import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
 from ..submission import CODE
-from ..submission.class_folder import CONFIG_FILE, SUBMITTED, class_home, is_of_students
+from ..submission.class_files import CONFIG_FILE, SUBMITTED, is_of_students
 from ..submission.find import FoundSubmissions, find_submissions
+from .class_folder import class_home
 
 #: the folder at or above which a course is searched for, unless one is named
 HERE = Path()

@@ -19,7 +19,8 @@ from ..grading.suite_engine import SuiteEngine
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..submission import FoundSubmissions, find_submissions
-from ..submission.class_folder import GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED, inside
+from ..submission.class_files import GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
+from .class_folder import inside
 from .courses import HERE, Courses, find_courses, submissions_around
 from .made import Step
 

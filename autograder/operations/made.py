@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import UserError
 from ..escaping import for_json
 from ..files import replace_file
-from ..submission.class_folder import CONFIG_FILE, SUBMITTED
+from ..submission.class_files import CONFIG_FILE, SUBMITTED
 
 #: the file in the class folder; it may be removed at any time, and everything is then made again
 FILE_NAME = ".made.json"

@@ -24,7 +24,7 @@ from ..grading.options import QuestionSelector, wanted_question
 from ..records import Key
 from ..results.last import those_of
 from ..results.manual import QuestionKey, Request
-from ..submission.class_folder import existing_class
+from .class_folder import existing_class
 from .classes import known_student
 from .courses import HERE, class_course
 from .reading import last_class_results

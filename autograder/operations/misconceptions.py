@@ -16,7 +16,7 @@ from ..results.file import ResultsFile
 from ..results.review import latest
 from ..results.unnamed import Unnamed, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
-from ..submission.class_folder import RESULTS_FILE
+from ..submission.class_files import RESULTS_FILE
 from ..suite.evasions import evasions
 from .courses import HERE, course_of_class
 from .mistakes import anonymous, folder_of

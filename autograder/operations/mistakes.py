@@ -15,7 +15,7 @@ from ..results.unnamed import Unnamed, unnamed_in
 from ..submission import read_exercise
 from ..submission.anonymous import anonymous_code
 from ..submission.bounded import BoundedReader
-from ..submission.class_folder import submission_folder
+from ..submission.class_files import submission_folder
 from .courses import HERE, course_of_class
 from .reading import class_results
 

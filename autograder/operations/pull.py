@@ -29,7 +29,7 @@ from ..errors import UserError
 from ..escaping import for_file_name
 from ..live import Attempt, Stopped, Work
 from ..records import Key
-from ..submission.class_folder import SUBMITTED
+from ..submission.class_files import SUBMITTED
 from .classes import extend
 from .connection import Access, Connection, connected_alone, open_connection
 from .courses import HERE, course_of_class

@@ -23,7 +23,7 @@ from ..errors import UserError
 from ..grading.options import wanted_question
 from ..records import Key
 from ..results.manual import HumanWork, QuestionKey, Request
-from ..submission.class_folder import existing_class
+from .class_folder import existing_class
 from .classes import known_student
 from .courses import HERE, class_course
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import UserError
 from ..records import SubmissionResult
-from ..submission.class_folder import RESULTS_FILE, SUBMITTED
+from ..submission.class_files import RESULTS_FILE, SUBMITTED
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from traitlets.config import Application, Config
 from ...course import load_course
 from ...errors import UserError
 from ...records import Assignment, Exercise, Limits, Question
-from ...submission.class_folder import CONFIG_FILE
+from ...submission.class_files import CONFIG_FILE
 from .. import use_sandboxed_steps
 
 

@@ -1,51 +1,31 @@
-"""The folder of a class: the names of what it contains, and how it is found."""
+"""Finds the folder of a class, whichever of its folders was named."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ..errors import UserError
-from ..escaping import for_file_name
+from ..submission.class_files import (
+    COLLECTED_FILE,
+    CONFIG_FILE,
+    DUE_FILE,
+    EXTENSIONS_FILE,
+    FEEDBACK,
+    GRADEBOOK_FILE,
+    OF_STUDENTS,
+    RESULTS_FILE,
+    ROSTER_FILE,
+    SUBMITTED,
+    WITHDRAWALS_FILE,
+    is_of_students,
+)
 
-#: folders in a class folder, as nbgrader calls them
-SUBMITTED, AUTOGRADED, FEEDBACK = "submitted", "autograded", "feedback"
-#: submissions that newer ones replaced, and new ones of students whose folder was edited by hand
-EARLIER, WAITING = "earlier", "waiting"
-#: what nbgrader reads and fills
-CONFIG_FILE, GRADEBOOK_FILE = "nbgrader_config.py", "gradebook.db"
-RESULTS_FILE = "results.jsonl"
-ROSTER_FILE, DUE_FILE, COLLECTED_FILE = "roster.csv", "due.csv", "collected.csv"
-EXTENSIONS_FILE, WITHDRAWALS_FILE = "extensions.csv", "withdrawals.csv"
 #: files that only a class folder contains
 _MARKS = (
     *(RESULTS_FILE, GRADEBOOK_FILE, CONFIG_FILE, ROSTER_FILE, DUE_FILE, COLLECTED_FILE),
     *(EXTENSIONS_FILE, WITHDRAWALS_FILE),
 )
-#: folders that contain what students wrote
-_OF_STUDENTS = (SUBMITTED, AUTOGRADED, EARLIER, WAITING)
-_PARTS = (*_OF_STUDENTS, FEEDBACK)
-
-
-def is_of_students(folder: Path) -> bool:
-    """Returns whether a folder lies among what students submitted, by the names around it.
-
-    Nothing there is a course or a configuration, whose code would run as the instructor.
-    """
-    return not set(_OF_STUDENTS).isdisjoint(folder.parts)
-
-
-def submission_folder(
-    class_folder: Path, student: str, assignment: str, below: str = SUBMITTED
-) -> Path:
-    """Returns the folder of a student's files; a name can never lead out of the class folder.
-
-    `student` is the name of the folder; names that no folder can have were encoded before.
-    """
-    names = [
-        for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
-        for name in (student, assignment)
-    ]
-    return class_folder.joinpath(below, *names)
+_PARTS = (*OF_STUDENTS, FEEDBACK)
 
 
 def is_class_folder(folder: Path) -> bool:
@@ -65,9 +45,7 @@ def class_home(path: Path | str) -> Path:
         return place
     around = place.absolute()
     for folder in (around, *around.parents):
-        if folder.name in (*_OF_STUDENTS, FEEDBACK) and (
-            folder.name == SUBMITTED or is_class_folder(folder.parent)
-        ):
+        if folder.name == SUBMITTED or (folder.name in _PARTS and is_class_folder(folder.parent)):
             return _as_named(place, folder.parent)
     return place
 
