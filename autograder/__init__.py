@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from .operations.classes import extend, extend_all, set_roster, withdraw
     from .operations.collect import collect, undo_collect
     from .operations.content import load_course, new, release, validate
-    from .operations.grade import GradeReport, grade
+    from .operations.grade import GradeReport, grade, grade_stream
     from .operations.marking import add_comment, bank_uses, mark
-    from .operations.merge import merge
     from .operations.misconceptions import add_misconception
     from .operations.mistakes import unnamed_mistakes
     from .operations.pull import pull
@@ -37,12 +36,12 @@ if TYPE_CHECKING:
         export,
         export_formats,
         final_results,
+        merge,
         record,
         similar,
         write_feedback,
     )
     from .operations.second_looks import bring_requests, class_requests, graders_work
-    from .operations.stream import grade_stream
     from .records import SubmissionResult, Verdict
 
 #: the module of each public name
@@ -70,11 +69,11 @@ _HOMES = {
     "export_formats": "operations.results",
     "final_results": "operations.results",
     "grade": "operations.grade",
-    "grade_stream": "operations.stream",
+    "grade_stream": "operations.grade",
     "graders_work": "operations.second_looks",
     "load_course": "operations.content",
     "mark": "operations.marking",
-    "merge": "operations.merge",
+    "merge": "operations.results",
     "new": "operations.content",
     "pull": "operations.pull",
     "push": "operations.push",

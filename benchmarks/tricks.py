@@ -26,7 +26,7 @@ from autograder.grading.judging.plan import rehearse
 from autograder.grading.judging.suites import collect_suites
 from autograder.records import Limits, Tier
 from autograder.sandbox import Budget, ForkServer, fork_server
-from autograder.sandbox.batch import Batch
+from autograder.sandbox.replies import Batch
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT, EXERCISE = "simplified_attention", "softmax"

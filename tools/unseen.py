@@ -20,7 +20,7 @@ from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.validation.validate import SEED
 from autograder.records import Exercise, QuestionResult
-from autograder.sandbox.batch import Batch
+from autograder.sandbox.replies import Batch
 from autograder.suite.local import LocalImplementation
 
 

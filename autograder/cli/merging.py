@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..escaping import for_terminal
-from ..operations.merge import merge as merge_files
+from ..operations.results import merge as merge_files
 from .once import command
 from .output import as_json, console, emit
 

@@ -12,7 +12,7 @@ import click
 
 from ..escaping import for_json
 from ..grading.stream import Refused
-from ..operations.stream import grade_stream
+from ..operations.grade import grade_stream
 from ..records import SubmissionResult, Tier
 from ..worker import late
 from .loading import begin_loading, end_loading

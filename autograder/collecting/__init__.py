@@ -1,9 +1,9 @@
 """Brings downloads from learning platforms and code classrooms into nbgrader's layout."""
 
+from .clones import read_logins
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .issues import FoundRequest, read_asked
-from .logins import read_logins
 from .placing import Collected, Ends, Outcome, earlier_place, is_collected
 from .platforms import CANVAS, MOODLE, Owner
 from .times import Times, read_times

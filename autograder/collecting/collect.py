@@ -6,7 +6,9 @@ the disk full, changes nothing that was there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +31,6 @@ from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
 from .gradescope import Submitters, read_submitters
 from .issues import FoundRequest
-from .lookalikes import lookalikes
 from .owners import READ, Layout, Names, OwnedFile, metadata_path
 from .placing import Collected, Ends, Outcome, Places, waiting_folders
 from .platforms import CLASSROOM, Owner
@@ -275,3 +276,26 @@ def _origin(pile: Pile, made: Collected, source: str) -> Origin:
         time_from=source or (owner.platform if made.time else ""),
         mark=late_mark(made.is_late),
     )
+
+
+#: letters of other scripts that look like Latin ones
+_CYRILLIC = str.maketrans("аеорсухіјѕԁһкмтвн", "aeopcyxijsdhkmtbh")
+_GREEK = str.maketrans("οαερνυικτ", "oaepvuikt")
+_LATIN = _CYRILLIC | _GREEK
+
+
+def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
+    """Returns notes on new students whose names look like those of others."""
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    chosen = list(new)
+    for student in (*students, *chosen):
+        groups[_looks(student)].add(student)
+    return tuple(
+        f"{' and '.join(map(ascii, sorted(groups[look])))} look alike: are they one student?"
+        for look in sorted({_looks(student) for student in chosen})
+        if len(groups[look]) > 1
+    )
+
+
+def _looks(name: str) -> str:
+    return re.sub(r"[\s.\u200b-\u200f]+", " ", name.casefold().translate(_LATIN)).strip()

@@ -9,7 +9,7 @@ from .content import (
     graded_files,
     load_course,
 )
-from .sentences import mistake_sentences
+from .ways import mistake_sentences
 from .todo import refuse_unfinished
 
 __all__ = [

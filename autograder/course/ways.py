@@ -1,4 +1,4 @@
-"""Other right ways to answer a question, as code with what they cost.
+"""Other ways to answer a question: right ones as code, and the sentence of each known mistake.
 
 `source/<assignment>/ways.toml` names alternatives of `tests/alternatives/`, which `validate`
 grades, so only code that gets all points is shown. Students see it after they have submitted.
@@ -14,6 +14,9 @@ from pathlib import Path
 
 from ..errors import ContentError
 from ..records import Assignment
+from .content import Course
+import ast
+from collections.abc import Iterator, Mapping
 from .content import Course
 
 FILE = "ways.toml"
@@ -94,3 +97,24 @@ def _used(known: Mapping[str, ast.stmt], way: str) -> list[str]:
                 wanted.add(name)
                 waiting.append(name)
     return [name for name in known if name in wanted]
+
+
+def mistake_sentences(course: Course) -> Mapping[str, str]:
+    """Returns the author's sentence for each mistake, by `<assignment>/<exercise>.<name>`."""
+    return {
+        f"{assignment.name}/{exercise.name}.{name}": sentence
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        for path in [course.variants("misconceptions", exercise)]
+        if path.is_file()
+        for name, sentence in _sentences(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+
+def _sentences(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            for mark in node.decorator_list:
+                for word in mark.keywords if isinstance(mark, ast.Call) else ():
+                    if word.arg == "confuses" and isinstance(word.value, ast.Constant):
+                        yield node.name, str(word.value.value)

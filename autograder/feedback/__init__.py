@@ -14,8 +14,7 @@ from .report import (
     class_report,
 )
 from .report_page import write_report
-from .similar import Pair, Side, similar_pairs
-from .similar_page import write_similar
+from .similar import Pair, Side, similar_pairs, write_similar
 from .wrong_code import wrong_code
 
 __all__ = [

@@ -18,12 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..course import Course
+from ..files import replace_file
 from ..records import ExerciseResult, SubmissionResult
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import submission_folder
 from ..submission.code import read_code
 from ..submission.fingerprints import Fingerprints, fingerprints
 from .code import code_reader, definitions_of
+from .rendering import render
 
 #: code is common if this share of the students who wrote anything has it, within these limits
 _COMMON_SHARE = 0.1
@@ -219,3 +221,16 @@ def _given_texts(stub: Path) -> Iterator[str]:
 
 def _joined(definitions: Mapping[str, str]) -> str:
     return "\n\n\n".join(definitions.values())
+
+
+def write_similar(pairs: Sequence[Pair], path: Path) -> Path:
+    """Writes the page; raises `UserError` if that is not possible."""
+    return replace_file(path, render("similar.html.jinja", pairs=pairs, lines=_lines))
+
+
+def _lines(side: Side) -> list[tuple[int, str, bool]]:
+    """Returns the number and the text of each line, and whether the other half has it, too."""
+    return [
+        (number, text, number in side.common)
+        for number, text in enumerate(side.code.split("\n"), start=1)
+    ]

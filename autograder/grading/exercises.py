@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import AnswerFault, AnswerTimeout
 from ..records import Assignment, Exercise, ExerciseStatus, Limits, QuestionResult
 from ..sandbox import Budget, ForkServer
-from ..sandbox.batch import Batch, RawReply
+from ..sandbox.replies import Batch, RawReply
 from ..sandbox.session import Session
 from ..submission import LOOK, SubmittedExercise
 from ..suite.evasions import evasions

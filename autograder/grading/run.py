@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
-from ..results.file import History, ResultsFile, graded_key, read_results
-from ..results.lines import iterate_results
+from ..results.file import History, ResultsFile, graded_key, iterate_results, read_results
 from ..submission import FoundSubmissions, Submission, find_submissions
 from .costs import Costs, Stage, together
 from .engine import Backend, Engine, OnResult, Scope

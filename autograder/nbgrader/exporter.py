@@ -25,7 +25,7 @@ from ..course import Course, find_root, load_course
 from ..errors import AutograderError, UserError
 from ..grading.options import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
-from ..results.lines import iterate_results
+from ..results.file import iterate_results
 from ..submission import unused_notes
 from ..submission.class_files import RESULTS_FILE
 from .apart import grade_apart

@@ -10,11 +10,11 @@ from traitlets.config import Config
 
 _OURS = {
     AssignLatePenalties: f"{__package__}.gradebook.lateness.LatePenalties",
-    DeduplicateIds: f"{__package__}.notebooks.repairs.ForgetDuplicateIds",
-    OverwriteCells: f"{__package__}.notebooks.repairs.RestoreCells",
+    DeduplicateIds: f"{__package__}.notebooks.autograding.ForgetDuplicateIds",
+    OverwriteCells: f"{__package__}.notebooks.autograding.RestoreCells",
     Execute: f"{__package__}.notebooks.execute.SandboxedExecute",
 }
-_EXTRAS = f"{__package__}.notebooks.extras.ReleaseExtras"
+_EXTRAS = f"{__package__}.notebooks.course.ReleaseExtras"
 
 
 def use_sandboxed_steps(config: Config) -> None:

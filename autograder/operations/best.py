@@ -31,8 +31,7 @@ from ..course import Course
 from ..deadlines import late_by
 from ..errors import SubmissionError
 from ..records import Assignment, Key, SubmissionResult, SubmissionStatus
-from ..results.file import ResultsFile
-from ..results.lines import iterate_results
+from ..results.file import ResultsFile, iterate_results
 from ..results.wording import amount
 from ..submission import FoundSubmissions, Submission
 from ..submission.class_files import EARLIER, submission_folder

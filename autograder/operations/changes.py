@@ -32,8 +32,8 @@ from ..results.changes import (
     doubts,
     manual_changes,
 )
+from ..results.file import iterate_results
 from ..results.last import keys_of
-from ..results.lines import iterate_results
 from ..results.manual import Request
 from ..submission.class_files import EARLIER, RESULTS_FILE
 from .class_folder import class_home

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..exports import Exported
     from ..feedback import Delivered, DeliveryFormat, Pair
     from ..nbgrader import RecordSummary
+    from ..results.merge import MergeReport
     from .grades import Showing
 
 
@@ -187,3 +189,16 @@ def export_formats() -> tuple[str, ...]:
     from .. import exports
 
     return exports.export_formats()
+
+
+def merge(results: Iterable[Path | str], to: Path | str) -> MergeReport:
+    """Writes the lines of results files into one, each submission once.
+
+        autograder.merge(["shards/1.jsonl", "shards/2.jsonl"], to="course/results.jsonl")
+
+    Raises `UserError` if two files have different results for a submission, if a file is damaged,
+    or if `to` exists and is not among them.
+    """
+    from ..results.merge import merge_results
+
+    return merge_results([Path(path) for path in results], Path(to))

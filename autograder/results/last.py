@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, overload
 
 from ..records import Key, SubmissionResult
-from .lines import Line, lines_of, parsed
+from .file import Line, lines_of, parsed
 from .review import latest
 
 Change = Callable[[SubmissionResult], SubmissionResult]

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from ..errors import UserError
 from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
-from .lines import lines_of, parsed
+from .file import lines_of, parsed
 
 #: limits for lines of other machines: nobody submits so often, and sums of points are rounded
 _MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6

@@ -20,7 +20,7 @@ from .environment import Libraries, Preparation, WorkerEnvironment, worker_envir
 from .levels import LEVELS, Launch
 
 if TYPE_CHECKING:  # these import torch, and the start of the fork server need not wait for it
-    from .batch import Batch
+    from .replies import Batch
     from .session import Session
 
 _START_SECONDS = 60.0

@@ -16,9 +16,8 @@ from typing import Any, NoReturn, TypeVar
 from ..errors import AnswerCrashed, AnswerOutputLimit, AnswerProtocol, AnswerTimeout, SandboxError
 from ..records import Limits
 from ..worker import wire
-from .batch import Batch, RawReplies, RawReply
 from .clock import Budget, Clock, pid_of, threads_of
-from .replies import fault_of, report_in, value_of
+from .replies import Batch, RawReplies, RawReply, fault_of, report_in, value_of
 
 T = TypeVar("T")
 _LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS, _ENDING_SECONDS = 0.1, 30.0, 0.5

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 from ..errors import SubmissionError
 from ..submission import is_unanswered, module_of_notebook, without_copies, without_magic
 from ..submission.remedies import NOT_TEXT, remedy
-from ..submission.text import NOT_PYTHON, decoded
+from ..submission.text import NOT_PYTHON, decoded, parsed
+from ..submission.unanswered import is_stub, is_stubs_line
 from ..suite.message import place_lines
 from ..worker import statements
 from .advice import Context, advice, said_by
@@ -21,7 +23,6 @@ from .output import Printed, quiet
 from .places import places_of
 from .sources import locator
 from .time_limit import SECONDS, TooSlow, limited
-from .unfinished import unfinished
 
 _TOO_SLOW = (
     "code outside of all functions runs each time the file is loaded, here and when it is "
@@ -197,3 +198,35 @@ def _read_module(path: Path, questions: Sequence[str]) -> tuple[str, tuple[str, 
         *(f"{path.name}: {note}" for note in magic),
         *(f"{path.name} {c}" for c in copies),
     )
+
+
+_LEFT = "`raise NotImplementedError` is still in it: delete that line"
+_TWICE = "it is defined twice, and the second one, which is still a stub, counts: delete that one"
+_DEFINES = (ast.FunctionDef, ast.ClassDef)
+
+
+def unfinished(question: str, text: str) -> str:
+    """Say why a question with code is "not implemented"; empty for an untouched stub."""
+    try:
+        body = parsed(text).body
+    except NOT_PYTHON:
+        return ""
+    found = [node for node in body if isinstance(node, _DEFINES) and node.name == question]
+    if not found:
+        return ""
+    if is_stub(found[-1]) and not all(map(is_stub, found)):
+        return _TWICE
+    return _LEFT if any(map(_is_begun, _functions(found[-1]))) else ""
+
+
+def _functions(node: ast.stmt) -> Iterator[ast.FunctionDef]:
+    if isinstance(node, ast.FunctionDef):
+        yield node
+    elif isinstance(node, ast.ClassDef):
+        yield from (part for part in node.body if isinstance(part, ast.FunctionDef))
+
+
+def _is_begun(function: ast.FunctionDef) -> bool:
+    """Return whether a function has code of its own and still has the stub's line."""
+    own = [node for node in function.body if not isinstance(node, ast.Expr)]
+    return len(own) > 1 and any(map(is_stubs_line, own))

@@ -12,10 +12,9 @@ from ..errors import SubmissionError, UserError
 from ..suite import LocalImplementation
 from ..suite.message import place_lines
 from .advice import said_by
-from .answers import Answer, Executed, answer_of, execute
+from .answers import Answer, Executed, answer_of, execute, unfinished
 from .explaining import AnswerContext, called
-from .misnamed import answered_in, nearly_named
-from .other_files import leans_on_another_file
+from .misnamed import answered_in, leans_on_another_file, nearly_named, other_name
 from .questions import questions_of, unknown
 from .recording import NO_CALL, RecordedCall, again
 from .results import (
@@ -27,10 +26,8 @@ from .results import (
     with_graded,
 )
 from .runner import OnQuestion, run_checks, step_to_trace
-from .similar_names import other_name
 from .sources import locator
 from .stars import star_line
-from .unfinished import unfinished
 
 
 def check_folder(

@@ -1,15 +1,19 @@
-"""Finds answers that do not count because their file has the wrong name or place."""
+"""Finds answers that do not count: another name of the question or its file, or a file it lacks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
 from ..errors import SubmissionError
 from ..submission import is_unanswered
 from ..submission.similar import closest
+from ..suite.names import imports_of, names_used
 from .answers import answer_of
+from .results import CheckedQuestion, CheckedTest, Standing
 
 _CODE = (".py", ".ipynb")
 #: the most files of one folder that are read
@@ -47,3 +51,61 @@ def _answers(text: str, question: str) -> bool:
 
 def _is_code(path: Path) -> bool:
     return path.suffix in _CODE
+
+
+def other_name(question: str, namespace: Mapping[str, Any], questions: Collection[str] = ()) -> str:
+    """Say which of the student's definitions has nearly the question's name; otherwise empty.
+
+    A definition that answers another of the `questions` does not count.
+    """
+    own = [
+        name
+        for name, value in namespace.items()
+        if name not in questions and _is_own(value, namespace)
+    ]
+    if outer := next((name for name in own if _holds(namespace[name], question)), ""):
+        return f"`{question}` is inside `{outer}`: move it out, to the left margin"
+    near = closest(question, own)
+    alike = [name for name in own if isinstance(namespace[name], type) is question[0].isupper()]
+    if not near and len(alike) == 1:
+        return f"is `{alike[0]}` your answer? The question is `{question}`: give it that name"
+    return f"`{near}` is defined, the question is `{question}`: give it that name" if near else ""
+
+
+def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
+    if isinstance(value, FunctionType):
+        return value.__globals__ is namespace
+    return isinstance(value, type) and value.__module__ == namespace.get("__name__")
+
+
+def _holds(value: Any, question: str) -> bool:
+    """Return whether a function or class contains a definition of that name."""
+    if isinstance(value, type):
+        return question in vars(value)
+    inner = [part for part in value.__code__.co_consts if isinstance(part, CodeType)]
+    return any(part.co_name == question for part in inner)
+
+
+_MESSAGE = (
+    "{question}: your code imports {module!r}, another file of yours.\n"
+    "got       {name}\n"
+    "expected  a file that needs no other: torch, Python's own modules, and what the stub imports\n"
+    "likely: when your work is graded, each exercise is alone: write what you need here"
+)
+
+
+def leans_on_another_file(
+    question: str, source: str, folder: Path, exercises: Collection[str]
+) -> CheckedQuestion | None:
+    """Return the question as not right yet if it reaches code in another file, otherwise None.
+
+    Such a file belongs to another exercise, or is a module in the folder.
+    """
+    stars = [name for short, name in imports_of(source).items() if short == "*"]
+    for name in sorted([*names_used(source, question), *stars]):
+        module = name.partition(".")[0]
+        if module in exercises or (folder / f"{module}.py").is_file():
+            text = _MESSAGE.format(question=question, module=module, name=name)
+            test = CheckedTest("imports", False, text, cause="another file")
+            return CheckedQuestion(question, Standing.FIX, (test,))
+    return None

@@ -16,19 +16,18 @@ from ..errors import AutograderError, UserError
 from ..escaping import for_html
 from ..submission.similar import closest
 from ..suite import LocalImplementation
+from .answers import unfinished
 from .assignment_folder import assignment_folder
 from .display import Shown, as_html, as_text, folded, notice, preformatted, unfolding
 from .explaining import AnswerContext
 from .hints import next_hint
-from .other_files import leans_on_another_file
+from .misnamed import leans_on_another_file, other_name
 from .recording import NO_CALL, RecordedCall, again
 from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
-from .similar_names import other_name
 from .stale import FAILED, run_of, stale
 from .stars import star_line
 from .tracing import traced
-from .unfinished import unfinished
 
 #: with this variable nbgrader says that it runs the notebook: "autograde" or "validate"
 _NBGRADER = "NBGRADER_EXECUTION"

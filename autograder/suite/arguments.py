@@ -1,6 +1,7 @@
 """Checks a call's arguments: they must stay as they were, and get the right gradients.
 
-An argument is a tensor, or a tuple or list that may contain tensors.
+Gradients are compared for random cotangents in the shape of the value. An argument is a tensor,
+or a tuple or list that may contain tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import torch
 
 from ..worker.execution import CHANGED, HOOK, SEED_CHANGED
 from .compare import EXACT, FLOAT32, describe, difference, tolerance_of_gradient
-from .implementation import Gradients, Outcome
+from .draw import Draw
+from .implementation import PLAIN, Gradients, Outcome, Pull
 
 #: describes what is wrong with a gradient, given the expected one; None if it is right
 Compare = Callable[[Any, Any], str | None]
@@ -142,3 +144,32 @@ def not_finite(got: Any, expected: Any) -> str | None:
     if got is not None and got.shape == expected.shape and bool(got.isfinite().all()):
         return None
     return f"got       {'none' if got is None else describe(got)}\nexpected  finite numbers"
+
+
+#: a function applied to a value before it is compared
+After = Callable[[torch.Tensor], torch.Tensor]
+
+
+def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull = PLAIN) -> Any:
+    """Draw normal numbers in the form of the value; with `after`, pulled back through it."""
+    if not isinstance(value, torch.Tensor):
+        return tuple(cotangent_of(draw, item, None, pull) for item in value)
+    drawn = draw.normal(*value.shape, scale=pull.size, dtype=value.dtype)
+    if after is not None:
+        value = value.detach().requires_grad_()
+        drawn = torch.autograd.grad((after(value) * drawn).sum(), value)[0]
+    if not pull.turned or not drawn.dim():
+        return drawn
+    if drawn.dim() == 1:
+        return torch.stack([drawn, drawn], -1)[:, 0]
+    # in memory, the tokens of a batch are apart: no dimension can be merged with the next
+    dims = (-3, -2) if drawn.dim() > 2 else (-2, -1)
+    return drawn.transpose(*dims).contiguous().transpose(*dims)
+
+
+def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
+    """Return both values as they are compared: after that function, if their forms are equal."""
+    if after is None or not isinstance(got, torch.Tensor):
+        return got, expected
+    alike = got.shape == expected.shape and got.dtype == expected.dtype
+    return (after(got), after(expected)) if alike else (got, expected)

@@ -13,10 +13,17 @@ from typing import Any
 import torch
 
 from ..errors import AnswerRaised
-from .arguments import changes, gradient_difference, gradient_faults, left_behind
+from .arguments import (
+    After,
+    changes,
+    compared,
+    cotangent_of,
+    gradient_difference,
+    gradient_faults,
+    left_behind,
+)
 from .calls import call_text, gradient_text, no_grad_text, steps_text
 from .compare import Tolerance, difference
-from .cotangents import After, compared, cotangent_of
 from .draw import Draw
 from .failures import (
     Failures,
@@ -31,8 +38,7 @@ from .failures import (
 from .implementation import PLAIN, Gradients, Implementation, Pull, Step, Watched
 from .layers import ExpectLayer
 from .local import signature_of
-from .rules import Forbidden
-from .watching import differs
+from .rules import Forbidden, differs
 
 
 class Expect:

@@ -16,6 +16,7 @@ from ..worker.execution import COPY
 from .arguments import (
     Compare,
     changes,
+    cotangent_of,
     gradient_difference,
     gradient_faults,
     left_behind,
@@ -24,7 +25,6 @@ from .arguments import (
 )
 from .calls import call_text, gradient_text, no_grad_text, steps_text
 from .compare import Tolerance, difference, form_difference
-from .cotangents import cotangent_of
 from .draw import Draw
 from .failures import (
     Failures,

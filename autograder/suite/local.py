@@ -20,7 +20,7 @@ from ..worker import execution, stepping, watching
 from ..worker.execution import COPY
 from .implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
 from .names import names_used
-from .watching import watched
+from .rules import watched
 
 
 def load_module(path: Path, name: str | None = None) -> ModuleType:

@@ -14,14 +14,14 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
 from . import (
     execution,
-    given_parts,
     late,
     loading,
     statements,
@@ -30,7 +30,6 @@ from . import (
     watching,
     wire,
 )
-from .settings import settings
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -96,7 +95,7 @@ class Worker:
         """
         late.load_if_named(source)
         if parts:
-            given_parts.install(parts)
+            install_parts(parts)
         # not `torch.manual_seed`, which looks for accelerators first
         torch.default_generator.manual_seed(seed)
         file = f"{name}.py"
@@ -257,3 +256,45 @@ def _exactly(channel: socket.socket, size: int) -> bytearray:
             os._exit(0)
         view = view[count:]
     return buffer
+
+
+class Settings(NamedTuple):
+    """The settings of torch in a worker."""
+
+    with_gradients: bool
+    dtype: torch.dtype
+
+    def begin(self, seed: int) -> None:
+        """Restores the settings for a question that begins with its own random numbers."""
+        torch.default_generator.manual_seed(seed)
+        torch.set_grad_enabled(self.with_gradients)
+        torch.set_default_dtype(self.dtype)
+
+
+def settings() -> Settings:
+    """Returns the current settings."""
+    return Settings(torch.is_grad_enabled(), torch.get_default_dtype())
+
+
+_PACKAGE = "autograder.parts"
+
+
+def install_parts(parts: Sequence[tuple[str, str, list[str]]]) -> None:
+    """Creates the package from modules, each with its name, its text and the parts it exports."""
+    package = _package("autograder")
+    package.parts = offered = _package(_PACKAGE)  # type: ignore[attr-defined]
+    for name, text, names in parts:
+        module = ModuleType(f"{_PACKAGE}.{name}")
+        module.__package__ = _PACKAGE
+        sys.modules[module.__name__] = module
+        # An absolute path: its lines in a traceback are not the student's.
+        exec(compile(text, f"/{_PACKAGE}/{name}.py", "exec"), vars(module))
+        vars(offered).update({part: vars(module)[part] for part in names})
+
+
+def _package(name: str) -> ModuleType:
+    package = ModuleType(name)
+    package.__spec__ = ModuleSpec(name, None, is_package=True)  # needed by `find_spec`
+    package.__path__ = []
+    sys.modules[name] = package
+    return package

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.results.lines import iterate_results
+from autograder.results.file import iterate_results
 from autograder.sandbox import clock
 
 PACKAGE = Path(__file__).resolve().parents[2] / "autograder"

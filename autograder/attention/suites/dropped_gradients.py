@@ -12,9 +12,8 @@ from unittest.mock import patch
 
 import torch
 
-from ...suite.arguments import gradient_difference, gradient_faults, weight_faults
+from ...suite.arguments import cotangent_of, gradient_difference, gradient_faults, weight_faults
 from ...suite.compare import difference
-from ...suite.cotangents import cotangent_of
 from ...suite.draw import Draw
 from ...suite.layers import ExpectLayer
 

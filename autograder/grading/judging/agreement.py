@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...sandbox.batch import RawReply
+from ...sandbox.replies import RawReply
 from ...suite.witness import Witness
 
 _Kind = type[np.floating[Any]]

@@ -14,8 +14,7 @@ from typing import Any
 
 import torch
 
-from ...sandbox.batch import Batch, RawReply, reply_in
-from ...sandbox.replies import value_of
+from ...sandbox.replies import Batch, RawReply, reply_in, value_of
 from ...suite.local import LocalImplementation
 from ...suite.witness import Witness, with_witnesses
 from ...worker import late, wire

@@ -13,8 +13,7 @@ from typing import Any
 from ...errors import AnswerFault
 from ...records import Limits
 from ...sandbox import Budget
-from ...sandbox.batch import RawReply
-from ...sandbox.replies import value_of
+from ...sandbox.replies import RawReply, value_of
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...worker import wire

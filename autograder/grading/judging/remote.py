@@ -21,7 +21,7 @@ from ...errors import (
 )
 from ...records import Limits
 from ...sandbox import Budget
-from ...sandbox.batch import Batch, RawReply
+from ...sandbox.replies import Batch, RawReply
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...suite.implementation import Watched

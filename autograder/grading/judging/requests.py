@@ -10,7 +10,7 @@ import torch
 
 from ...errors import AnswerFault, AnswerProtocol
 from ...suite.implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
-from ...suite.watching import watched
+from ...suite.rules import watched
 from ...worker.execution import COPY
 from . import replies
 

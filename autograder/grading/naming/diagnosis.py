@@ -15,7 +15,7 @@ from functools import partial
 
 from ...course import Course
 from ...records import Exercise, QuestionResult, Verdict
-from ...sandbox.batch import Batch
+from ...sandbox.replies import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
 from .by_itself import by_itself, of_parameters

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...course import Course
 from ...records import Exercise
-from ...sandbox.batch import Batch
+from ...sandbox.replies import Batch
 from ...suite.local import LocalImplementation
 from ...suite.traits import declarations
 from ...suite.variants import Variant, module_texts, variants_read

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import AnswerFault, AnswerRaised
-from ...sandbox.batch import Batch, RawReply, reply_in
-from ...sandbox.replies import value_of
+from ...sandbox.replies import Batch, RawReply, reply_in, value_of
 from ...submission.bounded import memory_limited
 from ...suite.implementation import Watched
 from ...suite.message import in_short

@@ -20,8 +20,7 @@ import torch
 
 from ...errors import AnswerFault, AnswerRaised
 from ...records import Limits
-from ...sandbox.batch import RawReply
-from ...sandbox.replies import value_of
+from ...sandbox.replies import RawReply, value_of
 from ...worker import wire
 from ...worker.execution import tensors_in
 from ..judging import replies as forms

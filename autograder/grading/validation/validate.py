@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server, temporary_folder
-from ...sandbox.batch import Batch
+from ...sandbox.replies import Batch
 from ...suite.traits import traits_of
 from ...suite.traits.declaration import GENERATED
 from ..engine import Scope

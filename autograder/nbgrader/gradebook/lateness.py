@@ -1,21 +1,30 @@
-"""The late penalties of nbgrader's plugin, based on our arrival times and due dates."""
+"""The lateness of submissions, and the penalties that nbgrader's plugin gives for it.
+
+Lateness is known before any penalty and shown wherever grades are shown. The due date is that of
+the assignment, otherwise the one that was set in formgrader. The allowance is that of the class's
+own tables, otherwise the extension in nbgrader's gradebook.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy import select
 from traitlets.config import Config
 
-from ...classroom import arrival
+from ...classroom import Lateness, arrival, lateness, marked_late, read_allowances, read_late_days
 from ...deadlines import late_by
 from ...errors import UserError
+from ...records import Assignment, Key
 from ..settings import load_settings
+from .database import explained, is_there, opened, reading, table
 
 #: (student, score, seconds late) -> points to take off, or None for no penalty
 Penalty = Callable[[str, float, float], float | None]
@@ -79,3 +88,74 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
             return ask(student, score, late) if late > 0 else None
 
         self.plugin_inst.late_submission_penalty = penalty
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Due dates and extensions in the gradebook, in UTC without a time zone."""
+
+    duedates: Mapping[str, datetime | None] = field(default_factory=dict)
+    extensions: Mapping[Key, timedelta] = field(default_factory=dict)
+
+
+def class_lateness(
+    class_folder: Path, keys: Iterable[Key], assignments: Iterable[Assignment] | None = None
+) -> dict[Key, Lateness]:
+    """Returns when each submission arrived, when it was due, and how late it is.
+
+    With `assignments`, uses their due dates and the class's own tables, as recording will do.
+    Otherwise, uses the gradebook's dates, on which its penalties are based. Raises `UserError` if
+    the class's tables or the gradebook can't be read.
+    """
+    settings = load_settings(class_folder)
+    held, marks = _held(settings.db_url), marked_late(class_folder)
+    dates = {assignment.name: assignment.duedate for assignment in assignments or ()}
+    allowances = None if assignments is None else read_allowances(class_folder)
+    taken = read_late_days(class_folder)
+    found: dict[Key, Lateness] = {}
+    for key in keys:
+        student, name = key
+        due = dates.get(name)
+        until = due.naive_utc if due else held.duedates.get(name)
+        allowed = allowances.of(student, name, due) if allowances else None
+        if allowed is None:
+            allowed = held.extensions.get(key, timedelta())
+        stamped = arrival(settings.submitted(student, name)).stamped
+        last = until + allowed if until else None
+        arrived = lateness(stamped, last, key in marks)
+        found[key] = replace(arrived, late_days=taken.get(key, 0))
+    return found
+
+
+def class_duedates(class_folder: Path) -> Mapping[str, datetime]:
+    """Returns the due dates in the gradebook of a class, in UTC without a time zone."""
+    held = _held(load_settings(class_folder).db_url)
+    return {name: due for name, due in held.duedates.items() if due is not None}
+
+
+def _held(address: str) -> _Held:
+    if not is_there(address):
+        return _Held()
+    assignment, submission = table("assignment"), table("submitted_assignment")
+    joined = submission.join(assignment, assignment.c.id == submission.c.assignment_id)
+    extended = select(submission.c.student_id, assignment.c.name, submission.c.extension)
+    extended = extended.select_from(joined).where(submission.c.extension.is_not(None))
+    with opened(address) as engine, reading(engine) as connection:
+        dates = connection.execute(select(assignment.c.name, assignment.c.duedate))
+        duedates = {name: date for name, date in dates}
+        rows = connection.execute(extended)
+        return _Held(duedates, {(student, name): extension for student, name, extension in rows})
+
+
+def set_extension(class_folder: Path, student: str, assignment: str, allowance: timedelta) -> bool:
+    """Sets the extension of a submission; returns False if the gradebook does not have it yet."""
+    settings = load_settings(class_folder)
+    if not is_there(settings.db_url):
+        return False
+    with explained(settings.db_url), Gradebook(settings.db_url, settings.course_id) as gradebook:
+        try:
+            minutes = allowance.total_seconds() / 60
+            gradebook.grant_extension(assignment, student, minutes=minutes)
+        except MissingEntry:
+            return False
+    return True

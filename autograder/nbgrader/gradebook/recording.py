@@ -30,8 +30,7 @@ from ...results.last import last_of, those
 from ...submission.opened import read_bytes
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
-from .database import opened, writing
-from .database_errors import without_password
+from .database import opened, without_password, writing
 from .lateness import late_penalty
 from .messages import comment
 from .released import CHECK, ReleasedAssignment, read_release

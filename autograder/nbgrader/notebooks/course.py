@@ -1,16 +1,20 @@
-"""A course in nbgrader's own layout: its settings and the assignments that can be graded."""
+"""A course in nbgrader's own layout: its settings and assignments, and what nbgrader omits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Application, Config
 
 from ...course import load_course
 from ...errors import UserError
+from ...files import replace_file
 from ...records import Assignment, Exercise, Limits, Question
 from ...submission.class_files import CONFIG_FILE
 from .. import use_sandboxed_steps
@@ -88,3 +92,24 @@ def _exercise(course: NotebookCourse, assignment: str, notebook: object) -> Exer
         for cell in notebook.source_cells  # type: ignore[attr-defined]
     )
     return Exercise(assignment, name, cells, *(path,) * 5)
+
+
+class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
+    """Copies notebooks in subfolders: `generate_assignment` copies only the other files."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Copies them; nbgrader calls it for each notebook of an assignment."""
+        directories = self.parent.parent.coursedir  # that of the exporter's converter
+        assignment = resources["nbgrader"]["assignment"]
+        source, release = (
+            Path(directories.format_path(step, ".", assignment))
+            for step in (directories.source_directory, directories.release_directory)
+        )
+        for path in sorted(source.glob("*/*.ipynb")):
+            if not path.parent.name.startswith("."):
+                target = release / path.relative_to(source)
+                target.parent.mkdir(exist_ok=True)
+                replace_file(target, path.read_text(encoding="utf-8"))
+        return nb, resources

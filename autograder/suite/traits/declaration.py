@@ -1,4 +1,7 @@
-"""The declaration in a hidden suite that describes a question for its generated tests."""
+"""The declaration in a hidden suite that describes a question for its generated tests.
+
+Classes are built from it, and the arguments of their calls are made from it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,22 @@ from typing import Any
 
 import torch
 
+from ...worker.execution import COPY
 from ..draw import Draw
-from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor, letters_of, with_and_without
+from ..expect import Expect
+from ..layers import ExpectLayer
+from .inputs import (
+    LEADING,
+    Input,
+    Made,
+    Rate,
+    Sizes,
+    Tensor,
+    arguments_of,
+    letters_of,
+    with_and_without,
+)
+from .layouts import Layout, contiguous
 
 #: traits with a generated test
 LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"
@@ -138,3 +155,30 @@ class Traits:
         letters = [*self.call_letters(), *(x for x in self.built_letters() if x in COUNTS)]
         pairs = ["T"] if "T" in letters and "S" not in letters else []
         return self.loops or "*".join([*letters, *pairs]) or "1"
+
+
+def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
+    """Build the class with these sizes and with weights drawn as the declaration says."""
+    assert traits.build is not None
+    made = arguments_of(traits.build, expect.draw, sizes, traits.dtype)
+    layer = expect.layer(traits.question, *made)
+    refill(expect, traits, layer)
+    if traits.dtype != torch.float32:
+        layer.move(dtype=traits.dtype)
+    return layer
+
+
+def refill(expect: Expect, traits: Traits, layer: ExpectLayer, way: str = COPY) -> None:
+    """Give both layers new weights; `way` says how the answer's weights are set."""
+    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape), way)
+
+
+def arguments(
+    expect: Expect,
+    traits: Traits,
+    sizes: Sizes,
+    dtype: torch.dtype | None = None,
+    layout: Layout = contiguous,
+) -> list[Any]:
+    """Make the arguments of a call, all in one layout."""
+    return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])

@@ -11,9 +11,8 @@ from ..expect import Expect
 from ..implementation import PLAIN, Pull, Step
 from ..low_scores import low_queries_and_keys
 from ..rules import Forbidden
-from .built import arguments
 from .cells import FEW, LENGTHS, LONG, Cells
-from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
+from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments
 from .inputs import (
     Maybe,
     Pair,

@@ -9,15 +9,13 @@ from typing import Any
 import torch
 
 from ...worker.execution import COPY, DATA, REPLACE, STATE
-from ..compare import FLOAT32
+from ..compare import FLOAT32, difference
 from ..expect import Expect
 from ..implementation import Pull, Step
 from ..layers import ExpectLayer
 from ..low_scores import low_scoring, low_tokens
-from .built import arguments, built, refill
 from .cells import WITH_GRADIENTS, Cells
-from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
-from .dropping import EVAL, RATE, check_dropping
+from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments, built, refill
 from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
@@ -297,3 +295,38 @@ LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
     CALLS: call_after_call,
     GRADIENTS: gradients,
 }
+
+
+#: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
+RATE = 0.5
+EVAL = "in eval mode nothing is dropped, even after a call in train mode"
+_TRAIN = (
+    "dropout works in train mode, even after a call in eval mode and under `torch.no_grad()`: "
+    "`self.training` alone decides"
+)
+
+
+def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
+    """Check that a layer of this rate drops in train mode only, in calls of any size."""
+    sizes = traits.usual(rate=RATE)
+    first = arguments(expect, traits, sizes)
+    layer.train().result(*first, likely=EVAL)
+    right = layer.eval().same(*first, likely=EVAL)
+    middle = Cells(traits, expect.draw).middling()
+    long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
+    # the weight of a single token is dropped like any other
+    for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):
+        args = arguments(expect, traits, now, layout=numbers)
+        _drops(layer, args, layer.eval().same(*args, likely=EVAL))
+    _drops(layer, first, right)
+    _drops(layer, first, right, no_grad=True)
+
+
+def _drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = False) -> None:
+    got = layer.train().result(*args, likely=_TRAIN, no_grad=no_grad)
+    layer.that(
+        difference(got, right) is not None,
+        got="the output of eval mode, though the layer is in train mode again",
+        expected=f"another one: with a rate of {RATE} what is kept is doubled",
+        likely=_TRAIN,
+    )

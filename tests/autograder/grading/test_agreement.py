@@ -10,7 +10,7 @@ import torch
 
 from autograder.grading.judging.agreement import Agreement, agreement
 from autograder.grading.judging.planned import PlannedImplementation
-from autograder.sandbox.batch import RawReply, reply_in
+from autograder.sandbox.replies import RawReply, reply_in
 from autograder.suite.compare import EXACT, difference
 from autograder.suite.witness import Witness, with_witnesses
 from autograder.worker import wire

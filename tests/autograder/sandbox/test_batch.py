@@ -11,8 +11,7 @@ import torch
 from autograder.errors import AnswerFault, AnswerProtocol
 from autograder.records import Tier
 from autograder.sandbox import Budget, ForkServer, Preparation, start_fork_server
-from autograder.sandbox.batch import Batch, RawReplies, RawReply
-from autograder.sandbox.replies import value_of
+from autograder.sandbox.replies import Batch, RawReplies, RawReply, value_of
 from autograder.worker import wire
 
 from .conftest import LIMITS, Student

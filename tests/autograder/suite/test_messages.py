@@ -10,10 +10,10 @@ from torch import nn
 
 from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
-from autograder.suite.agreement import Agreement
 from autograder.suite.compare import difference
 from autograder.suite.failures import explained, told_once
 from autograder.suite.relations import relation
+from autograder.suite.traits.itself import Agreement
 
 _RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
 _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])

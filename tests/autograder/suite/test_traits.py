@@ -19,8 +19,8 @@ from autograder.suite.traits import (
     Sizes,
     Tensor,
     Traits,
-    built,
     check_trait,
+    declaration,
     declarations,
     functions,
     traits_of,
@@ -96,7 +96,7 @@ def _asked(traits: Traits, trait: str, monkeypatch: pytest.MonkeyPatch) -> Itera
         return [item.make(draw, traits.usual(), torch.float32) for item in inputs]
 
     with monkeypatch.context() as patch:
-        for module in (functions, built):
+        for module in (functions, declaration):
             patch.setattr(module, "arguments_of", arguments_of)
         check_trait(MagicMock(draw=Draw(0, "sizes")), traits, trait)
     return iter(asked)

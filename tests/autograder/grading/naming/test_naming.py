@@ -39,7 +39,7 @@ from autograder.grading.naming.record import (
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
 from autograder.grading.naming.store import Store
 from autograder.records import Exercise, QuestionResult
-from autograder.sandbox.batch import Batch
+from autograder.sandbox.replies import Batch
 from autograder.submission.bounded import memory_limited
 from autograder.suite.local import LocalImplementation
 from autograder.suite.raised import kind_of
