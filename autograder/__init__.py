@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .operations.changes import class_changes, write_changes
     from .operations.classes import extend, extend_all, set_roster, withdraw
     from .operations.collect import collect, undo_collect
-    from .operations.content import load_course, new, release, validate
+    from .operations.course_content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade, grade_stream
     from .operations.marking import add_comment, bank_uses, mark
     from .operations.misconceptions import add_misconception
@@ -71,20 +71,20 @@ _HOMES = {
     "grade": "operations.grade",
     "grade_stream": "operations.grade",
     "graders_work": "operations.second_looks",
-    "load_course": "operations.content",
+    "load_course": "operations.course_content",
     "mark": "operations.marking",
     "merge": "operations.results",
-    "new": "operations.content",
+    "new": "operations.course_content",
     "pull": "operations.pull",
     "push": "operations.push",
     "record": "operations.results",
-    "release": "operations.content",
+    "release": "operations.course_content",
     "report": "operations.report",
     "set_roster": "operations.classes",
     "similar": "operations.results",
     "undo_collect": "operations.collect",
     "unnamed_mistakes": "operations.mistakes",
-    "validate": "operations.content",
+    "validate": "operations.course_content",
     "withdraw": "operations.classes",
     "write_changes": "operations.changes",
     "write_feedback": "operations.results",

@@ -27,7 +27,7 @@ _NBGRADER = (sys.executable, "-m", "nbgrader")
 
 _TEST = """\
 from pathlib import Path
-from autograder.student.notebook import check_namespace
+from autograder.student.notebook_tools import check_namespace
 result = check_namespace("{question}", globals(), Path.cwd())
 assert result.standing == "passed", result
 """

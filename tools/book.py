@@ -37,8 +37,8 @@ import autograder.attention.notebooks.pictures
 import autograder.student.runner  # noqa: F401  # imported once, for all notebooks
 from autograder.authoring.course_map import Stage, course_map
 from autograder.authoring.leaks import LeakFinder, refuse_leaks
-from autograder.authoring.notebook import BRING_CHECKS, SETUP, WAY
-from autograder.authoring.parts import split_module
+from autograder.authoring.solution_parts import split_module
+from autograder.authoring.source_notebook import BRING_CHECKS, SETUP, WAY
 from autograder.course import Course, load_course
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
     from autograder.collecting import collect
+    from autograder.collecting.download_entries import contents_of, entries_of
     from autograder.collecting.downloaded import Account, Entry
-    from autograder.collecting.entries import contents_of, entries_of
     from autograder.errors import SubmissionError
     from autograder.records import Exercise, Question
     from autograder.submission import module_of_notebook, read_exercise

@@ -27,7 +27,8 @@ from autograder.course import Course, find_root, load_course
 from autograder.course.manifest import MISTAKES
 from autograder.grading.naming.rows import hint_of
 from autograder.records import Assignment, Exercise
-from autograder.student import known_mistakes, recording
+from autograder.student import known_mistakes
+from autograder.student import last_call as recording
 from autograder.student.known_mistakes import Answers, sealed
 from autograder.student.runner import answers_in
 from autograder.suite import LocalImplementation

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from ..course import Course
 from ..errors import ContentError
 from .compact import compact, readable_lines
-from .expressions import expressions_in_cells
+from .computations import expressions_in_cells
 from .secrets import Kind, Secret, code_of, computed_by, given_lines, secrets_of
 
 #: the length from which a solution's line is found anywhere; a shorter one must be a whole line

@@ -17,9 +17,9 @@ from ..course.ways import ways_of
 from ..errors import UserError
 from ..records import Assignment
 from ..sandbox.temporary import temporary_folder
+from .assignment_folder import ReleasedAssignment, released_assignment
 from .bundle import bundle_bytes
 from .course_map import CourseMap, course_map, map_table
-from .folder import ReleasedAssignment, released_assignment
 from .leaks import Leak, LeakFinder, refuse_leaks
 from .map_picture import map_picture
 from .package_wheel import package_wheel

@@ -11,8 +11,8 @@ from pathlib import Path
 from ..course import Course
 from ..records import Exercise
 from .compact import compact
-from .expressions import expressions_of
-from .parts import solution_lines
+from .computations import expressions_of
+from .solution_parts import solution_lines
 
 #: code that is shorter, or has none of these characters, is not a secret: `return x`, `else:`
 _SHORTEST_LINE = 10

@@ -59,7 +59,7 @@ from .people import (
     write_people,
     write_roster,
 )
-from .requests import (
+from .review_requests import (
     add_requests,
     answer_requests,
     is_request,

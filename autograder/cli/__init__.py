@@ -18,8 +18,8 @@ import click
 
 from ..errors import AutograderError, GraderError, UserError, install_with
 from ..inherited import forget_callers_settings
-from .loading import QuickEnd
 from .machine import open_streams, refusal
+from .torch_start import QuickEnd
 
 #: each command's module and its line in the help; a module is imported when its command is called
 _SECTIONS = {

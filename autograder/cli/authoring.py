@@ -8,7 +8,7 @@ import click
 
 from ..errors import UserError
 from ..escaping import for_terminal
-from ..operations import content
+from ..operations import course_content
 from .once import command
 from .options import JOBS, in_course
 from .output import as_json, console, emit
@@ -36,7 +36,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
     assignment, slash, exercise = name.partition("/")
     if not slash:
         raise UserError(f"{name!r} does not name an exercise: write ASSIGNMENT/EXERCISE")
-    made = content.new(assignment, exercise, questions, course=course_folder)
+    made = course_content.new(assignment, exercise, questions, course=course_folder)
     if as_json:
         emit({"written": [str(path) for path in (*made.repository, *made.written)]})
         return 0

@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from ..escaping import for_terminal
-from ..operations import content
+from ..operations import course_content
 from .once import command
 from .options import JOBS, in_course
 from .output import as_json, console, emit
@@ -41,7 +41,7 @@ def validate(
     Example: autograder validate simplified_attention/scores --form module
     """
     with counting("validating") as (starts, one_more):
-        proof = content.validate(
+        proof = course_content.validate(
             names,
             course=course_folder,
             forms=(form,) if form else None,
@@ -50,7 +50,7 @@ def validate(
             judged=one_more,
         )
     assignments = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
-    released = content.check_release(assignments, course=course_folder)
+    released = course_content.check_release(assignments, course=course_folder)
     stale, leaks = list(released.not_fresh), list(released.leaks)
     if as_json:
         emit({**dataclasses.asdict(proof), "not_fresh": stale, "leaks": leaks})
@@ -87,8 +87,10 @@ def release(
     Example: autograder release simplified_attention
     """
     if only_check:
-        return _check_release(content.check_release(assignments, course=course_folder), as_json)
-    report = content.release(assignments, after=after, course=course_folder)
+        return _check_release(
+            course_content.check_release(assignments, course=course_folder), as_json
+        )
+    report = course_content.release(assignments, after=after, course=course_folder)
     if as_json:
         emit(
             [
@@ -113,7 +115,7 @@ def release(
     return 0
 
 
-def _check_release(found: content.ReleaseCheck, as_json: bool) -> int:
+def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
     stale, leaks = found.not_fresh, found.leaks
     if as_json:
         emit(dataclasses.asdict(found))

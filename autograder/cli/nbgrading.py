@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..escaping import for_terminal
-from ..operations import content
+from ..operations import course_content
 from .once import command
 from .options import in_course
 from .output import as_json, console, emit
@@ -35,7 +35,9 @@ def nbgrader(
     Example: autograder nbgrader course
              autograder nbgrader ~/cs101 causal_attention
     """
-    made = content.prepare_nbgrader(class_folder, assignments, force=force, course=course_folder)
+    made = course_content.prepare_nbgrader(
+        class_folder, assignments, force=force, course=course_folder
+    )
     if as_json:
         emit(
             {

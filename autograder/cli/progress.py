@@ -19,8 +19,8 @@ from rich.text import Text
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..records import SubmissionResult, Tier
-from .loading import end_loading
 from .output import errors
+from .torch_start import end_loading
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..escaping import for_terminal
-from ..operations import content
+from ..operations import course_content
 from ..operations import results as operations
 from ..operations.marking import bank_uses
 from .once import command
@@ -235,7 +235,7 @@ def gradescope_bundle(
     \b
     Example: autograder gradescope-bundle causal_attention
     """
-    written = content.gradescope_bundle(assignment, to=path, course=course_folder)
+    written = course_content.gradescope_bundle(assignment, to=path, course=course_folder)
     if as_json:
         emit({"file": str(written)})
         return 0

@@ -15,8 +15,8 @@ from ..grading.stream import Refused
 from ..operations.grade import grade_stream
 from ..records import SubmissionResult, Tier
 from ..worker import late
-from .loading import begin_loading, end_loading
 from .output import errors
+from .torch_start import begin_loading, end_loading
 
 #: the path that means standard input
 STANDARD_INPUT = Path("-")

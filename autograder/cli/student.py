@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from .loading import loading
 from .once import command
 from .output import as_json, console, emit
 from .showing import Screen
+from .torch_start import loading
 
 _in_folder = click.option(
     "--folder",

@@ -1,12 +1,12 @@
 """Brings downloads from learning platforms and code classrooms into nbgrader's layout."""
 
 from .clones import read_logins
-from .collect import CollectOptions, CollectReport, collect
+from .collection import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .issues import FoundRequest, read_asked
 from .placing import Collected, Ends, Outcome, earlier_place, is_collected
+from .platform_times import Times, read_times
 from .platforms import CANVAS, MOODLE, Owner
-from .times import Times, read_times
 from .transaction import Undone, collecting_alone, undo
 
 __all__ = [

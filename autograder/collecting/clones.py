@@ -17,8 +17,8 @@ from ..classroom import read_csv
 from ..errors import UserError
 from ..submission import CODE, is_answer, standard_name
 from .commits import is_repository
+from .download_entries import file_reader
 from .downloaded import Entry, Refused, name_problem
-from .entries import file_reader
 from .owners import words
 from .platforms import platform_name
 

@@ -17,8 +17,8 @@ from ..classroom import TIMESTAMP_FILE, is_request, read_stamp, request_text, ut
 from ..errors import UserError
 from ..escaping import for_file_name
 from ..submission import unused_notes
+from .download_entries import contents_of
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
-from .entries import contents_of
 from .issues import FoundRequest
 from .owners import UNCLEAR, Names, OwnedFile
 from .platforms import Owner

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 from ..classroom import Origin, Person, Roster, normal
 from ..escaping import for_file_name
 from ..records import Key
+from .platform_times import Times
 from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
-from .times import Times
 
 
 class Students:

@@ -20,7 +20,7 @@ from ..classroom import (
 )
 from ..errors import UserError
 from ..results.last import keys_of
-from .grades import Grades
+from .class_grades import Grades
 
 Row = Mapping[str, str]
 

@@ -16,9 +16,9 @@ from types import ModuleType
 from ..errors import UserError
 from ..records import SubmissionResult
 from . import formats
-from .grades import Grades, grades_of
+from .class_grades import Grades, grades_of
+from .export_tables import Exported
 from .roster import read_roster
-from .tables import Exported
 
 
 def export_formats() -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from ..results.changes import Attempts
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import submission_folder
 from ..submission.read import digest_of_files
-from .code import code_reader, definitions_of, plain_code_reader
+from .answer_code import code_reader, definitions_of, plain_code_reader
 
 #: code by exercise and question
 Written = Mapping[tuple[str, str], str]

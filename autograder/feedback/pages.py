@@ -31,7 +31,7 @@ from ..results.wording import (
 )
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import submission_folder
-from .code import code_reader, definitions_of
+from .answer_code import code_reader, definitions_of
 from .delivery import page_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render

@@ -24,7 +24,7 @@ from ..submission.bounded import BoundedReader
 from ..submission.class_files import submission_folder
 from ..submission.code import read_code
 from ..submission.fingerprints import Fingerprints, fingerprints
-from .code import code_reader, definitions_of
+from .answer_code import code_reader, definitions_of
 from .rendering import render
 
 #: code is common if this share of the students who wrote anything has it, within these limits

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..records import ExerciseResult, SubmissionResult, SubmissionStatus
 from ..submission.class_files import submission_folder
-from .code import definitions_of, plain_code_reader
+from .answer_code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 
 #: the most files to read: those of 2,000 students would make a page of 40 MB

@@ -19,7 +19,7 @@ from .judging.parts import parts_given
 from .judging.plan import Plans
 from .judging.planned import PlannedImplementation
 from .judging.remote import RemoteImplementation
-from .judging.substitution import ReferenceSubstitution, functions_to_substitute
+from .judging.right_answers import ReferenceSubstitution, functions_to_substitute
 from .judging.suites import SuiteRunner
 from .judging.verdicts import TestOutcome
 from .naming.diagnosis import Diagnosis

@@ -16,7 +16,7 @@ from .costs import Costs, Stage, together
 from .engine import Backend, Engine, OnResult, Scope
 from .jobs import Jobs
 from .one_question import OneQuestionGrader, last_results
-from .options import RunEvents, RunOptions
+from .run_options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
 from .sources import Listed, Task
 

@@ -6,7 +6,7 @@ the same for each platform.
 
 from .connect import PLATFORMS, Address, address_of, connect
 from .http import RetryPolicy, Stopped, Token, find_token
-from .records import (
+from .platform_records import (
     SAME_GRADE,
     Attempt,
     File,

@@ -28,7 +28,7 @@ from .http import (
     origin,
     stream_to,
 )
-from .records import (
+from .platform_records import (
     Attempt,
     File,
     Grade,

@@ -11,7 +11,7 @@ from ..errors import UserError
 from .canvas import Canvas
 from .http import RetryPolicy, Token, find_token
 from .moodle import Moodle
-from .records import Platform
+from .platform_records import Platform
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _CANVAS_COURSE = re.compile(r"/courses/(\d+)(?:/.*)?")

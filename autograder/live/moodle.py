@@ -22,7 +22,7 @@ from .http import (
     origin,
     stream_to,
 )
-from .records import Attempt, File, Grade, Member, Sent, Update, Work
+from .platform_records import Attempt, File, Grade, Member, Sent, Update, Work
 
 _PAGE, _BATCH = 200, 25
 _STUDENT = "student"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import load_course
 from ..errors import AutograderError
-from ..grading.options import RunOptions, SilentEvents
+from ..grading.run_options import RunOptions, SilentEvents
 
 
 def grade_apart(course: Path, options: RunOptions) -> str:

@@ -23,7 +23,7 @@ def write_class_source(
     Raises `UserError`, before anything is written, if files exist with a different text, which may
     be the instructor's own. `force` overwrites them.
     """
-    from ..authoring.folder import released_assignment  # loads nbgrader's converters
+    from ..authoring.assignment_folder import released_assignment  # loads nbgrader's converters
 
     with tempfile.TemporaryDirectory() as scratch:
         made = released_assignment(course, assignment, Path(scratch))

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..results.wording import shortened
 from ..submission.code import source_of
-from .markdown import safe_markdown
+from .safe_markdown import safe_markdown
 
 _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
 from ..errors import UserError
-from ..grading.options import QuestionSelector, wanted_question
+from ..grading.run_options import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
 from ..submission import CODE
 from ..submission.class_files import CONFIG_FILE, SUBMITTED, is_of_students

@@ -13,8 +13,8 @@ from ..classroom import Counts, count_late_days, lateness_lines, read_allowances
 from ..errors import ContentError, UserError, install_with
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine, Ready
-from ..grading.options import RunEvents, RunOptions, SilentEvents
 from ..grading.run import RunReport, grade_class
+from ..grading.run_options import RunEvents, RunOptions, SilentEvents
 from ..grading.secret import FILE_NAME, named_secret
 from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
 from ..grading.suite_engine import SuiteEngine
@@ -180,7 +180,7 @@ def _engines(courses: Courses, submitted: Path) -> list[Engine]:
     """Returns an engine for each kind of assignment that was submitted."""
     engines: list[Engine] = []
     if courses.notebooks:
-        from ..nbgrader.notebooks.engine import NotebookEngine
+        from ..nbgrader.notebooks.notebook_engine import NotebookEngine
 
         engines.append(NotebookEngine(courses.notebooks, submitted))
     if courses.own:
@@ -195,7 +195,7 @@ def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
             "grade notebooks with nbgrader's own tests without --scheduler"
         )
     try:
-        from ..grading.cluster.run import Cluster
+        from ..grading.cluster.cluster_run import Cluster
     except ModuleNotFoundError as error:
         raise UserError(f"--scheduler needs {error.name}: {install_with('cluster')}") from error
     secret = options.secret or options.results.with_name(FILE_NAME)

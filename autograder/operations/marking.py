@@ -20,7 +20,7 @@ from ..classroom import (
 )
 from ..course import Course
 from ..errors import UserError
-from ..grading.options import QuestionSelector, wanted_question
+from ..grading.run_options import QuestionSelector, wanted_question
 from ..records import Key
 from ..results.last import those_of
 from ..results.manual import QuestionKey, Request

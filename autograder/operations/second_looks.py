@@ -20,7 +20,7 @@ from ..classroom import (
 )
 from ..course import Course
 from ..errors import UserError
-from ..grading.options import wanted_question
+from ..grading.run_options import wanted_question
 from ..records import Key
 from ..results.manual import HumanWork, QuestionKey, Request
 from .class_folder import existing_class

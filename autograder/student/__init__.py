@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..suite.message import CodeLine
+    from .check_results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
     from .display import LOOKS, as_text, body_of, headline, readable
     from .folder import check_folder, retry_folder, star_of, status, trace_folder
     from .hints import Hint, afterwards, next_hint, other_ways
-    from .notebook import check, hint, retry, trace
-    from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
+    from .notebook_tools import check, hint, retry, trace
+    from .saved_files import saved_exercises
     from .stars import SIGNS
     from .submitting import what_to_submit
-    from .watch import saved_exercises
 
 __all__ = [
     "LOOKS",
@@ -54,11 +54,11 @@ _MODULES = {
     "display": "LOOKS as_text body_of headline readable",
     "folder": "check_folder retry_folder star_of status trace_folder",
     "hints": "Hint afterwards next_hint other_ways",
-    "notebook": "check hint retry trace",
-    "results": "CheckedExercise CheckedQuestion CheckedTest CodeLine Progress Standing",
+    "notebook_tools": "check hint retry trace",
+    "check_results": "CheckedExercise CheckedQuestion CheckedTest CodeLine Progress Standing",
     "stars": "SIGNS",
     "submitting": "what_to_submit",
-    "watch": "saved_exercises",
+    "saved_files": "saved_exercises",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..submission.similar import closest
+from ..submission.near_names import closest
 from ..suite import raised
 
 #: names that code often uses without having imported them

@@ -19,9 +19,9 @@ from ..submission.unanswered import is_stub, is_stubs_line
 from ..suite.message import place_lines
 from ..worker import statements
 from .advice import Context, advice, said_by
-from .output import Printed, quiet
-from .places import places_of
-from .sources import locator
+from .own_lines import places_of
+from .quiet_output import Printed, quiet
+from .source_lines import locator
 from .time_limit import SECONDS, TooSlow, limited
 
 _TOO_SLOW = (

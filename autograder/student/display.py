@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..escaping import for_html
-from .results import CheckedQuestion, CheckedTest, Standing
+from .check_results import CheckedQuestion, CheckedTest, Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from ..suite.failures import WrongAnswer, check_numbers
 from ..suite.message import LIKELY, NO_ERROR, About, CodeLine, Message, got_expected
 from ..worker.execution import tensors_in
 from .advice import Context, advice, said_by
+from .check_results import CheckedTest
+from .last_call import RecordedCall
+from .own_lines import Locate, locate_cell, places_of
 from .pasting import pasteable
-from .places import Locate, locate_cell, places_of
-from .recording import RecordedCall
-from .results import CheckedTest
 from .time_limit import TooSlow
 from .weights import differing_names
 

@@ -13,11 +13,7 @@ from ..suite import LocalImplementation
 from ..suite.message import place_lines
 from .advice import said_by
 from .answers import Answer, Executed, answer_of, execute, unfinished
-from .explaining import AnswerContext, called
-from .misnamed import answered_in, leans_on_another_file, nearly_named, other_name
-from .questions import questions_of, unknown
-from .recording import NO_CALL, RecordedCall, again
-from .results import (
+from .check_results import (
     CheckedExercise,
     CheckedQuestion,
     CheckedTest,
@@ -25,8 +21,12 @@ from .results import (
     Standing,
     with_graded,
 )
+from .explaining import AnswerContext, called
+from .last_call import NO_CALL, RecordedCall, again
+from .misnamed import answered_in, leans_on_another_file, nearly_named, other_name
+from .questions import questions_of, unknown
 from .runner import OnQuestion, run_checks, step_to_trace
-from .sources import locator
+from .source_lines import locator
 from .stars import star_line
 
 

@@ -17,8 +17,8 @@ from ..course.manifest import (
     read_ways,
 )
 from ..errors import UserError
+from .check_results import Standing
 from .questions import questions_of, unknown
-from .results import Standing
 
 #: the file that remembers which hints were shown; the dot keeps it out of submissions
 STATE = ".autograder.json"

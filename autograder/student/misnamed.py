@@ -10,10 +10,10 @@ from typing import Any
 
 from ..errors import SubmissionError
 from ..submission import is_unanswered
-from ..submission.similar import closest
+from ..submission.near_names import closest
 from ..suite.names import imports_of, names_used
 from .answers import answer_of
-from .results import CheckedQuestion, CheckedTest, Standing
+from .check_results import CheckedQuestion, CheckedTest, Standing
 
 _CODE = (".py", ".ipynb")
 #: the most files of one folder that are read

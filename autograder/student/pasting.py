@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .recording import RecordedCall
+from .last_call import RecordedCall
 
 #: a tensor with more numbers is written as a name of the notebook's, if it has one
 _MOST_NUMBERS = 32

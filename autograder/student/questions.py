@@ -8,7 +8,7 @@ from pathlib import Path
 from ..course.manifest import Manifest
 from ..course.points import points_of
 from ..errors import UserError
-from ..submission.similar import closest
+from ..submission.near_names import closest
 
 
 def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:

@@ -20,11 +20,11 @@ from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
+from .check_results import CheckedQuestion, CheckedTest, Standing, standing_of
 from .explaining import AnswerContext, explained, is_stub
 from .known_mistakes import Answers, sentence_of
-from .output import Printed, quiet
-from .recording import RecordedCall, Recorder
-from .results import CheckedQuestion, CheckedTest, Standing, standing_of
+from .last_call import RecordedCall, Recorder
+from .quiet_output import Printed, quiet
 from .time_limit import SECONDS, TooSlow, limited
 
 _PLUGINS_NOT_NEEDED = (

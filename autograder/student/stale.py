@@ -14,8 +14,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ..errors import SubmissionError
+from ..submission.near_names import closest
 from ..submission.notebook import cells_of, notebook_of, source_of
-from ..submission.similar import closest
 
 FAILED = "the last run of this cell failed: what was checked is what it defined before"
 CHANGED = "your cell was changed since it ran: run it again, then check"

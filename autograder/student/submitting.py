@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .results import Progress
+from .check_results import Progress
 
 #: the part of grading that public checks don't cover
 BEYOND = (

@@ -19,9 +19,9 @@ import torch
 
 from ..worker import execution
 from .advice import said_by
-from .output import Printed, quiet
-from .places import Locate
-from .recording import RecordedCall
+from .last_call import RecordedCall
+from .own_lines import Locate
+from .quiet_output import Printed, quiet
 from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
 from .time_limit import SECONDS, TooSlow, limited
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .recording import RecordedCall
+from .last_call import RecordedCall
 
 _MOST_NAMES = 4
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from ..errors import SubmissionError
 from ..records import Exercise
 from .bounds import MAX_FILES
+from .near_names import closest
 from .opened import read_bytes
-from .similar import closest
 
 #: the beginning of a note that asks a person to look
 LOOK = "look at "

@@ -17,7 +17,7 @@ from ..errors import SubmissionError
 from .bounds import check_cells, check_code, check_json
 from .cells import CodeCell, module_text, names_defined_in, read_cells
 from .magic import is_other_language
-from .similar import hints
+from .near_names import hints
 from .statement import Statement, is_surely_defined, statements_of
 from .text import decoded, parsed
 from .unanswered import without_copies

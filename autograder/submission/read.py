@@ -17,10 +17,10 @@ from ..worker.experiments import DEFINITIONS
 from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
 from .intake import about_missing
 from .magic import python_of
+from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
 from .opened import read_bytes
 from .remedies import explained
-from .similar import hints as hints_for
 from .statement import is_surely_defined, statements_of
 from .text import NOT_PYTHON, compiled, decoded, parsed
 from .unanswered import is_unanswered, without_copies

@@ -7,10 +7,10 @@ not know which of the two it is.
 from .compare import Tolerance, difference
 from .draw import Draw
 from .expect import Expect
+from .forbidden_calls import Forbidden, rules_of
 from .implementation import Gradients, Implementation, Layer, Outcome, Step, Watched
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
-from .rules import Forbidden, rules_of
 from .variants import Variant, alternative, combination, intended, misconception, variants_in
 
 __all__ = [

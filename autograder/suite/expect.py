@@ -35,10 +35,10 @@ from .failures import (
     wrong_refusal,
     wrong_value,
 )
+from .forbidden_calls import Forbidden, differs
 from .implementation import PLAIN, Gradients, Implementation, Pull, Step, Watched
 from .layers import ExpectLayer
 from .local import signature_of
-from .rules import Forbidden, differs
 
 
 class Expect:

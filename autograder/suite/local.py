@@ -16,11 +16,11 @@ import torch
 from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
-from ..worker import execution, stepping, watching
+from ..worker import execution, operator_watch, stepping
 from ..worker.execution import COPY
+from .forbidden_calls import watched
 from .implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
 from .names import names_used
-from .rules import watched
 
 
 def load_module(path: Path, name: str | None = None) -> ModuleType:
@@ -92,7 +92,7 @@ class LocalImplementation:
 
         def watch() -> tuple[list[str], Any]:
             with _faults(name):
-                return watching.operators(function, args, backward)
+                return operator_watch.operators(function, args, backward)
 
         return watched(watch, lambda: self.call(name, args))
 

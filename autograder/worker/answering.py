@@ -24,10 +24,10 @@ from . import (
     execution,
     late,
     loading,
+    operator_watch,
     statements,
     stepping,
     substitution,
-    watching,
     wire,
 )
 
@@ -65,7 +65,7 @@ class Worker:
             "call": lambda name, *rest: _called(self._get(name), *rest),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
             "steps": lambda name, *rest: stepping.steps(self._get(name), *rest),
-            "operators": lambda name, *rest: watching.operators(self._get(name), *rest),
+            "operators": lambda name, *rest: operator_watch.operators(self._get(name), *rest),
             "build": self._build,
             "forward": lambda layer, *rest: _called(self._layers[layer], *rest),
             "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from . import answering, compiler, execution, late, watching, wire
+from . import answering, compiler, execution, late, operator_watch, wire
 
 #: Python specializes code by the eighth run, and its parts a few runs later
 _TIMES = 24
@@ -65,7 +65,7 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
     for name in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    watching.hear_threads()
+    operator_watch.hear_threads()
     use(second_device, many_workers)
     sys._clear_type_cache()  # otherwise workers write to the names in its entries
     for _ in range(_TIMES if many_workers else 0):
@@ -122,7 +122,7 @@ def _use_torch() -> None:
     """Uses other operators that are common in answers."""
     inputs = torch.ones(2, 3, 4)
     for backward in (False, True):
-        watching.operators(torch.softmax, [inputs, -1], backward)
+        operator_watch.operators(torch.softmax, [inputs, -1], backward)
     nn.functional.dropout(nn.functional.layer_norm(inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.errors import IsolationUnavailable
-from autograder.grading.options import SilentEvents
+from autograder.grading.run_options import SilentEvents
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer, start_fork_server
 

@@ -21,7 +21,7 @@ ONLY_IN = {
     "parsedate_to_datetime": set[str](),
     "ZoneInfo": {"deadlines.py"},
     "utf-8-sig": {
-        "classroom/requests.py",  # words of students: what can be read of them
+        "classroom/review_requests.py",  # words of students: what can be read of them
         "classroom/tables.py",
         "classroom/times.py",
         "submission/notebook.py",

@@ -15,9 +15,9 @@ from ...errors import UserError
 from ...records import Key, SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.wording import readable
-from ..grades import Grades, Missing
+from ..class_grades import Grades, Missing
+from ..export_tables import Exported, number, same_number, write_csv
 from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match_grades
-from ..tables import Exported, number, same_number, write_csv
 
 DEFAULT = "grades.canvas.csv"
 

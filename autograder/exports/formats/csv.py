@@ -10,8 +10,8 @@ from ...classroom import Lateness, utc_text
 from ...escaping import Value
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.review import reasons_to_look
-from ..grades import Grades
-from ..tables import Exported, write_csv
+from ..class_grades import Grades
+from ..export_tables import Exported, write_csv
 
 DEFAULT = "grades.csv"
 

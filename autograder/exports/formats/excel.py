@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..grades import Grades
-from ..tables import Exported, write_csv
+from ..class_grades import Grades
+from ..export_tables import Exported, write_csv
 from .csv import table_of
 
 DEFAULT = "grades.excel.csv"

@@ -12,8 +12,8 @@ from ...escaping import for_xml
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
 from ...results.wording import VERDICT_WORDS, points_text, readable_test, why_not_judged
-from ..grades import Grades
-from ..tables import Exported
+from ..class_grades import Grades
+from ..export_tables import Exported
 
 DEFAULT = "grades.junit.xml"
 

@@ -12,8 +12,8 @@ from ...records import SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.review import reasons_to_look
 from ...results.wording import VERDICT_WORDS, points_text, readable, shortened, why_not_judged
-from ..grades import Grades
-from ..tables import Exported
+from ..class_grades import Grades
+from ..export_tables import Exported
 
 DEFAULT = "grades.md"
 

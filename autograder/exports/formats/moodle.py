@@ -16,9 +16,9 @@ from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ...results.last import keys_of, those_of
 from ...results.wording import VERDICT_WORDS, points_text
-from ..grades import Grades
+from ..class_grades import Grades
+from ..export_tables import Exported, number, same_number, write_csv
 from ..roster import Platform, Roster, Row, label, match_grades
-from ..tables import Exported, number, same_number, write_csv
 
 DEFAULT = "grades.moodle"
 

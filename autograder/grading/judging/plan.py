@@ -19,9 +19,9 @@ from ...suite.local import LocalImplementation
 from ...suite.witness import Witness, with_witnesses
 from ...worker import late, wire
 from ...worker.answering import Worker, answer
-from .agreement import Agreement, agreement
 from .observer import Observer, RunTest
 from .remote import question_seed
+from .reply_agreement import Agreement, agreement
 from .requests import AskedImplementation
 from .suites import SuiteRunner
 from .verdicts import TestOutcome

@@ -17,10 +17,10 @@ from ...sandbox.replies import RawReply, value_of
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...worker import wire
-from ...worker.watching import THREAD
+from ...worker.operator_watch import THREAD
 from .plan import Plan, TestPlan, bytes_of
 from .remote import RemoteImplementation
-from .substitution import ReferenceSubstitution
+from .right_answers import ReferenceSubstitution
 from .verdicts import TestOutcome
 
 #: CPU seconds that all questions together may take, in addition to what the solution took, times

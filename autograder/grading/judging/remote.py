@@ -26,10 +26,10 @@ from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...suite.implementation import Watched
 from ...suite.names import names_used
-from ...worker.watching import THREAD
+from ...worker.operator_watch import THREAD
 from .parts import modules_of, refusal
 from .requests import AskedImplementation
-from .substitution import ReferenceSubstitution
+from .right_answers import ReferenceSubstitution
 
 #: the number of lost workers after which a question is not tried again
 _MAX_ENDS = 2

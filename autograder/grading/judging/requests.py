@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from ...errors import AnswerFault, AnswerProtocol
+from ...suite.forbidden_calls import watched
 from ...suite.implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
-from ...suite.rules import watched
 from ...worker.execution import COPY
-from . import replies
+from . import reply_forms
 
 
 class AskedImplementation(ABC):
@@ -46,24 +46,24 @@ class AskedImplementation(ABC):
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
-        return replies.outcome(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
+        return reply_forms.outcome(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
         reply = self.ask(name, "gradients", name, list(args), cotangent, *pull.request)
-        return replies.gradients(reply, args)
+        return reply_forms.gradients(reply, args)
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
-        asked = self.ask(name, "steps", name, replies.calls(steps), *_if(no_grad))
-        return replies.values(asked, len(steps))
+        asked = self.ask(name, "steps", name, reply_forms.calls(steps), *_if(no_grad))
+        return reply_forms.values(asked, len(steps))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
         return watched(
-            lambda: replies.operators(self.ask(name, "operators", name, list(args), backward)),
+            lambda: reply_forms.operators(self.ask(name, "operators", name, list(args), backward)),
             lambda: self.call(name, args),
         )
 
@@ -85,21 +85,21 @@ class AskedLayer:
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Layer.forward`."""
-        return replies.outcome(self._ask("forward", list(args), *_if(no_grad)), args)
+        return reply_forms.outcome(self._ask("forward", list(args), *_if(no_grad)), args)
 
     def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
         """See `Layer.gradients`."""
         reply = self._ask("layer_gradients", list(args), cotangent, *pull.request)
-        return replies.gradients(reply, args)
+        return reply_forms.gradients(reply, args)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""
-        return replies.values(self._ask("layer_steps", replies.calls(steps)), len(steps))
+        return reply_forms.values(self._ask("layer_steps", reply_forms.calls(steps)), len(steps))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""
         reply = self._ask("weights")
-        if not replies.is_named_tensors(reply):
+        if not reply_forms.is_named_tensors(reply):
             raise AnswerProtocol("the reply is not a table of weights")
         return dict(reply)
 

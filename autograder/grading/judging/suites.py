@@ -238,7 +238,7 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
         "--override-ini=addopts=",
         "--import-mode=importlib",
         "--capture=no",
-        *("-p", f"{__package__}.plugin"),
+        *("-p", f"{__package__}.grader_plugin"),
         "--disable-plugin-autoload",
         *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
     ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...suite.raised import kind_of
-from .cases import Case
-from .families.tables import IN_PLACE
+from .call_facts import Case
+from .families.step_tables import IN_PLACE
 from .families.words import id_of, lead_of, words_of
 from .findings import found_by_statistics
 from .known import KnownMistakes

@@ -22,7 +22,7 @@ from ...suite.traits import declarations
 from ...suite.variants import Variant, module_texts, variants_read
 from ...worker import wire
 from ..judging.suites import SuiteRunner
-from .cases import Calls
+from .call_facts import Calls
 from .families import Member, is_left_out, is_small, members
 from .probe import Probe, Replies, silence
 from .record import PASSED, Answered

@@ -23,7 +23,7 @@ from ...records import Limits
 from ...sandbox.replies import RawReply, value_of
 from ...worker import wire
 from ...worker.execution import tensors_in
-from ..judging import replies as forms
+from ..judging import reply_forms as forms
 from .figures import SUMS, figures_of, largest_of, shares_of
 
 Request = tuple[Any, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from .cases import CALLED, Case
+from .call_facts import CALLED, Case
 
 #: the least numbers of different right calls, and of different wrong calls, for a description
 _RIGHT, _WRONG = 3, 4

@@ -22,7 +22,7 @@ from ..naming.diagnosis import Diagnosis
 from ..sources import Listed
 from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
-from .rules import rule_problems
+from .rule_proofs import rule_problems
 
 #: the seed of the inputs of all cases; a class has one per attempt, `make soak` draws many
 SEED = 1

@@ -1,8 +1,8 @@
 """nbgrader's gradebook, in SQLite or PostgreSQL: filled from results, and read back."""
 
+from .human_entries import cells_to_grade, enter_grade, human_work
 from .lateness import class_duedates, class_lateness, class_penalty, set_extension
 from .others import graded_elsewhere
-from .reading import cells_to_grade, enter_grade, human_work
 from .recording import Note, RecordSummary, record, record_into
 
 __all__ = [

@@ -30,11 +30,11 @@ from ...results.last import last_of, those
 from ...submission.opened import read_bytes
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
+from .bulk_rows import Entry, write_entries
 from .database import opened, without_password, writing
 from .lateness import late_penalty
 from .messages import comment
 from .released import CHECK, ReleasedAssignment, read_release
-from .rows import Entry, write_entries
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100

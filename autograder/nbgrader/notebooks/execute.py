@@ -27,8 +27,8 @@ from ...submission.code import source_of
 from ...submission.opened import read_bytes
 from ..sanitize import make_safe
 from .libraries import advice_on, libraries_for
+from .notebook_runner import Cell, CellRun, NotebookContext, NotebookRunner
 from .outputs import error_output
-from .runner import Cell, CellRun, NotebookContext, NotebookRunner
 from .submitted_files import is_regular
 
 #: the time limit in seconds if nbgrader has none

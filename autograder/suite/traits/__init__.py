@@ -1,7 +1,7 @@
 """General properties of a question, and the tests generated from its declaration."""
 
 from .declaration import NO_TENSORS, TRAITS, Case, Traits
-from .functions import check_rule
+from .function_tests import check_rule
 from .general import check_trait
 from .inputs import (
     Ids,
@@ -18,7 +18,7 @@ from .inputs import (
     rows,
 )
 from .itself import check_by_itself
-from .table import Row, declarations, traits_of
+from .trait_table import Row, declarations, traits_of
 
 __all__ = [
     "NO_TENSORS",

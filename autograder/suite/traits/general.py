@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..expect import Expect
+from .class_tests import LAYER_TESTS
 from .declaration import CALLS, GENERATED, GRADIENTS, LAYOUT, SIZE, Traits
-from .functions import FUNCTION_TESTS
-from .layers import LAYER_TESTS
+from .function_tests import FUNCTION_TESTS
 
 #: the likely cause of a failure, unless the declaration has one
 _LIKELY = {

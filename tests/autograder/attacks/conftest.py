@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from autograder.course import TABLES, load_course
-from autograder.grading.options import RunOptions
 from autograder.grading.run import grade_class
+from autograder.grading.run_options import RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, examine

@@ -12,7 +12,7 @@ import torch
 
 from autograder.errors import AnswerFault, AnswerRaised
 from autograder.grading.judging.remote import RemoteImplementation
-from autograder.grading.judging.substitution import ReferenceSubstitution
+from autograder.grading.judging.right_answers import ReferenceSubstitution
 from autograder.grading.naming.record import Event, answered, events_of
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import _of_exercise

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from autograder.attention.notebooks.own import own_or_part
-from autograder.authoring.parts import split_module
+from autograder.authoring.solution_parts import split_module
 from autograder.course import load_course
 from autograder.errors import UserError
 from autograder.parts import DecoderBlock

@@ -12,7 +12,7 @@ from autograder.authoring import release
 from autograder.course import load_course
 from autograder.course.rules import rules_beside
 from autograder.errors import ContentError
-from autograder.grading.validation.rules import rule_problems
+from autograder.grading.validation.rule_proofs import rule_problems
 
 Edit = Callable[[str, str, str], None]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.expressions import expressions_in_cells, expressions_of
+from autograder.authoring.computations import expressions_in_cells, expressions_of
 
 SOLUTION = """
 def attention(queries, keys, values):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.folder import extras_of
+from autograder.authoring.assignment_folder import extras_of
 from autograder.course import load_course
 from autograder.errors import ContentError
 

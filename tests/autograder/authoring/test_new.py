@@ -11,7 +11,7 @@ import autograder
 from autograder.authoring import release
 from autograder.course import load_course, refuse_unfinished
 from autograder.errors import ContentError, UserError
-from autograder.operations.content import check_release
+from autograder.operations.course_content import check_release
 from autograder.operations.expected import differences, expected_text
 
 

@@ -13,8 +13,8 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.authoring.claims import claims_in, without_claims
-from autograder.authoring.hints import afterwards_of, hints_of
-from autograder.authoring.parts import split_module
+from autograder.authoring.question_texts import afterwards_of, hints_of
+from autograder.authoring.solution_parts import split_module
 from autograder.course import load_course
 from autograder.records import Exercise
 from autograder.submission.notebook import code_cells

@@ -350,7 +350,7 @@ def test_missing_words_are_named(course: Course, wheel: Path) -> None:
 
 
 def test_nbgraders_complaint_reaches_the_author(course: Course, tmp_path: Path) -> None:
-    from autograder.authoring.folder import generate_assignment
+    from autograder.authoring.assignment_folder import generate_assignment
 
     broken = '{"cells": [], "metadata": {}, "nbformat": 4'
     with pytest.raises(GraderError, match="nbgrader can't release basics"):

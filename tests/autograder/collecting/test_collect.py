@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.collecting import CollectOptions, CollectReport, collect
+from autograder.collecting.download_entries import contents_of, entries_of
 from autograder.collecting.downloaded import Account, Entry, Member
-from autograder.collecting.entries import contents_of, entries_of
 from autograder.errors import UserError
 
 COURSE = {

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from autograder.classroom import Origin, write_roster
-from autograder.collecting.times import read_times
+from autograder.collecting.platform_times import read_times
 from autograder.errors import UserError
 from autograder.exports import export
 from autograder.exports.roster import match, read_roster

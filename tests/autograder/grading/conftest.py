@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from autograder.course import Course, load_course
-from autograder.grading.options import RunOptions
 from autograder.grading.run import RunReport, grade_class
+from autograder.grading.run_options import RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer

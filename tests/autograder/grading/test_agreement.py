@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.grading.judging.agreement import Agreement, agreement
 from autograder.grading.judging.planned import PlannedImplementation
+from autograder.grading.judging.reply_agreement import Agreement, agreement
 from autograder.sandbox.replies import RawReply, reply_in
 from autograder.suite.compare import EXACT, difference
 from autograder.suite.witness import Witness, with_witnesses

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from autograder.course import load_course
-from autograder.grading.options import RunOptions, SilentEvents
 from autograder.grading.run import grade_class
+from autograder.grading.run_options import RunOptions, SilentEvents
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionStatus, Tier
 from autograder.results.file import read_results
@@ -120,7 +120,7 @@ def test_a_folder_that_is_gone_when_its_turn_comes_costs_its_own_line_only(
         _submit(a_class, number)
     found = find_submissions(a_class.submitted, ["simplified_attention"])
     gone = found.submissions[1]
-    from autograder.grading.cluster.run import Cluster  # needs the extra
+    from autograder.grading.cluster.cluster_run import Cluster  # needs the extra
 
     with _cluster(tmp_path, 1) as (address, _):
         options = RunOptions(a_class.submitted, a_class.results)

@@ -17,8 +17,8 @@ import pytest
 from autograder.course import Course
 from autograder.errors import GraderError, UserError
 from autograder.grading import submissions
-from autograder.grading.options import RunOptions, SilentEvents
 from autograder.grading.run import grade_class
+from autograder.grading.run_options import RunOptions, SilentEvents
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Exercise, SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import ResultsFile, read_results

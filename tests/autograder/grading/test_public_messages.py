@@ -15,8 +15,8 @@ import torch
 
 from autograder.course import Course
 from autograder.records import Exercise
+from autograder.student.check_results import CheckedTest
 from autograder.student.explaining import AnswerContext
-from autograder.student.results import CheckedTest
 from autograder.student.runner import run_checks
 from autograder.suite.local import LocalImplementation
 from autograder.suite.variants import Variant, variants_in

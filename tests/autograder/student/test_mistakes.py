@@ -16,7 +16,7 @@ from autograder.course.points import points_of
 from autograder.errors import UserError
 from autograder.student import answers, as_text, check_folder, runner, time_limit
 from autograder.student.display import readable
-from autograder.student.notebook import check_namespace, result_text
+from autograder.student.notebook_tools import check_namespace, result_text
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))

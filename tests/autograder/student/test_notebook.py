@@ -11,12 +11,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder.authoring.parts import STUB
+from autograder.authoring.solution_parts import STUB
 from autograder.errors import UserError
 from autograder.student import Standing, check, hint, trace
+from autograder.student.check_results import CheckedQuestion, CheckedTest
 from autograder.student.display import Shown, as_html, as_text, readable
-from autograder.student.notebook import check_namespace
-from autograder.student.results import CheckedQuestion, CheckedTest
+from autograder.student.notebook_tools import check_namespace
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_right_answer_passes(here: Path) -> None:
 def test_other_ways_and_a_star_stand_below_a_right_answer(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from autograder.student import notebook
+    from autograder.student import notebook_tools as notebook
 
     shown: list[Shown] = []
     monkeypatch.setattr(notebook, "_show", shown.append)

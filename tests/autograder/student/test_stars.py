@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.hints import stars_of
+from autograder.authoring.question_texts import stars_of
 from autograder.course import load_course
 from autograder.errors import ContentError, UserError
 from autograder.records import Exercise

@@ -80,7 +80,7 @@ print(json.dumps([
 #: what `autograder check` loads besides torch, Python's own modules and this package
 BESIDES_TORCH = {"_pytest", "click", "iniconfig", "pluggy", "py", "pygments", "pytest", "rich"}
 #: parts of those, and of ours, that are loaded by the commands that need them
-LATER = {"autograder.student.notebook", "autograder.student.tracing", "pdb", "rich.live"}
+LATER = {"autograder.student.notebook_tools", "autograder.student.tracing", "pdb", "rich.live"}
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from autograder.student import trace_folder
-from autograder.student.output import Printed, quiet
-from autograder.student.recording import RecordedCall
+from autograder.student.last_call import RecordedCall
+from autograder.student.quiet_output import Printed, quiet
 from autograder.student.shapes import Letters, said_in_comment, said_of_result
 from autograder.student.tracing import traced
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 from nbconvert import PythonExporter
 
-from autograder.authoring.parts import split_module
+from autograder.authoring.solution_parts import split_module
 from autograder.course import Course
 from autograder.records import SubmissionResult
 

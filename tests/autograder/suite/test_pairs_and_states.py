@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.grading.judging.substitution import ReferenceSubstitution
+from autograder.grading.judging.right_answers import ReferenceSubstitution
 from autograder.suite import Draw, Expect, LocalImplementation, Step
 from autograder.suite.calls import call_text
 from autograder.suite.compare import difference

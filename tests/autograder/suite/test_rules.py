@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from autograder.errors import AnswerForbidden
+from autograder.suite.forbidden_calls import Forbidden, rules_of
 from autograder.suite.local import LocalImplementation
 from autograder.suite.names import names_used
-from autograder.suite.rules import Forbidden, rules_of
 
 SUITES = Path(__file__).parents[2] / "hidden"
 

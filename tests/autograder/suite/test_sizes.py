@@ -7,8 +7,8 @@ import pytest
 from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw
 from autograder.suite.traits import Traits, declarations
-from autograder.suite.traits.cells import FEW, LENGTHS, Cells
-from autograder.suite.traits.layers import _builds_and_calls
+from autograder.suite.traits.class_tests import _builds_and_calls
+from autograder.suite.traits.size_cells import FEW, LENGTHS, Cells
 
 SUITES = sorted((Path(__file__).parents[3] / "tests/hidden").glob("*/test_*.py"))
 FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is None and t.inputs]

@@ -22,8 +22,10 @@ from autograder.suite.traits import (
     check_trait,
     declaration,
     declarations,
-    functions,
     traits_of,
+)
+from autograder.suite.traits import (
+    function_tests as functions,
 )
 from autograder.suite.traits.layouts import LAYOUTS, expanded
 from autograder.suite.traits.numbers import falling, level, rising, small, whole

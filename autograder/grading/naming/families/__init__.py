@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .changes import Change, Parts
+from .definition_changes import Change, Parts
 from .details import detail_of
 from .expressions import Scope
 from .functions import moved, of_arguments
-from .names import SIZE
+from .name_changes import SIZE
 from .operators import OPERATORS
 from .places import alike, places, solution_lines
-from .steps import steps
-from .tables import ANY_STEP
+from .step_tables import ANY_STEP
+from .step_variants import steps
 from .things import Things
 from .words import SMALL_CHANGES, id_of
 

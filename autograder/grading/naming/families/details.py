@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .called import FAR, FUNCTIONS, FUNCTIONS_OF_A_RESULT, OPERATIONS, PARTS_LEFT_OUT
 from .functions import ELSEWHERE
-from .tables import (
+from .step_tables import (
     ADDED,
     ANOTHER,
     APPLIED,

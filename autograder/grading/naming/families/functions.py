@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from .places import Place, changed, places
-from .tables import CUT, KEPT
+from .step_tables import CUT, KEPT
 from .words import key_of
 
 #: a function that may replace another one, and its effect

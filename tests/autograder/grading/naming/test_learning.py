@@ -15,8 +15,8 @@ import autograder
 from autograder.cli import cli
 from autograder.course import load_course
 from autograder.errors import SubmissionError, UserError
-from autograder.grading.options import RunOptions, SilentEvents
 from autograder.grading.run import grade_class
+from autograder.grading.run_options import RunOptions, SilentEvents
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation.entries import Entry, with_entry
 from autograder.operations.misconceptions import AddedMisconception, _unusual

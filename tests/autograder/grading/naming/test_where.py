@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from autograder.grading.naming.cases import Calls, Case
+from autograder.grading.naming.call_facts import Calls, Case
 from autograder.grading.naming.record import Event, Request, answered
 from autograder.grading.naming.where import told_of, where_right
 from autograder.suite.traits import Pair, Size, Tensor, Traits

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.naming import families
-from autograder.grading.naming.families import members, tables
+from autograder.grading.naming.families import members
+from autograder.grading.naming.families import step_tables as tables
 from autograder.grading.naming.families.places import changed
 from autograder.grading.naming.families.words import (
     SMALL_CHANGES,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import SubmissionError
-from autograder.nbgrader.notebooks import engine
+from autograder.nbgrader.notebooks import notebook_engine as engine
 from autograder.submission import Submission
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations
 
 from .expressions import Scope
-from .names import of_whole, renamed
-from .tables import (
+from .name_changes import of_whole, renamed
+from .step_tables import (
     CHECK,
     KEPT,
     KEYWORDS,

@@ -17,7 +17,7 @@ from ..errors import ContentError
 from ..records import Exercise
 from .claims import without_claims
 from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
-from .parts import ModuleParts
+from .solution_parts import ModuleParts
 
 SETUP = "setup"
 #: the id of the cell with the notebook's place on the way through the course

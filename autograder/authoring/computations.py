@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .compact import compact
-from .parts import solution_lines
+from .solution_parts import solution_lines
 
 #: the number of operations from which an expression is recognised by its form, ignoring names
 _KNOWN_BY_FORM = 3

@@ -35,11 +35,11 @@ from ..errors import ContentError, GraderError
 from ..records import Assignment, Exercise
 from .claims import without_claims
 from .course_map import CourseMap, course_map, map_cell, map_table
-from .hints import afterwards_of, hints_of, mistakes_of, stars_of
 from .ipynb import code_cell, markdown_cell, notebook_json, notebook_of
 from .map_picture import map_picture
-from .notebook import BRING_CHECKS, bring_source, folded_cell, source_notebook
-from .parts import STUB, module_text, split_module, strip_solutions
+from .question_texts import afterwards_of, hints_of, mistakes_of, stars_of
+from .solution_parts import STUB, module_text, split_module, strip_solutions
+from .source_notebook import BRING_CHECKS, bring_source, folded_cell, source_notebook
 from .student_wheel import FOLDERS
 
 #: the modules that public checks may import, because students have only these

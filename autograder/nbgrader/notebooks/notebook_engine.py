@@ -18,7 +18,7 @@ from .autograding import autograde
 from .course import NotebookCourse, read_assignment, read_notebook_course
 from .execute import SandboxedExecute
 from .libraries import libraries_for
-from .results import NOTEBOOKS, exercises_of, waiting
+from .notebook_scores import NOTEBOOKS, exercises_of, waiting
 from .submitted_files import digest_of, state_of
 
 

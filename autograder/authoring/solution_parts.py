@@ -12,7 +12,7 @@ from ..course.rules import rules_beside
 from ..errors import ContentError
 from ..records import Exercise
 from ..submission.text import first_line_of
-from .rules import with_rules
+from .stub_rules import with_rules
 
 #: the statement that replaces a solution, in modules and in notebooks
 STUB = "raise NotImplementedError"

@@ -8,10 +8,9 @@ from typing import Any
 import torch
 
 from ..expect import Expect
+from ..forbidden_calls import Forbidden
 from ..implementation import PLAIN, Pull, Step
 from ..low_scores import low_queries_and_keys
-from ..rules import Forbidden
-from .cells import FEW, LENGTHS, LONG, Cells
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments
 from .inputs import (
     Maybe,
@@ -24,6 +23,7 @@ from .inputs import (
 )
 from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
+from .size_cells import FEW, LENGTHS, LONG, Cells
 
 _TWICE = "one tensor may be in several places: what writes into one of them writes into all"
 _NUMBERS = (

@@ -27,16 +27,16 @@ from ..errors import UserError
 from ..escaping import for_file_name
 from .clones import answers_of, clones_in, template_files
 from .commits import committed
+from .download_entries import entries_of
 from .downloaded import Account, Entry, Refused, Unsafe
-from .entries import entries_of
 from .gradescope import Submitters, read_submitters
 from .issues import FoundRequest
 from .owners import READ, Layout, Names, OwnedFile, metadata_path
 from .placing import Collected, Ends, Outcome, Places, waiting_folders
+from .platform_times import Times
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
 from .students import Students
-from .times import Times
 from .transaction import collecting_alone
 
 

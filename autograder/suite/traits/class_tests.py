@@ -14,11 +14,11 @@ from ..expect import Expect
 from ..implementation import Pull, Step
 from ..layers import ExpectLayer
 from ..low_scores import low_scoring, low_tokens
-from .cells import WITH_GRADIENTS, Cells
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments, built, refill
 from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
+from .size_cells import WITH_GRADIENTS, Cells
 
 #: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16

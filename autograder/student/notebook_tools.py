@@ -14,16 +14,16 @@ from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest
 from ..course.points import points_of
 from ..errors import AutograderError, UserError
 from ..escaping import for_html
-from ..submission.similar import closest
+from ..submission.near_names import closest
 from ..suite import LocalImplementation
 from .answers import unfinished
 from .assignment_folder import assignment_folder
+from .check_results import CheckedQuestion, Standing, with_graded
 from .display import Shown, as_html, as_text, folded, notice, preformatted, unfolding
 from .explaining import AnswerContext
 from .hints import next_hint
+from .last_call import NO_CALL, RecordedCall, again
 from .misnamed import leans_on_another_file, other_name
-from .recording import NO_CALL, RecordedCall, again
-from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
 from .stale import FAILED, run_of, stale
 from .stars import star_line

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from .expressions import Scope
-from .tables import PARAMETER
+from .step_tables import PARAMETER
 
 SIZE = "a_size_is_fixed_or_taken_from_another_place_so_only_some"
 _LAYERS, _SIZES = "two_layers_change_places", "two_sizes_change_places"

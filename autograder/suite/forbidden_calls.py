@@ -13,7 +13,7 @@ from typing import Any
 from ..course.rules import rules_beside
 from ..errors import AnswerForbidden, AnswerRaised
 from ..worker.execution import tensors_in
-from ..worker.watching import THREAD
+from ..worker.operator_watch import THREAD
 from .compare import difference
 from .implementation import Outcome, Watched
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import SubmissionError
 from ..submission.notebook import cells_of, notebook_of, source_of
 from ..submission.text import first_line_of
-from .places import Locate
+from .own_lines import Locate
 
 
 def locator(path: Path, text: str) -> Locate:
