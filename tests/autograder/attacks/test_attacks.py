@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import select
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import autograder
 from autograder.records import SubmissionResult, SubmissionStatus, Tier, Verdict
 
 from .conftest import ATTACKS, MARK, Attack, attacks_in
@@ -177,3 +179,11 @@ def test_the_corpus_is_large_and_every_name_is_its_own() -> None:
     names = [attack.name for attack in ATTACKS]
     assert len(names) >= 120
     assert len(set(names)) == len(names)
+
+
+def test_modules_that_attacks_reach_for_are_there() -> None:
+    # under another name, an attack would raise KeyError and prove nothing
+    package = Path(autograder.__file__).parent
+    named = {name for attack in ATTACKS for name in re.findall(r"\bworker\.(\w+)", attack.text)}
+    assert len(named) > 1
+    assert not [name for name in named if not (package / "worker" / f"{name}.py").exists()]
