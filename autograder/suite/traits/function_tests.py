@@ -13,6 +13,7 @@ from ..implementation import PLAIN, Pull, Step
 from ..low_scores import low_queries_and_keys
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments
 from .inputs import (
+    LEADING,
     Maybe,
     Pair,
     Sizes,
@@ -57,6 +58,8 @@ _FROZEN = (
 )
 #: the size of everything if all sizes are equal; and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
+#: what is added to one slice and taken from another: float32 keeps two digits beside it
+_LARGE = 1e5
 #: fewer keys than queries, in one call with gradients; the weight of a single key would have none
 _FEWER_KEYS = 2
 _SINGLE = "gradients also flow in float32 and for large sizes: that is how models are trained"
@@ -99,11 +102,11 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     for given in traits.each_way():
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
-        _same(expect, traits, arguments(expect, given, asked.many(), torch.float64), likely)
+        _same(expect, traits, _last_turned(expect, given, asked.many(), torch.float64), likely)
     samples = asked.samples()
     # no answer may remember large shapes only
     for sizes in (asked.wide(), asked.many(), *([samples] if samples else [])):
-        _same(expect, traits, arguments(expect, traits, sizes, torch.float64), likely)
+        _same(expect, traits, _last_turned(expect, traits, sizes, torch.float64), likely)
     _same(
         expect,
         traits,
@@ -185,18 +188,54 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Make arguments, the last tensor not contiguous.
-
-    In float64 this tensor is large if its factor says so: weights are applied to it, and sums that
-    nearly cancel show what float32 loses.
-    """
+    """Make arguments, the last tensor not contiguous; in float64, also sums that nearly cancel."""
     made = arguments(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
+    if dtype == torch.float64 and 1 < len(traits.factors) == len(places):
+        made = _cancelling(traits, made)
     for place in places[-1:]:
         made[place] = turned(made[place])
-        if dtype == torch.float64 and 1 < len(traits.factors) == len(places):
-            made[place] = made[place] * max(1.0, traits.factors[-1])
     return made
+
+
+def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
+    """Make the last tensor large, if its factor says so, with two slices that nearly cancel.
+
+    The other arguments weight both slices alike, so each sum has digits that float32 has lost,
+    whatever is drawn and in whatever order a processor adds.
+    """
+    tensors = [(n, item) for n, item in enumerate(traits.inputs) if isinstance(item, Tensor)]
+    place, last = tensors.pop()
+    factor = traits.factors[-1]
+    if factor <= 1:
+        return made
+    made = [*made]
+    made[place] = made[place] * factor
+    for letter in _own_dimensions(last)[-2:]:
+        weighted = [(n, item) for n, item in tensors if letter in _own_dimensions(item)]
+        dimensions = {n: _dimension(item, letter) for n, item in (*weighted, (place, last))}
+        if not weighted or made[place].shape[dimensions[place]] < 2:
+            continue
+        for n, _ in weighted:
+            made[n] = made[n].clone()
+            pair = made[n].narrow(dimensions[n], 0, 2)
+            pair.copy_(pair.mean(dimensions[n], keepdim=True).expand_as(pair))
+        pair = made[place].narrow(dimensions[place], 0, 2)
+        pair += torch.tensor([_LARGE, -_LARGE]).view(-1, *[1] * (-1 - dimensions[place]))
+        return made
+    return made
+
+
+def _own_dimensions(item: Tensor) -> list[str]:
+    """The dimensions of an argument that are not leading ones, if there are at least two."""
+    parts = [part for part in item.shape.split() if part != LEADING]
+    return parts if len(parts) > 1 else []
+
+
+def _dimension(item: Tensor, part: str) -> int:
+    """The index of a dimension, counted from the end."""
+    parts = item.shape.split()
+    return parts.index(part) - len(parts)
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
