@@ -24,6 +24,8 @@ from .table import UNKNOWN, Table
 
 #: the number of requests that decide which pairs are likely; the number of pairs to try
 _REQUESTS, _PAIRS = 40, 100
+#: the place of a family that is not among the frequent ones
+_RARE = 100
 #: the calls to likely pairs, and to pairs of frequent mistakes
 MOST_CALLS, _BLIND_CALLS = 1500, 500
 
@@ -126,8 +128,9 @@ class Pairs:
             missed = right[one] & ~alike[other] | right[other] & ~alike[one]
             explains = (own | its).bit_count() - missed.bit_count()
             if explains > 0:
-                found.append(((bool(own and its), explains), one, other))
-        found.sort(key=itemgetter(0), reverse=True)
+                rare = self._rarity(one) + self._rarity(other)
+                found.append(((not (own and its), -explains, rare), one, other))
+        found.sort(key=itemgetter(0))
         return [(one, other) for _, one, other in found]
 
     def _frequent(self, columns: Sequence[int]) -> list[tuple[int, int]]:
@@ -151,12 +154,27 @@ class Pairs:
         )
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
-        """Returns one of all rows with equal answers to some requests: that of the lowest rank."""
+        """Returns one of all rows with equal answers: the most frequent, then the lowest rank.
+
+        They are equal if they are for these requests; rows that are right in all of them, only if
+        they are everywhere.
+        """
         rows = np.flatnonzero(chosen).tolist()
+        cells, right = self._table.cells, np.array(self._table.right)
         different: dict[object, int] = {}
-        for row in sorted(rows, key=lambda row: self._table.rows[row].rank):
-            different.setdefault(tuple(self._table.cells[row, columns].tolist()), row)
+        for row in sorted(rows, key=lambda row: (self._rarity(row), self._table.rows[row].rank)):
+            own = cells[row, columns]
+            known = cells[row] if (own == right[columns]).all() else own
+            different.setdefault(known.tobytes(), row)
         return [*different.values()]
+
+    def _rarity(self, row: int) -> int:
+        """Returns the place of a row's family among frequent ones; of others, a place after them.
+
+        Two members may answer alike wherever nobody asks for more: what is met more often is told.
+        """
+        place = frequency_place(self._table.rows[row].name)
+        return _RARE if place is None else place
 
     # comparisons of all rows with some requests
 

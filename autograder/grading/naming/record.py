@@ -34,6 +34,8 @@ _MAKING = ("restore", "build", "load_weights")
 _MOST_BYTES = Limits().reply_bytes
 #: incoming gradients are compared unscaled up to this power of ten
 _ORDINARY = 2
+#: gradients of incoming ones of size 1 that are at most this large are rounding
+_NO_GRADIENT = 1e-7
 _THROUGH_NAN = "gradients of what is not finite"
 #: recorded instead of the arguments of a call if none was changed
 UNCHANGED = "arguments as they were"
@@ -94,6 +96,7 @@ def _told(request: Request, value: Any) -> Any:
         if not _is_finite(found.value):
             return found.value, _THROUGH_NAN
         inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
+        inputs, weights = _without_zeros([inputs, weights])
         return found.value, inputs, _by_name(weights), *found.left
     if operation in ("steps", "layer_steps"):
         return forms.values(value, len(*asked))
@@ -119,6 +122,16 @@ def _for_ones(gradients: Any, size: float) -> Any:
         return {key: _for_ones(item, size) for key, item in gradients.items()}
     is_number = isinstance(gradients, torch.Tensor) and gradients.is_floating_point()
     return gradients / size if is_number else gradients
+
+
+def _without_zeros(gradients: Any) -> Any:
+    """Returns the gradients with None for zeros: suites accept either, see `suite.arguments`."""
+    if isinstance(gradients, tuple | list):
+        return type(gradients)(_without_zeros(item) for item in gradients)
+    if isinstance(gradients, dict):
+        return {key: _without_zeros(item) for key, item in gradients.items()}
+    is_number = isinstance(gradients, torch.Tensor) and gradients.device.type != "meta"
+    return None if is_number and bool((gradients.abs() <= _NO_GRADIENT).all()) else gradients
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:

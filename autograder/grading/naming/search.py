@@ -268,8 +268,12 @@ class Search:
         return {row: Explained(*sums[row]) for row in chosen}
 
     def _explained(self, row: int) -> Explained:
-        """Returns how far a row explains what is wrong; nothing if that can't be computed."""
-        whole = Explained()
+        """Returns how far a row explains what is wrong; nothing if that can't be computed.
+
+        An answer by chance explains another one only if some wrong value is equal: two tests that
+        fail in the same words are no sign of chance.
+        """
+        whole, by_chance = Explained(), Explained()
         for test in self.tests:
             if not self._learn(row, test):
                 return Explained()
@@ -279,9 +283,10 @@ class Search:
             if found.against and self._may_be_a_sample(row, test):
                 columns = self.tests[test]
                 pairs = zip(self._came[columns], self._right[columns], strict=True)
-                found = Explained(sum(came.is_wrong(right) for came, right in pairs))
-            whole += found
-        return whole
+                by_chance += Explained(sum(came.is_wrong(right) for came, right in pairs))
+            else:
+                whole += found
+        return whole + by_chance if whole.wrong or not by_chance.wrong else Explained()
 
     def pair(self, ask: AskPair) -> list[Row]:
         """Returns a row of two members that together explain everything."""

@@ -717,3 +717,37 @@ def test_what_nobody_foresaw_has_a_behaviour_and_no_name(diagnosis: Any) -> None
 def test_a_right_answer_is_not_asked_again(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: inputs @ query)
     assert result.behaviour is None
+
+
+def _masked_too(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    scores = queries @ keys.mT / values.shape[-1] ** 0.5
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1) @ values
+
+
+def _softmax_along_the_last(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    numbers = torch.exp(scores)
+    return numbers / numbers.sum(dim=-1, keepdim=True)
+
+
+def _named(course: Course, place: str, question: str, answer: Any) -> QuestionResult:
+    assignment, exercise_name = place.split("/")
+    exercise = course.assignment(assignment).exercise(exercise_name)
+    runner = collect_suites(course.root, [exercise.hidden_suite])
+    answers = {question: answer}
+    own = LocalImplementation(answers, "")
+    (result,) = runner.judge(exercise.hidden_suite, own, 3, only=question)
+    diagnosis = Diagnosis(runner, course, exercise, ask_here)
+    return diagnosis.explain(result, lambda _, batch: replies_of(answers, batch), "")
+
+
+def test_two_tests_that_fail_in_the_same_words_are_no_sign_of_chance(course: Course) -> None:
+    question = "scaled_dot_product_attention"
+    found = _named(course, "self_attention/scaling", question, _masked_too)
+    assert "dropped" not in (found.misconception or "")
+
+
+def test_of_two_mistakes_that_answer_alike_the_more_frequent_is_told(course: Course) -> None:
+    found = _named(course, "simplified_attention/softmax", "softmax", _softmax_along_the_last)
+    assert "largest" not in (found.misconception or "")
+    assert "`dim`" in (found.hint or "")
