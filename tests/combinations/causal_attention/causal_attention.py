@@ -51,7 +51,11 @@ class no_mask_and_scores_dropped(_Layers):
 
 
 @combination(
-    "CausalAttention", "softmax_over_queries", "not_scaled", "it_is_right_with_one_token_only"
+    "CausalAttention",
+    "softmax_over_queries",
+    "not_scaled",
+    "it_is_right_with_one_token_only",
+    "softmax_runs_along_another_dimension_than_the_one_asked_for",
 )
 class softmax_over_queries_not_scaled(_Layers):
     def forward(self, x):
@@ -120,6 +124,7 @@ class root_of_input_size(_Parts):
 @intended(
     "CausalAttention",
     "the root of the context length",
+    "root_of_the_context_length",
     "the_division_is_by_the_root_of_another_number_than_the_one",
 )
 class root_of_context_length(_Parts):
@@ -258,7 +263,12 @@ class long_input_cut(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "the same pattern in every call", "same_pattern_in_every_call")
+@intended(
+    "CausalAttention",
+    "the same pattern in every call",
+    "same_pattern_in_every_call",
+    "every_call_drops_the_same_entries",
+)
 class reseeds(_Parts):
     def attend(self, queries, keys, values, x):
         torch.manual_seed(123)

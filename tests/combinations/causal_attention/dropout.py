@@ -189,7 +189,12 @@ def nan_for_one(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - torch.tensor(p, dtype=x.dtype))
 
 
-@intended("dropout", "the same numbers in every call", "pattern_kept")
+@intended(
+    "dropout",
+    "the same numbers in every call",
+    "pattern_kept",
+    "every_call_drops_the_same_entries",
+)
 def seeded(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")

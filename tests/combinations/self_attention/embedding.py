@@ -103,7 +103,7 @@ def ids_from_one(token_ids, table):
     return table[token_ids - 1]
 
 
-@intended("embed", "one-hot rows")
+@intended("embed", "one-hot rows", "one_hot_rows_returned")
 def one_hot(token_ids, table):
     return F.one_hot(token_ids, table.shape[0]).to(table.dtype)
 

@@ -50,6 +50,7 @@ def as_they_are(inputs, W_query, W_key, W_value):
 @intended(
     "project_qkv_left",
     "values with the keys' weights",
+    "left_key_weight_for_values",
     "one_thing_takes_the_place_of_another",
 )
 def values_by_key_weights(inputs, W_query, W_key, W_value):

@@ -13,7 +13,12 @@ def one_maximum_and_last_dimension(scores, dim=-1):
     return numbers / numbers.sum(dim=-1, keepdim=True)
 
 
-@combination("softmax", "cut_at_a_bound", "result_without_gradient")
+@combination(
+    "softmax",
+    "cut_at_a_bound",
+    "result_without_gradient",
+    "the_gradient_ends_on_its_way_back_nothing_is_trained",
+)
 def cut_and_detached(scores, dim=-1):
     numbers = torch.exp(scores.detach().clamp(-80, 80))
     return numbers / numbers.sum(dim=dim, keepdim=True)
