@@ -171,7 +171,7 @@ class Pairs:
     def _rarity(self, row: int) -> int:
         """Returns the place of a row's family among frequent ones; of others, a place after them.
 
-        Two members may answer alike wherever nobody asks for more: what is met more often is told.
+        Two members may answer alike in all requests: the more frequent mistake is reported.
         """
         place = frequency_place(self._table.rows[row].name)
         return _RARE if place is None else place

@@ -270,8 +270,8 @@ class Search:
     def _explained(self, row: int) -> Explained:
         """Returns how far a row explains what is wrong; nothing if that can't be computed.
 
-        An answer by chance explains another one only if some wrong value is equal: two tests that
-        fail in the same words are no sign of chance.
+        An answer by chance explains another one only if some wrong value is equal: failing in the
+        same words is not enough.
         """
         whole, by_chance = Explained(), Explained()
         for test in self.tests:

@@ -138,7 +138,7 @@ def _pair(factor: float) -> list[str]:
 
 
 def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
-    assert _pair(6) == ["softmax_is_left_out; and the_mask_has_no_effect"]
+    assert _pair(6) == ["the_mask_has_no_effect; and softmax_is_left_out"]
     assert _pair(7) == _pair(10) == []
 
 
