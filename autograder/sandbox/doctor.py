@@ -6,7 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..errors import AutograderError, IsolationUnavailable, SandboxKilled
+from ..errors import (
+    AnswerCrashed,
+    AnswerTimeout,
+    AutograderError,
+    IsolationUnavailable,
+    SandboxKilled,
+)
 from ..records import Limits, Tier
 from .clock import Budget
 from .environment import Libraries, Preparation
@@ -34,6 +40,8 @@ def probe():
 """
 #: attempts to start a tier that was killed meanwhile, by the kernel for its memory or by a person
 _ATTEMPTS = 2
+#: how the probe ends if its worker was killed or stopped from outside: its code does neither
+_STRUCK = (SandboxKilled, AnswerCrashed, AnswerTimeout)
 #: the text in a reason that already includes the remedy
 _FIX = "\n    fix: "
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
@@ -140,7 +148,7 @@ def _examined(parent: ForkServer) -> Finding:
     try:
         return _probe(parent)
     except AutograderError as error:
-        return Finding(parent.tier, False, str(error), isinstance(error, SandboxKilled))
+        return Finding(parent.tier, False, str(error), isinstance(error, _STRUCK))
 
 
 def _probe(parent: ForkServer) -> Finding:

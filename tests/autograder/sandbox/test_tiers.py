@@ -22,6 +22,7 @@ from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.results.file import ResultsFile
 from autograder.sandbox import ForkServer, clock, doctor, examine, start_fork_server
+from autograder.sandbox.session import Session
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -64,6 +65,25 @@ def test_a_tier_that_was_killed_while_it_started_is_tried_again(
     with start_fork_server() as server:
         assert number is signal.SIGTERM or started == [best, best]
         assert (server.tier, server.passed_over) == (best, ())
+
+
+def test_a_tier_whose_first_worker_was_killed_is_tried_again(
+    best: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Tier] = []
+
+    class Struck(ForkServer):
+        def open(self, *args: Any, **options: Any) -> Session:
+            session = super().open(*args, **options)
+            started.append(self.tier)
+            if len(started) == 1:
+                os.kill(_innermost(self), signal.SIGKILL)
+            return session
+
+    monkeypatch.setattr(doctor, "ForkServer", Struck)
+    with start_fork_server(best) as server:
+        assert (server.tier, server.passed_over) == (best, ())
+    assert started == [best, best]
 
 
 def test_a_tier_that_is_killed_again_and_again_is_passed_over_with_the_reason(
