@@ -116,7 +116,7 @@ class Place:
         for place in (submitted, self.folder / "earlier"):
             shutil.rmtree(place, ignore_errors=True)
         left = {entry.name for entry in self.folder.iterdir()}
-        assert left <= {"corpus", "words", "submissions.zip"}, left
+        assert left <= {"corpus", "words", "submissions.zip", ".collecting.lock"}, left
 
     def reply(self, data: bytes) -> None:
         """Any bytes as a worker's reply: the header, a zero, the tensors."""

@@ -6,6 +6,7 @@ file. What ends the child, or costs more than the limits below, is a failure lik
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
 import multiprocessing
@@ -15,7 +16,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -125,10 +126,11 @@ def _measured(place: Path, number: int, file: Drawn) -> Read:
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before, costs, problem = _memory("VmRSS"), [0.0], ""
     try:
-        for read in _READERS[file.kind](place, file.data):
-            seconds = time.process_time()
-            read()
-            costs.append(time.process_time() - seconds)
+        with contextlib.closing(_READERS[file.kind](place, file.data)) as reads:
+            for read in reads:
+                seconds = time.process_time()
+                read()
+                costs.append(time.process_time() - seconds)
     except Exception:
         problem = traceback.format_exc()
     return Read(number, file.kind, max(costs), _memory("VmHWM") - before, problem)
@@ -141,33 +143,35 @@ def _memory(name: str) -> int:
     raise LookupError(name)
 
 
-def _of_module(place: Path, data: bytes) -> Iterator[Callable[[], object]]:
+def _of_module(place: Path, data: bytes) -> Generator[Callable[[], object]]:
     yield from _of_file(place, "e.py", data)
 
 
-def _of_notebook(place: Path, data: bytes) -> Iterator[Callable[[], object]]:
+def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
     yield from _of_file(place, "e.ipynb", data)
 
 
-def _of_file(place: Path, name: str, data: bytes) -> Iterator[Callable[[], object]]:
+def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
     """What is done with a submitted file, each by a process of its own."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)
     exercise = Exercise("a", "e", _QUESTIONS, *(place / f"{n}.py" for n in "smhpt"))
-    yield lambda: _graded(folder, exercise)
-    yield lambda: submission_digest(folder, [exercise])
-    yield lambda: read_code(folder, name)
-    shutil.rmtree(folder)
+    try:
+        yield lambda: _graded(folder, exercise)
+        yield lambda: submission_digest(folder, [exercise])
+        yield lambda: read_code(folder, name)
+    finally:
+        shutil.rmtree(folder)
 
 
 def _graded(folder: Path, exercise: Exercise) -> None:
     answers = read_exercise(folder, exercise)
     assert answers.status in (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
-    compile(answers.text, "<module>", "exec")
+    ast.parse(answers.text)  # a worker compiles and executes one statement after the other
 
 
-def _of_archive(place: Path, data: bytes) -> Iterator[Callable[[], object]]:
+def _of_archive(place: Path, data: bytes) -> Generator[Callable[[], object]]:
     yield lambda: _collected(place, data)
 
 
