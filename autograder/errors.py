@@ -69,7 +69,7 @@ class SandboxError(GraderError):
 
 
 class SandboxKilled(SandboxError):
-    """The fork server was killed from outside while it started."""
+    """The fork server or a worker was killed from outside while it started."""
 
 
 class AnswerFault(AutograderError):

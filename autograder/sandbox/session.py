@@ -13,7 +13,14 @@ from collections.abc import Callable, Container, Iterator
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
-from ..errors import AnswerCrashed, AnswerOutputLimit, AnswerProtocol, AnswerTimeout, SandboxError
+from ..errors import (
+    AnswerCrashed,
+    AnswerOutputLimit,
+    AnswerProtocol,
+    AnswerTimeout,
+    SandboxError,
+    SandboxKilled,
+)
 from ..records import Limits
 from ..worker import wire
 from .clock import Budget, Clock, pid_of, threads_of
@@ -153,7 +160,9 @@ class Session:
             self._drain()
             said = self._output.end.decode(errors="replace")
             self.kill()
-            raise SandboxError(f"a worker could not be confined:\n{said}")
+            # who fails says why; a signal leaves no words
+            kind = SandboxError if said else SandboxKilled
+            raise kind(f"a worker could not be confined: {said or 'it was killed or stopped'}")
 
     def _send(self, clock: Clock, value: Any) -> None:
         for part in wire.encode(self._frame, value, layouts=True):

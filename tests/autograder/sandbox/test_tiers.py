@@ -19,9 +19,10 @@ from autograder.grading.jobs import Jobs
 from autograder.grading.run import refuse_weaker_tier
 from autograder.grading.sources import Listed
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionResult, Tier
+from autograder.records import Limits, SubmissionResult, Tier
 from autograder.results.file import ResultsFile
 from autograder.sandbox import ForkServer, clock, doctor, examine, start_fork_server
+from autograder.sandbox.clock import Budget
 from autograder.sandbox.session import Session
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,8 +68,9 @@ def test_a_tier_that_was_killed_while_it_started_is_tried_again(
         assert (server.tier, server.passed_over) == (best, ())
 
 
+@pytest.mark.parametrize("is_confined", [False, True])
 def test_a_tier_whose_first_worker_was_killed_is_tried_again(
-    best: Tier, monkeypatch: pytest.MonkeyPatch
+    best: Tier, monkeypatch: pytest.MonkeyPatch, is_confined: bool
 ) -> None:
     started: list[Tier] = []
 
@@ -77,6 +79,8 @@ def test_a_tier_whose_first_worker_was_killed_is_tried_again(
             session = super().open(*args, **options)
             started.append(self.tier)
             if len(started) == 1:
+                if is_confined:
+                    session.ask(Budget.of(Limits()), "load", "empty", "", 0)
                 os.kill(_innermost(self), signal.SIGKILL)
             return session
 
