@@ -42,6 +42,11 @@ def tolerance_of(dtype: torch.dtype) -> Tolerance:
     return FLOAT64 if dtype == torch.float64 else FLOAT32
 
 
+def is_rounding(gradient: torch.Tensor) -> bool:
+    """Return whether a gradient counts as none: an exact one would be zero."""
+    return bool((gradient.abs() <= FLOAT32.atol).all())
+
+
 def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Tolerance:
     """Return the contract's tolerance, with `atol` times the largest entry if it exceeds `size`.
 

@@ -21,6 +21,7 @@ import torch
 from ...errors import AnswerFault, AnswerRaised
 from ...records import Limits
 from ...sandbox.replies import RawReply, value_of
+from ...suite.compare import is_rounding
 from ...worker import wire
 from ...worker.execution import tensors_in
 from ..judging import reply_forms as forms
@@ -34,8 +35,6 @@ _MAKING = ("restore", "build", "load_weights")
 _MOST_BYTES = Limits().reply_bytes
 #: incoming gradients are compared unscaled up to this power of ten
 _ORDINARY = 2
-#: gradients of incoming ones of size 1 that are at most this large are rounding
-_NO_GRADIENT = 1e-7
 _THROUGH_NAN = "gradients of what is not finite"
 #: recorded instead of the arguments of a call if none was changed
 UNCHANGED = "arguments as they were"
@@ -125,13 +124,13 @@ def _for_ones(gradients: Any, size: float) -> Any:
 
 
 def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients with None for zeros: suites accept either, see `suite.arguments`."""
+    """Returns the gradients with None for what is only rounding: suites accept either."""
     if isinstance(gradients, tuple | list):
         return type(gradients)(_without_zeros(item) for item in gradients)
     if isinstance(gradients, dict):
         return {key: _without_zeros(item) for key, item in gradients.items()}
     is_number = isinstance(gradients, torch.Tensor) and gradients.device.type != "meta"
-    return None if is_number and bool((gradients.abs() <= _NO_GRADIENT).all()) else gradients
+    return None if is_number and is_rounding(gradients) else gradients
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
