@@ -109,7 +109,7 @@ def loaded(told: list[list[str]]) -> list[Path]:
     """What a student's commands load, and the checks that they run."""
     files = told[1]
     modules = [Path(file) for file in files]
-    assert {"runner.py", "watch.py", "notebook.py"} <= {path.name for path in modules}
+    assert {"runner.py", "saved_files.py", "notebook_tools.py"} <= {path.name for path in modules}
     return [*modules, *sorted((ROOT / "tests" / "public").rglob("*.py"))]
 
 
