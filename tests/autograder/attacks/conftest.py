@@ -176,11 +176,11 @@ class Sandboxed:
         return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
-        """Mode, size and time of every file but the grader's own tables: nobody may change it."""
+        """Mode, size and time of every file but the tables of the grader itself: nobody may change it."""
         found = {}
         tables = self.root / TABLES
         for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:
-            if path.is_relative_to(tables):
+            if path == tables or (path.parent == tables and path.match("attacked-*.npz")):
                 continue
             facts = path.lstat()
             found[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime)
