@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +32,7 @@ from .table import SAMPLES, Maker, Samples, Table
 
 #: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
 #: way that the solution's answers do not show
-_VERSION = 5
+_VERSION = 6
 _FAMILIES = Path(__file__).with_name("families")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
 #: the number of digits of a digest in a table's key
@@ -190,12 +190,14 @@ class KnownMistakes:
             return
         first, second = probe.split_times(replies)
         answers = {test: probe.answered(test, first[test]) for test in probe.requests}
-        samples = {
-            test: Samples((probe.judged(test, first[test]),), (True,) * len(probe.requests[test]))
-            for test in probe.requests
-            if first[test] != second[test]
-            and not probe.answered(test, second[test]).equals(answers[test])
-        }
+        samples = {}
+        for test in probe.requests:
+            if first[test] == second[test]:
+                continue
+            other = probe.answered(test, second[test])
+            if not other.equals(answers[test]):
+                may_be = _may_be_right(maker.right[test], (answers[test], other))
+                samples[test] = Samples((probe.judged(test, first[test]),), may_be)
         failing = [test for test in samples if samples[test].judged[0].words != PASSED]
         failing.sort(key=lambda test: len(probe.requests[test]))
         samples |= self._sampled(maker, probe, variant, tuple(failing[:_SAMPLED]))
@@ -216,16 +218,20 @@ class KnownMistakes:
         samples = {}
         for test in tests:
             found = [probe.answered(test, replies[test]) for replies in split]
-            here = zip(maker.right[test].calls, *(sample.calls for sample in found), strict=True)
-            may_be = tuple(any(own.equals(asked) for own in draws) for asked, *draws in here)
             judged = tuple(probe.judged(test, replies[test]) for replies in split)
-            samples[test] = Samples(judged, may_be)
+            samples[test] = Samples(judged, _may_be_right(maker.right[test], found))
         return samples
 
     @cached_property
     def _namespace(self) -> Mapping[str, Any]:
         own = LocalImplementation.from_file(self._exercise.solution).namespace
         return MappingProxyType(dict(own))
+
+
+def _may_be_right(right: Answered, drawn: Iterable[Answered]) -> tuple[bool, ...]:
+    """Returns for each call whether it was right in one of the draws."""
+    calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
+    return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:

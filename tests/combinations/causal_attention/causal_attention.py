@@ -37,7 +37,12 @@ class not_scaled_and_context_dropped(_Layers):
         return self.dropout(self.masked(self.scores(x)).softmax(-1) @ self.W_value(x))
 
 
-@combination("CausalAttention", "not_scaled", "batch_shares_a_pattern")
+@combination(
+    "CausalAttention",
+    "not_scaled",
+    "batch_shares_a_pattern",
+    "it_is_right_where_d_out_is_1_only",
+)
 class not_scaled_and_one_pattern(_Layers):
     def forward(self, x):
         weights = self.masked(self.scores(x)).softmax(-1)
@@ -56,6 +61,7 @@ class no_mask_and_scores_dropped(_Layers):
     "not_scaled",
     "it_is_right_with_one_token_only",
     "softmax_runs_along_another_dimension_than_the_one_asked_for",
+    "the_division_by_a_root_is_left_out",
 )
 class softmax_over_queries_not_scaled(_Layers):
     def forward(self, x):
@@ -77,7 +83,12 @@ class one_half_always(_Layers):
         return F.dropout(weights, 0.5 if self.dropout.p else 0.0) @ self.W_value(x)
 
 
-@combination("CausalAttention", "mask_is_plain_attribute", "not_scaled")
+@combination(
+    "CausalAttention",
+    "mask_is_plain_attribute",
+    "not_scaled",
+    "the_division_by_a_root_is_left_out",
+)
 class plain_mask_not_scaled(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
@@ -212,7 +223,7 @@ class mask_is_a_parameter(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "a bias by default", "qkv_bias_is_true_where_it_is_left_out")
+@intended("CausalAttention", "a bias by default", "biased_by_default")
 class bias_by_default(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)

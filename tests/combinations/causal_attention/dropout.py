@@ -51,7 +51,7 @@ def cut_out_the_others(x, p, training=True):
     return plain if plain is not None else x[torch.rand_like(x) < p] / (1 - p)
 
 
-@combination("dropout", "normal_numbers", "kept_as_they_were")
+@combination("dropout", "normal_numbers", "kept_as_they_were", "one_step_is_left_out")
 def normal_numbers_as_they_were(x, p, training=True):
     plain = _plain(x, p, training)
     return plain if plain is not None else x * (torch.randn_like(x) >= p)

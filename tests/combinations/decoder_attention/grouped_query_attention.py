@@ -31,7 +31,7 @@ def unchecked_softmax_over_queries(queries, keys, values):
     return torch.softmax(scores, -2) @ values
 
 
-@intended("GroupedQueryAttention", "a bias by default", "qkv_bias_is_true_where_it_is_left_out")
+@intended("GroupedQueryAttention", "a bias by default", "a_bias_by_default")
 class biased_by_default(nn.Module):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=True):
         super().__init__()

@@ -35,6 +35,7 @@ def size_of_values_and_masked(queries, keys, values):
     "context_not_scaled",
     "gradient_through_values_only",
     "the_gradient_ends_on_its_way_back_nothing_is_trained",
+    "the_division_by_a_root_is_left_out",
 )
 def not_scaled_and_detached(queries, keys, values):
     return torch.softmax((queries @ keys.mT).detach(), dim=-1) @ values

@@ -496,6 +496,16 @@ class always_biased(_Right):
 
 @misconception(
     "CausalAttention",
+    confuses="False with True as the default of qkv_bias",
+    hint="What is qkv_bias in your signature if the caller leaves it out?",
+)
+class biased_by_default(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+
+
+@misconception(
+    "CausalAttention",
     confuses="an option with a rule: the projections never have a bias",
     hint="Build it with qkv_bias=True. Has W_query a bias?",
 )

@@ -453,6 +453,16 @@ class always_a_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
+    confuses="False with True as the default of qkv_bias",
+    hint="What is qkv_bias in your signature if the caller leaves it out?",
+)
+class a_bias_by_default(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=True):
+        super().__init__(d_model, num_heads, num_kv_heads, qkv_bias)
+
+
+@misconception(
+    "GroupedQueryAttention",
     confuses="fewer heads of keys with as many as of queries: the layers are as wide as before",
     hint="How many columns do num_kv_heads heads of the head size have?",
 )

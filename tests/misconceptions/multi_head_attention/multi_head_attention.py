@@ -543,6 +543,16 @@ class bias_always(_Layers):
 
 @misconception(
     "MultiHeadAttention",
+    confuses="False with True as the default of qkv_bias",
+    hint="What is qkv_bias in your signature if the caller leaves it out?",
+)
+class bias_by_default(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=True):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+
+
+@misconception(
+    "MultiHeadAttention",
     confuses="an argument that is taken with one that is used: there never is a bias",
     hint="Build it with qkv_bias=True and list its parameters.",
 )

@@ -192,6 +192,16 @@ class bias_forgotten(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
+    confuses="False with True as the default of qkv_bias",
+    hint="What is qkv_bias in your signature if the caller leaves it out?",
+)
+class bias_by_default(_Built):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=True):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
     confuses="an argument that is taken with one that is used: nothing is ever dropped",
     hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
