@@ -75,6 +75,11 @@ def squashed(text: str) -> str:
     return "".join(sign for sign in normal(text) if sign.isalnum())
 
 
+def in_any_order(name: str) -> str:
+    """Normalizes the order of a name's parts: `Lovelace, Ada` and `Ada Lovelace` are the same."""
+    return " ".join(sorted(normal(name.replace(",", " ")).split()))
+
+
 class Index:
     """An index of people by their keys."""
 

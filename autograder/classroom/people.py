@@ -14,7 +14,7 @@ from pathlib import Path
 from ..deadlines import parse_duration
 from ..errors import UserError
 from ..submission.class_files import ROSTER_FILE
-from .matching import Identity, Index, normal, number_in, only, squashed
+from .matching import Identity, Index, in_any_order, normal, number_in, only, squashed
 from .origins import read_origins
 from .roles import Columns, Role, RoleValues, parts_of
 from .tables import Row, change_table, read_csv, read_table
@@ -84,6 +84,12 @@ class Roster:
     def person(self, student: str) -> Person | None:
         """Returns the person that a student's name means; None if that is not certain."""
         number = only(self._find(student))
+        return None if number is None else self.people[number]
+
+    def namesake(self, student: str) -> Person | None:
+        """Returns the only person with a student's name in another order, `Lovelace Ada`."""
+        wanted = in_any_order(student)
+        number = only(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
@@ -279,7 +285,7 @@ class _Merge:
 
     def _by_name(self, person: Person) -> int | None:
         """Finds a person by name, if it is unique in both lists and no address contradicts."""
-        name = _sorted(person.name)
+        name = in_any_order(person.name)
         if not name or any(len(names.get(name, ())) != 1 for names in self._names):
             return None
         number = self._names[0][name][0]
@@ -305,14 +311,9 @@ def _numbers(people: Sequence[Person]) -> dict[str, int]:
 def _names(people: Sequence[Person]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for number, person in enumerate(people):
-        if name := _sorted(person.name):
+        if name := in_any_order(person.name):
             found.setdefault(name, []).append(number)
     return found
-
-
-def _sorted(name: str) -> str:
-    """Normalizes the order of a name's parts: `Lovelace, Ada` and `Ada Lovelace` are the same."""
-    return " ".join(sorted(normal(name.replace(",", " ")).split()))
 
 
 def _filled(there: Person, new: Person) -> Person:

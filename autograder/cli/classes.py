@@ -196,6 +196,11 @@ def _print(found: Attendance) -> None:
         head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
         _names(head, [person.student for person in missing])
     _names(f"{len(found.strangers)} submitted and are not on the roster", found.strangers)
+    for student in found.strangers:
+        if person := found.roster.namesake(student):
+            text = f"{student}: {person.student} has the same name in another order; if it is "
+            text += f"one person, write {student!r} in place of {person.student!r} in roster.csv"
+            console.print(for_terminal(text), soft_wrap=True)
 
 
 def _names(head: str, names: list[str] | tuple[str, ...]) -> None:

@@ -113,3 +113,12 @@ def test_a_list_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
     assert len(people(tmp_path)) == 3
     with pytest.raises(UserError, match="not in UTF-8"):
         bring(tmp_path, CANVAS, "cp1252")
+
+
+def test_a_name_in_another_order_is_a_likely_person_and_no_certain_one(tmp_path: Path) -> None:
+    bring(tmp_path, "student,name\n4713,Jürgen Müller\n1,Chen Wei\n2,Wei Chen\n")
+    roster = read_roster(tmp_path / "course")
+    assert roster.person("Müller Jürgen") is None
+    found = roster.namesake("Müller Jürgen")
+    assert found is not None and found.student == "4713"
+    assert roster.namesake("chen wei") is None
