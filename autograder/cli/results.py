@@ -15,7 +15,7 @@ from ..operations import results as operations
 from ..operations.marking import bank_uses
 from .once import command
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
-from .output import as_json, console, emit
+from .output import WAITS, as_json, console, emit
 
 if TYPE_CHECKING:
     from ..classroom import Selection
@@ -74,12 +74,15 @@ def feedback(
     \b
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
+
+    Exit status: 0 all done; 1 it could not be done; 3 written, but some pages can't be packed.
     """
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
     packed = list(_packed(class_folder, ways, selection)) if ways else []
+    status = WAITS if any(one.notes for one in packed) else 0
     if as_json:
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
-        return 0
+        return status
     console.print(
         f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
     )
@@ -95,7 +98,7 @@ def feedback(
             console.print(f"note: and {len(one.notes) - _MOST_NOTES} more")
         for path in one.paths:
             console.print(f"packed: {for_terminal(str(path))}", soft_wrap=True)
-    return 0
+    return status
 
 
 def _packed(class_folder: Path, ways: Sequence[str], selection: Selection) -> Iterator[Delivered]:
@@ -200,6 +203,8 @@ def export(
     \b
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
+
+    Exit status: 0 all done; 1 nothing was written; 3 written, but a person must look at some.
     """
     from ..exports import Missing
     from ..operations.grades import Showing
@@ -215,11 +220,11 @@ def export(
     )
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})
-        return 0
+        return WAITS if written.waits else 0
     for note in written.notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     console.print(f"grades: {for_terminal(str(written.path))}", soft_wrap=True)
-    return 0
+    return WAITS if written.waits else 0
 
 
 @command("gradescope-bundle")

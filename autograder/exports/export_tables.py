@@ -12,10 +12,14 @@ from ..files import replace_file
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The file or folder that was written, and notes for its reader."""
+    """The file or folder that was written, and notes for its reader.
+
+    `waits` is true if a person must do something before all grades arrive at the platform.
+    """
 
     path: Path
     notes: tuple[str, ...] = ()
+    waits: bool = False
 
 
 def write_csv(rows: Iterable[Sequence[Value]], path: Path, *, has_mark: bool = False) -> Path:

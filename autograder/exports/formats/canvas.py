@@ -66,8 +66,9 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
         own = {"Student": student, "SIS Login ID": student}
         cells = (_cell(grades, scores, student, assignment) for assignment in maxima)
         rows.append((*(own.get(c, "") for c in ids), *cells))
-    notes = (*matching.notes, *_other_maxima(roster, columns, maxima))
-    return Exported(write_csv(rows, path), notes)
+    others = tuple(_other_maxima(roster, columns, maxima))
+    waits = bool(matching.doubts or others)
+    return Exported(write_csv(rows, path), (*matching.notes, *others), waits)
 
 
 def _students(results: Sequence[SubmissionResult]) -> list[str]:

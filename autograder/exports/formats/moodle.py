@@ -38,7 +38,7 @@ def write(grades: Grades, path: Path) -> Exported:
         "these worksheets have no identifiers, so Moodle accepts none of them: download the "
         "assignment's grading worksheet and pass it as --roster"
     )
-    return Exported(path, (note,) if grades.results else ())
+    return Exported(path, (note,) if grades.results else (), waits=bool(grades.results))
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
@@ -55,7 +55,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
     matching = match_grades(roster, grades)
     rows: list[Sequence[str]] = [[roster.headings.get(column, column) for column in columns]]
-    notes = [*matching.notes]
+    doubts: dict[str, None] = {}  # each only once, in order
     for position, person in enumerate(roster.people):
         student = matching.name_of(position)
         result = graded[own[student]] if student in own else None
@@ -66,12 +66,13 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
             row = {**person, **_judged(result)}
         rows.append([row.get(column, "") for column in columns])
         if result is not None:
-            notes += _doubts(person, result)
+            doubts |= dict.fromkeys(_doubts(person, result))
     for student in matching.left_over:
         row = _new_row(graded[own[student]])
         rows.append([row.get(column, "") for column in columns])
     target = path / for_file_name(names[0], ".csv") if names and path.suffix != ".csv" else path
-    return Exported(write_csv(rows, target), tuple(dict.fromkeys(notes)))
+    waits = bool(matching.doubts or doubts)
+    return Exported(write_csv(rows, target), (*matching.notes, *doubts), waits)
 
 
 def _new_rows(grades: Grades, assignment: str) -> Iterator[list[str]]:

@@ -176,7 +176,7 @@ class Sandboxed:
         return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
-        """Mode, size and time of every file but the tables of the grader itself: nobody may change it."""
+        """Mode, size and time of every file but the new tables: nobody may change it."""
         found = {}
         tables = self.root / TABLES
         for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:
