@@ -878,10 +878,10 @@ class rate_in_whole_per_cents(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="training with wanting gradients: under `torch.no_grad()` nothing is dropped in train "
-    "mode",
-    hint="`self.training` and `torch.is_grad_enabled()` are two switches. Which one decides about "
-    "dropout?",
+    confuses="training with wanting gradients: in train mode nothing is dropped if no gradients "
+    "are computed",
+    hint="Training and computing gradients are two switches: `.train()` and "
+    "`torch.is_grad_enabled()`. Which one decides about dropout?",
 )
 class nothing_dropped_without_gradients(_Right):
     def attend(self, queries, keys, values):

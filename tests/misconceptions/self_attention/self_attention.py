@@ -964,10 +964,10 @@ class OneLayerOfThreeTimesTheSize(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a weight that was changed with one whose version counts up: weights that change "
-    "through `.data` are not noticed",
-    hint="Change a weight with `layer.W_query.weight.data.mul_(2)` between two calls. Does the "
-    "second one notice?",
+    confuses="a weight that was changed with one whose version counts up: numbers that change "
+    "without a new version are not noticed",
+    hint="Double the numbers in the `.data` of a weight between two calls. Does the second call "
+    "use them?",
 )
 class weights_kept_by_their_version(_Linears):
     def project(self, x):

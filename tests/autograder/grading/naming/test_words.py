@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course import Course
 from autograder.grading.naming import families
 from autograder.grading.naming.families import members
 from autograder.grading.naming.families import step_tables as tables
@@ -25,6 +26,7 @@ from autograder.grading.naming.families.words import (
 )
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.unequal_sizes import sizes_that_meet
+from autograder.suite.variants import module_texts
 
 _LAYER = """
 import torch
@@ -146,3 +148,17 @@ def test_sizes_that_meet_in_every_call_are_told_by_their_letters() -> None:
     assert sizes_that_meet([first]) is None
     assert sizes_that_meet([first, _sizes(6, 2, 3, text.format(2, 6))]) == ("G", "H")
     assert sizes_that_meet([first, _sizes(6, 2, 3, "IndexError")]) is None
+
+
+def test_code_that_a_known_mistake_speaks_of_is_in_its_own_code(course: Course) -> None:
+    # otherwise the name of an answer with the same code is left out: it would speak of other code
+    silent = [
+        f"{assignment.name}/{exercise.name}: {variant.name}"
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        for variant, text in module_texts(
+            exercise.solution, course.variants("misconceptions", exercise)
+        )
+        if (row := Row.of_entry(variant)).code and not row.is_spoken_of_in(text)
+    ]
+    assert not silent
