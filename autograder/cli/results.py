@@ -75,11 +75,11 @@ def feedback(
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
 
-    Exit status: 0 all done; 1 it could not be done; 3 written, but some pages can't be packed.
+    Exit status: 0 all done; 1 it could not be done; 3 written, but somebody has no address.
     """
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
     packed = list(_packed(class_folder, ways, selection)) if ways else []
-    status = WAITS if any(one.notes for one in packed) else 0
+    status = WAITS if any(one.waits for one in packed) else 0
     if as_json:
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
         return status

@@ -39,11 +39,15 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The files written for one way, the number of submissions, and whom it can't reach and why."""
+    """The files written for one way, the number of submissions, and whom it can't reach and why.
+
+    `waits` is true if somebody is reached in no way until a person does something.
+    """
 
     paths: tuple[Path, ...]
     submissions: int
     notes: tuple[str, ...]
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients)
             "send\n  fix: autograder roster CLASS FILE, with a list that has addresses"
         )
     write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
-    return Delivered((folder / "mail.csv",), len(rows), tuple(notes))
+    return Delivered((folder / "mail.csv",), len(rows), tuple(notes), waits=bool(notes))
 
 
 def _letters(

@@ -123,7 +123,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first, *others = BLOCKS
     run(first, empty, environment)
     borrow_packages(empty / "attention", environment)
-    said = run("\n".join(others), empty / "attention", environment)
+    # status 3: done, and something waits for a person (two people are not in Canvas's gradebook)
+    done = 'autograder() { command autograder "$@" || [ $? -eq 3 ]; }\n'
+    said = run(done + "\n".join(others), empty / "attention", environment)
     (place / "said.txt").write_text(said)
     return empty / "attention"
 
