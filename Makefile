@@ -67,6 +67,10 @@ validate: setup-grade ## prove the content: solutions pass, stubs fail, every kn
 names: setup-grade ## name wrong answers that were written from the questions alone (NAMES=ASSIGNMENT/EXERCISE selects)
 	@$(PY) tools/names.py $(NAMES)
 
+.PHONY: student-names
+student-names: setup-test ## ask `check` in a student's folder for every known mistake: nine of ten must have their sentence
+	@EVERY_MISTAKE=1 $(PY) -m pytest --quiet tests/autograder/student/test_known_mistakes.py
+
 .PHONY: student-mistakes
 student-mistakes: setup-grade ## write what known mistakes answer to the public checks, for the bundle (then: make release)
 	@$(PY) tools/student_mistakes.py $(NAMES)
