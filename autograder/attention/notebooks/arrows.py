@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from .drawing import INK, styled, wrapped
 
 _BLUE, _ORANGE = "#4c78a8", "#d9822b"
-#: one colour for each head
+#: one color for each head
 HEADS = (_BLUE, "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#e8a33d", "#bab0ac")
 _WIDTH = 4.3
 _THICKEST, _OPAQUE = 9.0, 0.75
@@ -24,7 +24,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
     """Draw which words a query looks at: an arrow to each, as wide as its weight.
 
     Args:
-        weights: (S,), one per word, not negative; or (H, S) for H heads, each in its own colour. Or
+        weights: (S,), one per word, not negative; or (H, S) for H heads, each in its own color. Or
             an answer, called without arguments.
         words: the S words.
         query: the index of the query's word.
@@ -64,21 +64,21 @@ def _stage(words: Sequence[str], title: str) -> Axes:
     return axes
 
 
-def _looks(axes: Axes, weights: Sequence[float], query: int, colour: str, aside: float) -> None:
+def _looks(axes: Axes, weights: Sequence[float], query: int, color: str, aside: float) -> None:
     """Draw the arrows of one head, slightly beside those of the others."""
     across = _ASIDE * aside
     for place, weight in enumerate(weights):
         ends = [query + across, place + across]
-        axes.plot(ends, [1.15, 0.12], color=colour, lw=_THICKEST * weight, alpha=_OPAQUE)
+        axes.plot(ends, [1.15, 0.12], color=color, lw=_THICKEST * weight, alpha=_OPAQUE)
 
 
 def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
-    """Write the colour of each head, on the side without the query."""
+    """Write the color of each head, on the side without the query."""
     on_the_left = query > words / 2
     across, align = (-0.5, "left") if on_the_left else (words - 0.5, "right")
     for number in range(heads):
-        colour, height = HEADS[number % len(HEADS)], 1.3 - 0.2 * number
-        axes.text(across, height, f"head {number}", ha=align, color=colour, fontsize=8)
+        color, height = HEADS[number % len(HEADS)], 1.3 - 0.2 * number
+        axes.text(across, height, f"head {number}", ha=align, color=color, fontsize=8)
 
 
 def dot_product(first: Any, second: Any, title: str = "") -> None:
@@ -95,10 +95,10 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
     angle = math.degrees(math.acos(max(-1.0, min(1.0, dot / lengths)))) if lengths else 90.0
     with styled():
         figure, axes = plt.subplots(figsize=(2.6, 2.4), layout="constrained")
-        for vector, colour in ((one, _BLUE), (two, _ORANGE)):
-            arrow = {"arrowstyle": "->", "color": colour, "lw": 2.0}
+        for vector, color in ((one, _BLUE), (two, _ORANGE)):
+            arrow = {"arrowstyle": "->", "color": color, "lw": 2.0}
             axes.annotate("", (vector[0], vector[1]), (0, 0), arrowprops=arrow)
-            axes.text(vector[0], vector[1], _pair(vector), color=colour, fontsize=8)
+            axes.text(vector[0], vector[1], _pair(vector), color=color, fontsize=8)
         reach = 1.25 * max(1.0, *map(abs, [*one, *two]))
         axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
         axes.axhline(0, color=INK, lw=0.5)

@@ -78,7 +78,7 @@ _VIEW = Template(
 def attention_view(
     weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
 ) -> None:
-    """Show tokens; the one under the pointer is the query, and weights colour the tokens.
+    """Show tokens; the one under the pointer is the query, and weights color the tokens.
 
     Args:
         weights: (T, T), or (H, T, T) for H heads: row t has the weights of query t for each token.

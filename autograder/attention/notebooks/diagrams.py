@@ -1,4 +1,4 @@
-"""Diagrams for the notebooks: one query, heads as colours, shapes, residual paths of a block."""
+"""Diagrams for the notebooks: one query, heads as colors, shapes, residual paths of a block."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
         figure, axes = plt.subplots(figsize=(_NARROW, 1.55), layout="constrained")
         for place in range(num_kv_heads):
             first, middle = place * readers, (place + 0.5) * readers
-            colour = _GROUPS[place % len(_GROUPS)]
+            color = _GROUPS[place % len(_GROUPS)]
             for reader in range(first, first + readers):
-                axes.plot([reader + 0.5, middle], [0.72, 0.3], color=colour, zorder=0)
-                _head(axes, reader + 0.5, 0.82, f"q{reader}", colour)
-            _head(axes, middle, 0.2, f"k{place} v{place}", colour)
+                axes.plot([reader + 0.5, middle], [0.72, 0.3], color=color, zorder=0)
+                _head(axes, reader + 0.5, 0.82, f"q{reader}", color)
+            _head(axes, middle, 0.2, f"k{place} v{place}", color)
         axes.set(xlim=(0, num_heads), ylim=(0.0, 1.0))
         axes.axis("off")
         if title:
             figure.suptitle(wrapped(title, _NARROW), color=INK)
 
 
-def _head(axes: Axes, across: float, height: float, text: str, colour: str) -> None:
-    box = {"boxstyle": "round,pad=0.2", "facecolor": _pale(colour), "edgecolor": colour}
+def _head(axes: Axes, across: float, height: float, text: str, color: str) -> None:
+    box = {"boxstyle": "round,pad=0.2", "facecolor": _pale(color), "edgecolor": color}
     axes.text(across, height, text, ha="center", va="center", fontsize=8.0, color=BOX_INK, bbox=box)
 
 
-def _pale(colour: str) -> tuple[float, float, float]:
-    """Return the same colour, light enough for dark letters on a light or dark page."""
-    red, green, blue = to_rgb(colour)
+def _pale(color: str) -> tuple[float, float, float]:
+    """Return the same color, light enough for dark letters on a light or dark page."""
+    red, green, blue = to_rgb(color)
     return (0.35 * red + 0.65, 0.35 * green + 0.65, 0.35 * blue + 0.65)
 
 
@@ -64,7 +64,7 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
 
     Args:
         steps: from the first to the last; "+" is an addition, names that begin with "norm" have the
-            colour of norms, the first and last are input and output.
+            color of norms, the first and last are input and output.
         roads: (from, to) positions in `steps`: the value after the first is added at the second.
         title: the text above the picture.
     """
@@ -87,9 +87,9 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
 
 
 def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
-    colour = _NORM if name.startswith("norm") else _SUBLAYER
+    color = _NORM if name.startswith("norm") else _SUBLAYER
     shape = "circle,pad=0.2" if name == "+" else "round,pad=0.45"
-    frame = {"boxstyle": shape, "facecolor": colour, "edgecolor": _ARROW}
+    frame = {"boxstyle": shape, "facecolor": color, "edgecolor": _ARROW}
     if framed:
         axes.text(0.5, place, name, ha="center", va="center", color=BOX_INK, bbox=frame)
     else:
@@ -166,10 +166,10 @@ def curves(
             figure.suptitle(title, color=INK)
 
 
-def coloured(
+def colored(
     table: Sequence[Sequence[float]], heads: Sequence[Sequence[int]], title: str = ""
 ) -> None:
-    """Draw a table of numbers, each cell in the colour of its head.
+    """Draw a table of numbers, each cell in the color of its head.
 
     Args:
         table: (T, D), whole numbers.
@@ -182,8 +182,8 @@ def coloured(
         _, axes = plt.subplots(figsize=(max(size[0], 2.0), size[1]), layout="constrained")
         for row, (numbers, owners) in enumerate(zip(table, heads, strict=True)):
             for column, (number, head) in enumerate(zip(numbers, owners, strict=True)):
-                colour = _pale(_GROUPS[head % len(_GROUPS)])
-                axes.add_patch(Rectangle((column, -row), 0.94, 0.94, color=colour))
+                color = _pale(_GROUPS[head % len(_GROUPS)])
+                axes.add_patch(Rectangle((column, -row), 0.94, 0.94, color=color))
                 middle = (column + 0.47, 0.47 - row)
                 axes.text(*middle, f"{number}", ha="center", va="center", color=BOX_INK)
         axes.set(xlim=(-0.05, columns), ylim=(-rows + 0.95, 1.0), title=title)
@@ -211,8 +211,8 @@ def product(
     with styled():
         _, axes = plt.subplots(figsize=(4.4, 2.3), layout="constrained")
         x = 0.0
-        for (name, height, width), colour, sign in boxes:
-            axes.add_patch(Rectangle((x, -height / 2), width, height, color=colour))
+        for (name, height, width), color, sign in boxes:
+            axes.add_patch(Rectangle((x, -height / 2), width, height, color=color))
             text = f"{name}\n{height} x {width}"
             inside = x + width / 2
             axes.text(inside, 0, text, color=BOX_INK, fontsize=8, ha="center", va="center")

@@ -1,4 +1,4 @@
-"""Draws matrices: colours, cells, numbers, labels, in sizes that are readable on any screen.
+"""Draws matrices: colors, cells, numbers, labels, in sizes that are readable on any screen.
 
 Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture.
 Anything wider is shrunk until nobody can read it.
@@ -20,22 +20,22 @@ from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
-#: the colour of anything drawn on the page itself: readable on white and on black
+#: the color of anything drawn on the page itself: readable on white and on black
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
-#: the colours of the numbers at the edges. Jupyter puts a white box behind a picture whose tick
+#: the colors of the numbers at the edges. Jupyter puts a white box behind a picture whose tick
 #: labels are all dark, a black one if all are light, none if they
 #: differ: so one of these is just below the middle
 _TICKS = ("#828282", "#7d7d7d")
 _DARK, _LIGHT = "#222222", "#ffffff"
-#: the colour of text in a box of a light colour
+#: the color of text in a box of a light color
 BOX_INK = _DARK
-#: the colours of cells with minus or plus infinity, and of cells without a number
+#: the colors of cells with minus or plus infinity, and of cells without a number
 _EMPTY, _NAN = "#b8b8b4", "#f2c14e"
-#: the colour of frames around cells that are not as expected
+#: the color of frames around cells that are not as expected
 _FRAME = "#d9480f"
 
-#: all colours are set here, whatever style the notebook has chosen
+#: all colors are set here, whatever style the notebook has chosen
 _STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
@@ -91,7 +91,7 @@ class Panel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use our colours, and afterwards the caller's again.
+    """Use our colors, and afterwards the caller's again.
 
     A notebook shows figures in interactive mode only. Its first figure turns that on, and a
     `plt.rc_context` around the first figure turns it off again: later figures would not be shown.
@@ -130,11 +130,11 @@ def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:
-        colours, norm = plt.get_cmap("Blues"), Normalize(0.0, high or 1.0)
+        colors, norm = plt.get_cmap("Blues"), Normalize(0.0, high or 1.0)
     else:
         reach = max(-low, high)
-        colours, norm = plt.get_cmap("RdBu_r"), TwoSlopeNorm(0.0, -reach, reach)
-    return colours.with_extremes(bad=_EMPTY), norm
+        colors, norm = plt.get_cmap("RdBu_r"), TwoSlopeNorm(0.0, -reach, reach)
+    return colors.with_extremes(bad=_EMPTY), norm
 
 
 def draw_matrix(
@@ -147,8 +147,8 @@ def draw_matrix(
 ) -> AxesImage:
     """Draw a matrix, with its numbers (or other `texts`) if there is room."""
     shown = np.ma.masked_where(~np.isfinite(values), values)
-    colours, norm = scale
-    image = axes.imshow(shown, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
+    colors, norm = scale
+    image = axes.imshow(shown, cmap=colors, norm=norm, aspect="auto", interpolation="nearest")
     _label(axes, values, labels, slanted)
     _fill(axes, np.isnan(values), _NAN)
     if has_numbers(values):
@@ -168,9 +168,9 @@ def frame(axes: Axes, cells: np.ndarray) -> None:
         axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=_FRAME, linewidth=1.8))
 
 
-def _fill(axes: Axes, cells: np.ndarray, colour: str) -> None:
+def _fill(axes: Axes, cells: np.ndarray, color: str) -> None:
     for row, column in np.argwhere(cells):
-        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, color=colour, linewidth=0))
+        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, color=color, linewidth=0))
 
 
 def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
@@ -234,7 +234,7 @@ def _number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:.4g}"
 
 
-def _ink_on(colour: np.ndarray) -> str:
+def _ink_on(color: np.ndarray) -> str:
     """Return dark ink for a light cell, white for a dark one."""
-    red, green, blue = colour[:3]
+    red, green, blue = color[:3]
     return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _LIGHT

@@ -87,7 +87,7 @@ def side_by_side(
     columns: Sequence[str] | None = None,
     within: float | None = _PRINTED,
 ) -> None:
-    """Draw the result of an answer next to the expected one, with one scale of colours.
+    """Draw the result of an answer next to the expected one, with one scale of colors.
 
     Cells that differ have a frame; equal numbers look equal. Small matrices are drawn side by
     side, wider ones one above the other.

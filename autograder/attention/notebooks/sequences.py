@@ -116,8 +116,8 @@ def _calls(count: int) -> list[str]:
     return ["prompt", *(f"step {number}" for number in range(1, count))]
 
 
-def _square(axes: Axes, column: int, row: int, colour: str) -> None:
-    axes.add_patch(Rectangle((column, -row), 0.92, 0.92, facecolor=colour))
+def _square(axes: Axes, column: int, row: int, color: str) -> None:
+    axes.add_patch(Rectangle((column, -row), 0.92, 0.92, facecolor=color))
 
 
 def _finish(axes: Axes, title: str) -> None:

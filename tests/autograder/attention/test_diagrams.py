@@ -11,7 +11,7 @@ import pytest
 from matplotlib.text import Annotation
 
 from autograder.attention.notebooks.diagrams import (
-    coloured,
+    colored,
     curves,
     head_groups,
     lookups,
@@ -73,7 +73,7 @@ def test_one_query_has_a_key_a_weight_and_a_value_for_each_word() -> None:
 
 
 def test_a_table_has_the_colour_of_its_heads() -> None:
-    coloured([[1, 2, 3]], heads=[[0, 1, 1]], title="two heads")
+    colored([[1, 2, 3]], heads=[[0, 1, 1]], title="two heads")
     assert texts() == ["1", "2", "3"]
     colours = [patch.get_facecolor() for patch in plt.gca().patches]
     assert colours[0] != colours[1] == colours[2]
