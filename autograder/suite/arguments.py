@@ -13,9 +13,10 @@ from typing import Any
 import torch
 
 from ..worker.execution import CHANGED, HOOK, SEED_CHANGED
-from .compare import EXACT, describe, difference, is_rounding, tolerance_of_gradient
+from .compare import EXACT, describe, difference, is_finite, is_rounding, tolerance_of_gradient
 from .draw import Draw
 from .implementation import PLAIN, Gradients, Outcome, Pull
+from .witness import After, Witness
 
 #: describes what is wrong with a gradient, given the expected one; None if it is right
 Compare = Callable[[Any, Any], str | None]
@@ -141,13 +142,9 @@ def not_finite(got: Any, expected: Any) -> str | None:
         return None
     if got is None and is_rounding(expected):
         return None
-    if got is not None and got.shape == expected.shape and bool(got.isfinite().all()):
+    if got is not None and got.shape == expected.shape and is_finite(got):
         return None
     return f"got       {'none' if got is None else describe(got)}\nexpected  finite numbers"
-
-
-#: a function applied to a value before it is compared
-After = Callable[[torch.Tensor], torch.Tensor]
 
 
 def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull = PLAIN) -> Any:
@@ -172,4 +169,6 @@ def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
     if after is None or not isinstance(got, torch.Tensor):
         return got, expected
     alike = got.shape == expected.shape and got.dtype == expected.dtype
-    return (after(got), after(expected)) if alike else (got, expected)
+    if not alike:
+        return got, expected
+    return got.after(after) if isinstance(got, Witness) else after(got), after(expected)

@@ -78,6 +78,19 @@ def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> s
     return None
 
 
+def is_apart(got: Any, expected: Any) -> bool:
+    """Return whether a result is not the expected one, as `difference` says."""
+    if isinstance(got, Witness) and form_difference(got, expected) is None:
+        bound = tolerance_of(expected.dtype)
+        return got.is_apart(expected, bound.atol, bound.rtol, partial(_numbers_difference, bound))
+    return difference(got, expected) is not None
+
+
+def is_finite(got: torch.Tensor) -> bool:
+    """Return whether no number of a result is infinite or nan."""
+    return got.is_finite() if isinstance(got, Witness) else bool(got.isfinite().all())
+
+
 def describe(value: Any) -> str:
     """Describe a value in a few words: tensors by shape and dtype, the rest by a short repr."""
     if isinstance(value, torch.Tensor):

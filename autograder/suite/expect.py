@@ -14,7 +14,6 @@ import torch
 
 from ..errors import AnswerRaised
 from .arguments import (
-    After,
     changes,
     compared,
     cotangent_of,
@@ -39,6 +38,7 @@ from .forbidden_calls import Forbidden, differs
 from .implementation import PLAIN, Gradients, Implementation, Pull, Step, Watched
 from .layers import ExpectLayer
 from .local import signature_of
+from .witness import After
 
 
 class Expect:

@@ -16,6 +16,11 @@ import torch
 #: describes the difference between the numbers and the expected ones
 Differ = Callable[[torch.Tensor, torch.Tensor], str | None]
 
+#: the largest number that is finite
+_LARGEST = torch.finfo(torch.float64).max
+#: a function applied to a value before it is compared
+After = Callable[[torch.Tensor], torch.Tensor]
+
 _ATTRIBUTES = ("shape", "dtype", "device", "ndim", "layout", "is_meta", "nbytes", "requires_grad")
 _METHODS = ("is_floating_point", "dim", "size", "numel")
 _FORM = frozenset(
@@ -30,10 +35,14 @@ _FORM = frozenset(
 class Testimony:
     """A test's use of one tensor: what it compared the numbers with, and how closely.
 
-    `is_read` says that the test used the numbers in any other way.
+    The numbers are near all that they were `compared` with, and not near all numbers of any tensor
+    in `apart`. `after` says the same of what functions make of them. `is_read` says that the test
+    used the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
+    apart: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
+    after: list[tuple[After, Testimony]] = field(default_factory=list)
     is_read: bool = False
 
 
@@ -71,6 +80,32 @@ class Witness(torch.Tensor):
         for witness in witnesses_in(expected):
             witness.testimony.is_read = True
         return text
+
+    def is_apart(self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ) -> bool:
+        """Return whether `differ` says anything about the numbers, and record that it did."""
+        with torch._C.DisableTorchFunctionSubclass():
+            text = differ(self.detach().as_subclass(torch.Tensor), expected)
+            if text is None:
+                self.testimony.is_read = True
+            self.testimony.apart.append((expected.detach().clone(), atol, rtol))
+        return text is not None
+
+    def after(self, function: After) -> Witness:
+        """Return what a function makes of the numbers, as a witness."""
+        with torch._C.DisableTorchFunctionSubclass():
+            made = Witness.of(function(self.detach().as_subclass(torch.Tensor)))
+        self.testimony.after.append((function, made.testimony))
+        return made
+
+    def is_finite(self) -> bool:
+        """Return whether no number is infinite or nan, and record the question."""
+        with torch._C.DisableTorchFunctionSubclass():
+            finite = bool(self.isfinite().all())
+            if not finite:
+                self.testimony.is_read = True
+            # what is infinite or nan is not this near to zero
+            self.testimony.compared.append((torch.zeros(self.shape), _LARGEST, 0.0))
+        return finite
 
 
 def witnesses_in(tree: Any) -> list[Witness]:

@@ -8,8 +8,10 @@ All numbers of a test are compared in a few operations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...sandbox.replies import RawReply
-from ...suite.witness import Witness
+from ...suite.witness import After, Testimony, Witness
 
 _Kind = type[np.floating[Any]]
 _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np.float64}
@@ -33,11 +35,29 @@ class _Row:
     allowed: NDArray[np.float64]
 
     def agrees(self, data: bytes) -> bool:
-        """Returns whether all numbers are close enough, by the rule of `torch.isclose`."""
-        size = len(self.expected)
-        got = np.frombuffer(data, self.kind, size, self.at).astype(np.float64)
+        """Returns whether all numbers are close enough."""
+        return self.near(np.frombuffer(data, self.kind, len(self.expected), self.at))
+
+    def near(self, numbers: NDArray[np.floating[Any]]) -> bool:
+        """Returns whether these numbers are close enough, by the rule of `torch.isclose`."""
+        got = numbers.astype(np.float64)
         close = (np.abs(got - self.expected) <= self.allowed) | (got == self.expected)
         return bool(close.all())
+
+
+@dataclass(frozen=True, slots=True)
+class _RowAfter:
+    """A row of what a function makes of a tensor of this shape."""
+
+    function: After
+    shape: torch.Size
+    row: _Row
+
+    def agrees(self, data: bytes) -> bool:
+        """Returns whether all numbers are close enough after the function."""
+        numbers = np.frombuffer(data, self.row.kind, self.shape.numel(), self.row.at)
+        made = self.function(torch.from_numpy(numbers.copy()).view(self.shape))
+        return self.row.near(made.numpy().ravel())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +66,9 @@ class Agreement:
 
     headers: tuple[bytes, ...]
     data: bytes
-    rows: tuple[_Row, ...]
+    rows: tuple[_Row | _RowAfter, ...]
+    #: what a run of numbers must differ from
+    apart: tuple[_Row | _RowAfter, ...]
     #: the ranges of bytes that must be equal
     exact: tuple[tuple[int, int], ...]
 
@@ -62,7 +84,9 @@ class Agreement:
         if any(data[start:end] != self.data[start:end] for start, end in self.exact):
             return False
         with np.errstate(invalid="ignore"):
-            return all(row.agrees(data) for row in self.rows)
+            return all(row.agrees(data) for row in self.rows) and not any(
+                row.agrees(data) for row in self.apart
+            )
 
 
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement | None:
@@ -70,43 +94,65 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 
     `witnesses` are the tensors of the replies that have memory, in order.
     """
-    if any(witness.testimony.is_read for witness in witnesses):
+    if any(_is_read(witness.testimony) for witness in witnesses):
         return None
-    at, numbers, exact = 0, _Numbers(), []
+    at = 0
+    near = _Numbers()
+    others: list[_RowAfter] = []
+    apart: list[_Row | _RowAfter] = []
+    exact: list[tuple[int, int]] = []
     for witness in witnesses:
         start, at = at, at + witness.nbytes
         if witness.dtype not in _KINDS:
             exact.append((start, at))
             continue
-        for expected, atol, rtol in witness.testimony.compared:
-            numbers.add(start, at, _KINDS[witness.dtype], expected, atol, rtol)
+        row = partial(_row, start, _KINDS[witness.dtype])
+        near.add(at, starmap(row, witness.testimony.compared))
+        apart += starmap(row, witness.testimony.apart)
+        for function, made in witness.testimony.after:
+            after = partial(_RowAfter, function, witness.shape)
+            others += map(after, starmap(row, made.compared))
+            apart += map(after, starmap(row, made.apart))
     headers = tuple(header for header, _ in replies)
-    return Agreement(headers, b"".join(data for _, data in replies), numbers.rows(), tuple(exact))
+    data = b"".join(data for _, data in replies)
+    return Agreement(headers, data, (*near.rows(), *others), tuple(apart), tuple(exact))
+
+
+def _is_read(testimony: Testimony) -> bool:
+    return testimony.is_read or any(_is_read(made) for _, made in testimony.after)
+
+
+def _row(at: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float) -> _Row:
+    """Returns the numbers from a byte position on, with their tolerances."""
+    expected = right.double().numpy().ravel()
+    finite = np.isfinite(expected)  # the others must be equal
+    allowed = np.where(finite, atol + np.abs(rtol * np.where(finite, expected, 0.0)), -1.0)
+    return _Row(at, kind, expected, allowed)
 
 
 class _Numbers:
-    """Collects numbers into rows: adjacent ones of the same dtype are joined."""
+    """Collects rows: adjacent ones of the same dtype are joined."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[int, _Kind, list[NDArray[np.float64]], list[NDArray[np.float64]]]]
-        self._rows, self._end = [], -1
+        self._groups: list[list[_Row]] = []
+        self._end = -1
 
-    def add(
-        self, start: int, end: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float
-    ) -> None:
-        """Adds the numbers between two byte positions, with their tolerances."""
-        expected = right.double().numpy().ravel()
-        finite = np.isfinite(expected)  # the others must be equal
-        allowed = np.where(finite, atol + np.abs(rtol * np.where(finite, expected, 0.0)), -1.0)
-        if start != self._end or self._rows[-1][1] is not kind:
-            self._rows.append((start, kind, [], []))
-        self._rows[-1][2].append(expected)
-        self._rows[-1][3].append(allowed)
-        self._end = end
+    def add(self, end: int, rows: Iterable[_Row]) -> None:
+        """Adds rows of the numbers up to a byte position."""
+        for row in rows:
+            if row.at != self._end or self._groups[-1][0].kind is not row.kind:
+                self._groups.append([])
+            self._groups[-1].append(row)
+            self._end = end
 
     def rows(self) -> tuple[_Row, ...]:
         """Returns all rows."""
         return tuple(
-            _Row(start, kind, np.concatenate(expected), np.concatenate(allowed))
-            for start, kind, expected, allowed in self._rows
+            _Row(
+                group[0].at,
+                group[0].kind,
+                np.concatenate([row.expected for row in group]),
+                np.concatenate([row.allowed for row in group]),
+            )
+            for group in self._groups
         )

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...worker.execution import COPY, DATA, REPLACE, STATE
-from ..compare import FLOAT32, difference
+from ..compare import FLOAT32, is_apart
 from ..expect import Expect
 from ..implementation import Pull, Step
 from ..layers import ExpectLayer
@@ -311,21 +311,27 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     sizes = traits.usual(rate=RATE)
     first = arguments(expect, traits, sizes)
     layer.train().result(*first, likely=EVAL)
-    right = layer.eval().same(*first, likely=EVAL)
+    right = _in_eval_mode(layer, first)
     middle = Cells(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
     # the weight of a single token is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):
         args = arguments(expect, traits, now, layout=numbers)
-        _drops(layer, args, layer.eval().same(*args, likely=EVAL))
+        _drops(layer, args, _in_eval_mode(layer, args))
     _drops(layer, first, right)
     _drops(layer, first, right, no_grad=True)
+
+
+def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
+    """Check the value in eval mode, and return the right one."""
+    layer.eval().same(*args, likely=EVAL)
+    return layer.reference.forward(args).value
 
 
 def _drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = False) -> None:
     got = layer.train().result(*args, likely=_TRAIN, no_grad=no_grad)
     layer.that(
-        difference(got, right) is not None,
+        is_apart(got, right),
         got="the output of eval mode, though the layer is in train mode again",
         expected=f"another one: with a rate of {RATE} what is kept is doubled",
         likely=_TRAIN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,13 +11,15 @@ import torch
 from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.reply_agreement import Agreement, agreement
 from autograder.sandbox.replies import RawReply, reply_in
-from autograder.suite.compare import EXACT, difference
+from autograder.suite.arguments import compared
+from autograder.suite.compare import EXACT, difference, is_apart, is_finite
 from autograder.suite.witness import Witness, with_witnesses
 from autograder.worker import wire
 
 from .conftest import ClassFolder
 
 RIGHT = [torch.tensor([1.0, -2.0, 0.0, float("inf")]), torch.tensor([3, 4])]
+FINITE = [torch.tensor([1.0, -2.0, 0.0, 5.0])]
 #: what a test may do with a reply: the first ones are comparisons only
 Look = Callable[[Any], object]
 
@@ -31,8 +33,8 @@ def _reply(value: Any) -> RawReply:
     return reply_in(b"".join(wire.encode(0, value)))
 
 
-def _agreement(look: Look) -> Agreement | None:
-    header, data = _reply(RIGHT)
+def _agreement(look: Look, right: Sequence[torch.Tensor] = RIGHT) -> Agreement | None:
+    header, data = _reply(right)
     known: dict[int, Witness] = {}
     look(with_witnesses(wire.decode(header, bytearray(data)), known))
     return agreement([(header, data)], list(known.values()))
@@ -75,6 +77,58 @@ def test_numbers_agree_where_the_comparison_says_so(numbers: list[float], tolera
     agreed = _agreement(lambda value: difference(value, RIGHT, tolerance))
     assert agreed is not None
     assert agreed.holds([_reply(got)]) == (difference(got, RIGHT, tolerance) is None)
+
+
+def _in_steps(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.clamp(-5, 5).round()
+
+
+def _after_steps(value: Any) -> str | None:
+    return difference(*compared(value[0], FINITE[0], _in_steps))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [1.0, -2.0, 0.0, 7.0],
+        [1.3, -2.2, -0.4, 1e30],
+        [1.6, -2.0, 0.0, 6.0],
+        [1.0, 1.0, 1.0, 1.0],
+        [1.0, 1.0, 1.00001, 1.0],
+        [1.0, 1.0, 1.1, 1.0],
+        [1.0, -2.0, 0.0, float("nan")],
+        [1.0, -2.0, 0.0, float("-inf")],
+        [1.0, -2.0, 0.0, 3e38],
+    ],
+)
+@pytest.mark.parametrize(
+    "holds",
+    [
+        lambda value: is_finite(value[0]),
+        lambda value: is_apart(value[0], torch.ones(4)),
+        lambda value: _after_steps(value) is None,
+    ],
+)
+def test_other_questions_have_the_same_answer_as_where_they_are_asked(
+    numbers: list[float], holds: Callable[[Any], bool]
+) -> None:
+    agreed = _agreement(holds, FINITE)
+    assert agreed is not None
+    got = [torch.tensor(numbers)]
+    assert agreed.holds([_reply(got)]) == holds(got)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda value: is_finite(value[0]),
+        lambda value: is_apart(value[0], RIGHT[0]),
+        lambda value: difference(*compared(value[0], RIGHT[0] + 1, _in_steps)),
+        lambda value: compared(value[0], RIGHT[0], _in_steps)[0].sum(),
+    ],
+)
+def test_a_question_that_the_solution_answers_otherwise_is_asked_again(look: Look) -> None:
+    assert _agreement(look) is None
 
 
 @pytest.mark.parametrize(
