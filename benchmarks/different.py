@@ -32,6 +32,9 @@ def _odd(value):
     return (1.3 * value + 0.{number}).sin() * 0.7 + 0.2 * value
 """
 _IMPORT = "import torch\n"
+#: questions whose answers only move numbers: they are compared exactly, so another unit in the last
+#: place would be wrong
+_ONLY_MOVED = frozenset({"split_heads", "merge_heads"})
 
 
 class Kind(Enum):
@@ -79,6 +82,8 @@ def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
     names = {question.name for question in exercise.questions}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
+            if node.name != odd and node.name in _ONLY_MOVED:
+                continue
             for function in _calls_of(node):
                 _pass_through("_odd" if node.name == odd else "_own", function)
     return _IMPORT + ast.unparse(ast.fix_missing_locations(tree)) + _OWN.format(number=number)
