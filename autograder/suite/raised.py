@@ -52,8 +52,11 @@ _WHERE = "\nin "
 #: advice if the error and the line that raised it together show the slip
 _OF_LINES = (
     (
-        # torch names the factors mat1 and mat2 if both are single matrices
-        re.compile(r"^(?!.*mat1 and mat2).*(sizes?|shapes?|[123]-?D|dimension)", re.DOTALL),
+        # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch
+        re.compile(
+            r"^(?!.*(?:mat1 and mat2|mat \(.*vec \()).*(sizes?|shapes?|[123]-?D|dimension)",
+            re.DOTALL,
+        ),
         re.compile(r"\.(T\b|t\(\))"),
         "`.T` is for a single matrix: of a batch it turns all dimensions round, the batch too. "
         "Write `.transpose(-2, -1)`, which swaps the last two",
