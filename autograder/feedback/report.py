@@ -304,7 +304,8 @@ class _Student:
         if reasons := reasons_to_look(result):
             self.look.append(f"{name}: {'; '.join(reasons)}")
         if arrived and arrived.late_days:
-            self.late.append(f"{name}: {arrived.late_days} late days of the budget")
+            days = f"{arrived.late_days} late day{'s' if arrived.late_days > 1 else ''}"
+            self.late.append(f"{name}: {days} of the budget")
         if arrived and arrived.is_late:
             self.late.append(f"{name}: {arrived.text}")
 

@@ -216,7 +216,10 @@ def test_source_that_was_changed_is_left_and_a_configuration_gets_advice(
     notebook = folder / "sources" / ASSIGNMENT / "scores.ipynb"
     assert "BEGIN SOLUTION" in notebook.read_text()
     notebook.write_text("changed for this class")
-    assert "scores.ipynb" in built.write_source(*command, code=1)
+    said = built.write_source(*command, code=1)
+    assert f"{notebook.parent} has different versions of: scores.ipynb\n" in said
+    assert "they are left as they are: changed for this class, or made from an older course" in said
+    assert "fix: use --force to overwrite them" in said
     assert notebook.read_text() == "changed for this class"
     built.write_source(*command, "--force")
     assert "BEGIN SOLUTION" in notebook.read_text()

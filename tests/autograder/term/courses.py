@@ -32,6 +32,8 @@ class Answer:
     files: Mapping[str, str]
     points: Mapping[Question, float]
     unfair: Mapping[Question, float] = field(default_factory=dict)
+    #: exercises whose file can't be read, so that nothing of them runs
+    unreadable: frozenset[str] = frozenset()
 
     def before(self) -> Mapping[Question, float]:
         """The points while the first assignment's suite is unfair."""
@@ -193,7 +195,10 @@ class Attention:
 
     #: what takes seconds, or is left to the two who wrote the same
     _NOT = frozenset({"ivo", "jun", "chiara"})
-    _ROOMS = ("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions")
+    _ROOMS = (
+        *("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions"),
+        "tests/alternatives",
+    )
 
     def write(self, root: Path, due: Mapping[str, str]) -> None:
         for room in self._ROOMS:
@@ -233,10 +238,12 @@ class Attention:
     def _composed(self, name: str, parts: list[Answer]) -> Answer:
         files = {file: text for part in parts for file, text in part.files.items()}
         points = {key: value for part in parts for key, value in part.points.items()}
+        unreadable = frozenset(exercise for part in parts for exercise in part.unreadable)
         if name != self.names[0]:
-            return Answer(files, points)
+            return Answer(files, points, unreadable=unreadable)
         lost = _first_test()[1]
-        return Answer(files, points, {self.unfair: max(0.0, points[self.unfair] - lost)})
+        unfair = {self.unfair: max(0.0, points[self.unfair] - lost)}
+        return Answer(files, points, unfair, unreadable)
 
 
 @cache
@@ -269,7 +276,17 @@ def _of(student: str, name: str, exercise: str) -> Answer:
     folder = REPOSITORY / "examples/submitted" / student / name
     files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
     said = _expected()[student][name][exercise]
-    return Answer(files, {(exercise, question): said[question][0] for question in said})
+    points = {(exercise, question): said[question][0] for question in said}
+    can_be_read = all(map(_can_be_read, files, files.values()))
+    return Answer(files, points, unreadable=frozenset(() if can_be_read else {exercise}))
+
+
+def _can_be_read(name: str, text: str) -> bool:
+    try:
+        ast.parse(text) if name.endswith(".py") else json.loads(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 @cache
