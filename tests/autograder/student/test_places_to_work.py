@@ -131,3 +131,18 @@ def test_a_notebook_as_vs_code_saves_it_is_read(tmp_path: Path) -> None:
     (result,) = check_folder(folder, ["query_scores"])
     assert result.file == "scores.ipynb"
     assert result.questions[0].standing is Standing.PASSED
+
+
+def test_checks_need_no_network(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ASSIGNMENT, tmp_path / "work"))
+    (folder / "scores.py").write_text("import torch\n\n\n" + ANSWER, encoding="utf-8")
+    calls: list[str] = []
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("socket.connect", "socket.getaddrinfo"):
+            calls.append(f"{event}{arguments}")
+
+    sys.addaudithook(note)  # stays for the process, and only counts
+    (checked,) = check_folder(folder, ["query_scores"])
+    standings = [question.standing for question in checked.questions]
+    assert (standings, calls) == ([Standing.PASSED], [])

@@ -91,6 +91,13 @@ def test_each_row_has_a_cell_for_every_kit() -> None:
     assert {line.count("|") for line in rows} == {7}
 
 
+def test_each_feature_that_is_here_names_its_test() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("| feature |")[2].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table if line]
+    assert len(rows) > 20
+    assert [row[0] for row in rows if row[1] != "no" and "`tests/" not in row[-1]] == []
+
+
 def sentences() -> list[str]:
     """The sentences outside of tables, up to the comparison, whose rows name their tests."""
     text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
