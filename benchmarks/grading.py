@@ -216,7 +216,7 @@ def calls_alone(submitted: Path, assignment: str) -> tuple[float, int]:
 
 
 def _nbgrader(folder: Path, at_once: int) -> Row:
-    """nbgrader's own autograde; so many courses at once, of the same submissions each."""
+    """Measures nbgrader's autograde on `at_once` courses with the same submissions."""
     graders = NBGrader(folder / "nbgrader", ASSIGNMENT, _few(folder), at_once)
     seconds, peak = measured(graders.grade)
     for scores in graders.scores():

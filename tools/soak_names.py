@@ -1,4 +1,4 @@
-"""Gives known mistakes to the diagnosis again and again: how often is each named, and wrongly?
+"""Counts how often the diagnosis names each known mistake, and how often wrongly.
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 

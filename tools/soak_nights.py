@@ -34,7 +34,7 @@ _MEGABYTE = 1 << 20
 
 
 class Skipped(Exception):
-    """This machine can't make the night; the text says why."""
+    """The night cannot run on this machine, for the given reason."""
 
 
 def live_through(count: int, seed: int, first: int = 0) -> int:

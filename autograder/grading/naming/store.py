@@ -1,8 +1,8 @@
 """Keeps tables of known mistakes: in the course, which they travel with, and in the user's cache.
 
 A table is known by a key, a digest of all that its answers depend on. The course holds one table
-for each question, which is committed with the suite. A table that nobody has made for the suite as
-it is now is made when it is needed first, and then kept in both places.
+for each question, which is committed with the suite. If there is no table for
+the current suite, it is made on first use and kept in both places.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def validate(
     on_question: Callable[[Case, QuestionResult], None] = lambda case, result: None,
     start_sandbox: Callable[[], AbstractContextManager[ForkServer]] = start_fork_server,
 ) -> ValidationReport:
-    """Grades every case of some assignments or exercises (default: all): accepted, or caught?
+    """Grades every case of some assignments or exercises (default: all).
 
     `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases, those that are `wanted` are
     graded, all with the inputs of one `seed`, so that the answers of known mistakes are computed
