@@ -1,12 +1,12 @@
 """Whose verdict another processor could change: wrong answers near the tolerance, right ones too.
 
-    python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10]
+    python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10] [--right]
 
 Rounding differs between processors. A wrong answer that is accepted where the tolerance is ten
 times as large has errors not far above it, and a right one that is refused where it is a tenth has
 errors not far below: both may have the other verdict on another machine. Judges the solutions,
 alternatives, known mistakes and tests/unseen/{attack,promise} in this process: they are our own.
-Ends with 1 where it finds one.
+With `--right`, only right answers. Ends with 1 if it finds one.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def main(arguments: Sequence[str]) -> int:
     near = judged = 0
     for exercise in exercises:
         for answer in _answers(course, exercise):
+            if options.right and answer.means:
+                continue
             judged += 1
             seeds = [
                 seed
@@ -52,10 +54,13 @@ def main(arguments: Sequence[str]) -> int:
             ]
             if seeds:
                 near += 1
-                kind = "wrong" if answer.means else "right"
+                is_right = not answer.means
+                verdicts = {_is_accepted(runner, exercise, answer, s, 1.0) for s in seeds}
+                kind = "right" if is_right else "wrong"
+                already = "" if verdicts == {is_right} else " (already misjudged)"
                 what = answer.means or answer.name
                 drawn = ", ".join(map(str, seeds))
-                print(f"{exercise.name}.{answer.question}: {kind}, {what}: seeds {drawn}")
+                print(f"{exercise.name}.{answer.question}: {kind}, {what}: seeds {drawn}{already}")
     print(
         f"{near} of {judged} answers are within a factor of {options.factor:g} of the tolerance, "
         f"in {options.seeds} draws"
@@ -84,12 +89,9 @@ def _questions(exercise: Exercise) -> list[str]:
 def _is_near(
     runner: SuiteRunner, exercise: Exercise, answer: Unseen, seed: int, factor: float
 ) -> bool:
-    """Returns whether another tolerance gives an answer another verdict."""
-    verdicts = {
-        _is_accepted(runner, exercise, answer, seed, times)
-        for times in (1.0, factor if answer.means else 1 / factor)
-    }
-    return len(verdicts) > 1
+    """Returns whether a tolerance that is kinder to the wrong verdict gives that verdict."""
+    times = factor if answer.means else 1 / factor
+    return _is_accepted(runner, exercise, answer, seed, times) == bool(answer.means)
 
 
 def _is_accepted(
@@ -130,6 +132,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--factor", type=float, default=10.0)
+    parser.add_argument("--right", action="store_true", help="judge right answers only")
     return parser.parse_args(arguments)
 
 

@@ -146,7 +146,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 
 def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     """Make large, small and zero numbers, in float64, so that none of them is lost in a sum."""
-    made = arguments(expect, traits, sizes, torch.float64)
+    made = arguments(expect, traits, _rounded_to_roots(traits, sizes), torch.float64)
     factors = iter(traits.factors)
     return [
         turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
@@ -189,13 +189,26 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
     """Make arguments, the last tensor not contiguous; in float64, also sums that nearly cancel."""
-    made = arguments(expect, traits, sizes, dtype)
-    places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
-    if dtype == torch.float64 and 1 < len(traits.factors) == len(places):
+    tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
+    cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
+    made = arguments(expect, traits, _rounded_to_roots(traits, sizes) if cancels else sizes, dtype)
+    if cancels:
         made = _cancelling(traits, made)
+    places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     for place in places[-1:]:
         made[place] = turned(made[place])
     return made
+
+
+def _rounded_to_roots(traits: Traits, sizes: Sizes) -> Sizes:
+    """Round the size whose root is taken down to a power of four, which has an exact root.
+
+    A right answer may keep the scale in float32: large terms that cancel show its rounding.
+    """
+    letter = traits.root[0]
+    if letter not in sizes.letters:
+        return sizes
+    return sizes.but({letter: 4 ** ((sizes.letters[letter].bit_length() - 1) // 2)})
 
 
 def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:

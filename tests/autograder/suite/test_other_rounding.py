@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,6 +28,8 @@ EXERCISES = {
     for assignment in COURSE.assignments
     for exercise in assignment.exercises
 }
+#: a division by the root of a size, as solutions write it
+_SCALE = re.compile(r"/ (?:math\.sqrt\(([\w.]+(?:\[-1\]|\(-1\))?)\)|([\w.]+(?:\[-1\])?)\*\*0\.5)")
 #: views and copies of what came in: the contract wants them exact
 EXACT = {"split_heads", "merge_heads", "embed"}
 
@@ -107,6 +111,21 @@ def _refused(runner: SuiteRunner, exercise: Exercise, change: Any) -> dict[str, 
 @pytest.mark.parametrize("change", [_few_steps, _half_of_the_tolerance])
 def test_other_rounding_costs_nothing(runner: SuiteRunner, name: str, change: Any) -> None:
     assert _refused(runner, EXERCISES[name], change) == {}
+
+
+SCALED = {name: one for name, one in EXERCISES.items() if _SCALE.search(one.solution.read_text())}
+
+
+@pytest.mark.parametrize("seed", (4, 5))  # both refused a right answer once
+@pytest.mark.parametrize("name", SCALED)
+def test_a_scale_in_float32_is_right(runner: SuiteRunner, name: str, seed: int) -> None:
+    exercise = SCALED[name]
+    text = _SCALE.sub(r"* torch.tensor(float(\1\2)).rsqrt()", exercise.solution.read_text())
+    module = ModuleType("scaled")
+    exec(compile(text, "scaled", "exec"), vars(module))
+    answer = LocalImplementation(vars(module), text)
+    for question in exercise.questions:
+        assert not runner.first_failure(exercise.hidden_suite, question.name, answer, seed)
 
 
 @pytest.mark.parametrize("seed", range(4))

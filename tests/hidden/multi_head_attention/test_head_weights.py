@@ -129,7 +129,9 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
     queries, keys = rows_far_apart(draw, (6, 1), (6, 1))
     tokens[:, 0], tokens[:, 1] = queries[:, 0], keys[:, 0]
     q, k = one[0].repeat(4, 1, 1), one[1].repeat(4, 1, 1)
-    expect.same("per_head_attention", tokens, q, k, v.float() / 20, likely=far)
+    v = v.float() / 20
+    v[..., :2] = 0  # values as large as these columns would lose the digits of their sums
+    expect.same("per_head_attention", tokens, q, k, v, likely=far)
 
 
 @pytest.mark.question("slice_value_heads", points=1)
