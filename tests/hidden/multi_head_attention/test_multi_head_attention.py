@@ -12,7 +12,7 @@ from autograder.attention.suites.dropped import (
 )
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
 from autograder.suite import Draw, Expect
-from autograder.suite.low_scores import low_scoring, low_tokens
+from autograder.suite.low_scores import loud, low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
@@ -121,11 +121,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 4, 24, 6, 0.0, 6, True)  # head size 4: its root is the same anywhere
     likely = "after module.double() everything is computed in float64; no tensor is left behind"
     # large values that nearly cancel each other: single precision anywhere shows
-    layer.fill(
-        lambda name, shape: draw.normal(
-            *shape, scale=3.0 if name.startswith(("W_value", "out_proj")) else 0.4
-        )
-    )
+    layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.result(draw.normal(2, 4, 4), likely=likely)
     layer.move(dtype=torch.float64)
     layer.same(draw.normal(3, 6, 4, dtype=torch.float64), likely=likely)
