@@ -18,7 +18,7 @@ from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments, buil
 from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
-from .size_cells import WITH_GRADIENTS, Cells, with_exact_root
+from .size_cells import WITH_GRADIENTS, Cells
 
 #: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16
@@ -256,7 +256,7 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = Cells(traits, expect.draw)
-    sizes = with_exact_root(traits, asked.middling(WITH_GRADIENTS))
+    sizes = traits.with_exact_root(asked.middling(WITH_GRADIENTS))
     # float64 first: float32 would lose digits of a table that is a buffer, for good
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))

@@ -127,6 +127,16 @@ class Traits:
         known = {x: size or next(others) for x, size in known.items()}
         return Sizes({**self.sizes, **known}, leading, rate)
 
+    def with_exact_root(self, sizes: Sizes) -> Sizes:
+        """Round the size whose root is taken down to a power of four, which has an exact root.
+
+        A right answer may keep the scale in float32: large terms that cancel show its rounding.
+        """
+        letter = self.root[0]
+        if letter not in sizes.letters:
+            return sizes
+        return sizes.but({letter: 4 ** ((sizes.letters[letter].bit_length() - 1) // 2)})
+
     def each_way(self) -> list[Traits]:
         """Return the declaration with all arguments and, if one is optional, also without it."""
         return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]

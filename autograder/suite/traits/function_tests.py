@@ -24,7 +24,7 @@ from .inputs import (
 )
 from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
-from .size_cells import FEW, LENGTHS, LONG, Cells, with_exact_root
+from .size_cells import FEW, LENGTHS, LONG, Cells
 
 _TWICE = "one tensor may be in several places: what writes into one of them writes into all"
 _NUMBERS = (
@@ -146,7 +146,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 
 def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     """Make large, small and zero numbers, in float64, so that none of them is lost in a sum."""
-    made = arguments(expect, traits, with_exact_root(traits, sizes), torch.float64)
+    made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [
         turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
@@ -191,7 +191,7 @@ def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtyp
     """Make arguments, the last tensor not contiguous; in float64, also sums that nearly cancel."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
-    made = arguments(expect, traits, with_exact_root(traits, sizes) if cancels else sizes, dtype)
+    made = arguments(expect, traits, traits.with_exact_root(sizes) if cancels else sizes, dtype)
     if cancels:
         made = _cancelling(traits, made)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]

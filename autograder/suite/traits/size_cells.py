@@ -364,17 +364,6 @@ class Leads:
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]
 
 
-def with_exact_root(traits: Traits, sizes: Sizes) -> Sizes:
-    """Round the size whose root is taken down to a power of four, which has an exact root.
-
-    A right answer may keep the scale in float32: large terms that cancel show its rounding.
-    """
-    letter = traits.root[0]
-    if letter not in sizes.letters:
-        return sizes
-    return sizes.but({letter: 4 ** ((sizes.letters[letter].bit_length() - 1) // 2)})
-
-
 def shorter(
     sizes: Sizes, least: Mapping[str, int], steps: Callable[[Sizes], int], most: int
 ) -> Sizes:
