@@ -144,7 +144,7 @@ def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:
-    """Describes for each question what grading tests, as far as its traits say."""
+    """Describes for each question what grading tests, according to its traits."""
     from ..suite.traits import traits_of  # imports torch, which reading a gradebook does not need
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
@@ -269,7 +269,7 @@ def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
 
 
 def _way(way: CourseMap, assignment: Assignment) -> str:
-    """Returns the README's part on the way through the course; empty without a map."""
+    """Returns the README's section on the way through the course; empty without a map."""
     if not way.number(assignment.name):
         return ""
     return (

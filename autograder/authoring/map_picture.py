@@ -54,7 +54,7 @@ _LINES = ((78, 324, 78, 66), (232, 308, 232, 98), (365, 308, 365, 98), (290, 72,
 def map_picture(order: tuple[str, ...], here: str = "") -> str:
     """Returns the picture as SVG: boxes of `here` are orange, those of earlier assignments blue.
 
-    Other assignments than those of `_BOXES` have no boxes.
+    Only the assignments in `_BOXES` have boxes.
     """
     place = order.index(here) if here in order else -1
     parts = [_line(*line) for line in _LINES]

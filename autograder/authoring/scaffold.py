@@ -1,4 +1,4 @@
-"""Writes new exercises, questions and courses: all their files, with marks of what is to do."""
+"""Writes new exercises, questions and courses: all their files, with TO DO marks for the author."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Scaffold:
 
 
 def scaffold_course(root: Path) -> tuple[Path, ...]:
-    """Makes a folder a course without exercises; raises `UserError` if it has other files."""
+    """Turns a folder into a course without exercises; raises `UserError` if it has other files."""
     others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
     if others:
         raise UserError(

@@ -44,8 +44,8 @@ def source_notebook(
 ) -> Notebook:
     """Makes the notebook that nbgrader's `generate_assignment` reads; it begins with `way`.
 
-    The first two code cells and the check cells are locked: nbgrader restores them after any change
-    of a student. Raises `ContentError` with the line of the text if that is not valid.
+    The first two code cells and the check cells are locked: nbgrader restores them if a student
+    changes them. Raises `ContentError` with the line of the text if that is not valid.
     """
     text = _text_of(exercise)
     rules = rules_beside(exercise.hidden_suite)

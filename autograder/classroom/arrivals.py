@@ -47,7 +47,7 @@ class Lateness:
 
 
 def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool = False) -> Lateness:
-    """Compares a submission time with the time until which it is not late; both in UTC, no zone."""
+    """Compares a submission time with its deadline; both are in UTC without a zone."""
     if submitted is None or due is None:
         return Lateness(submitted, due, None, is_marked)
     return Lateness(submitted, due, late_by(submitted, due), is_marked)

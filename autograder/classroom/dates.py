@@ -169,8 +169,8 @@ def count_late_days(
 ) -> tuple[str, ...]:
     """Counts the days that late submissions take from the budget, and stores them in a table.
 
-    `ends` contains when each submission arrived, and until when it was allowed to without such
-    days. In the order of these deadlines, each submission takes as many days as it is late if
+    `ends` contains the arrival of each submission, and its deadline without such days. In the order
+    of these deadlines, each submission takes as many days as it is late if
     enough are left. Returns sentences.
     """
     rows: list[dict[str, str]] = []

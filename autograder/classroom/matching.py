@@ -1,4 +1,4 @@
-"""Matches people: finds a name as one platform writes it among people as a different one does.
+"""Matches people whose names are written differently on different platforms.
 
 Keys come in tiers of certainty. The surest tier that contains a name decides, and a name that fits
 two people there fits nobody for certain.
@@ -61,7 +61,7 @@ def moodle_number(number: str) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Returns whether a name is a platform's number as an identifier, surer than any name."""
+    """Returns whether a name is a platform's number as an identifier: surer than any name."""
     return name.startswith((canvas_number(""), moodle_number("")))
 
 

@@ -83,7 +83,8 @@ def comments(
     """Add a comment to the class's bank, or list the bank and how often each was given.
 
     Graders write #NAME in formgrader or with `autograder mark`, and students read TEXT. A name that
-    is there already gets the new text, also where it was given before; write the feedback again.
+    exists already gets the new text, even where it was given before; write the feedback again
+    afterwards.
 
     \b
     Example: autograder comments course diagonal "Each position attends to itself, too."

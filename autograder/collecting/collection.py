@@ -68,8 +68,8 @@ class CollectOptions:
 
     `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
     case, to students, `times` is a platform's own table of times, and `ends` gives the deadline of
-    a submission if the last one in time counts. `owners` says whose each outermost folder is, if
-    the platform itself has said it, so that no name has to be read.
+    a submission if the last one in time counts. `owners` says who owns each outermost folder, if
+    the platform itself has stated it, so that no name has to be interpreted.
     """
 
     assignment: str | None = None

@@ -34,7 +34,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _Unknown(Exception):
-    """Raised if the repository does not contain the time, or not in a form that git writes."""
+    """Raised if the repository does not contain the time in a form that git writes."""
 
 
 def is_repository(folder: Path) -> bool:

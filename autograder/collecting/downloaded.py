@@ -63,7 +63,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Account:
-    """The amounts that may still be read of one submission, as a protection against zip bombs."""
+    """The amounts that may still be read from one submission, as a protection against zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES

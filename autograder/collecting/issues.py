@@ -67,7 +67,7 @@ def _of_folder(folder: Path) -> Iterator[FoundRequest]:
 
 
 def _words(path: Path) -> bytes:
-    """Returns what a file says, or why it can't be read: it must not cost the others' requests."""
+    """Returns the text of a file, or why it can't be read, so that other requests are not lost."""
     try:
         return read_bytes(path, _LONGEST_FILE)
     except SubmissionError as error:

@@ -92,7 +92,7 @@ class Times:
 
 
 def _keys(owner: Owner) -> list[str]:
-    """Returns what a table may call an owner, the surest first."""
+    """Returns the names that a table may use for an owner, the surest first."""
     numbered = f"{owner.student}_{owner.number}" if owner.number else ""
     return [numbered, owner.student, owner.email, owner.number]
 

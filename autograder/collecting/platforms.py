@@ -36,7 +36,7 @@ class Owner:
 
     `number` is the platform's number for the person, `time` the time that it reports, `problem` the
     reason why no file of this name is accepted although its owner is known. `name` is the person's
-    name if `student` is something surer; of a clone, the identifier in the classroom's roster.
+    name if `student` is something surer; for a clone, the identifier in the classroom's roster.
     """
 
     student: str

@@ -112,7 +112,7 @@ def read_stars(folder: Path) -> dict[str, str]:
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Reads other right ways by question, each with its code; empty before the course gives them.
+    """Reads other right ways by question, with their code; empty until the course publishes them.
 
     A way is a pair: what it does and costs, and its code.
     """

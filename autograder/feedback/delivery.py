@@ -41,7 +41,7 @@ class DeliveryFormat(enum.StrEnum):
 class Delivered:
     """The files written for one way, the number of submissions, and whom it can't reach and why.
 
-    `waits` is true if somebody is reached in no way until a person does something.
+    `waits` is true if somebody cannot be reached until a person does something.
     """
 
     paths: tuple[Path, ...]

@@ -34,7 +34,7 @@ def renamed(
 def as_identity(layer: nn.Module) -> nn.Module:
     """Set each linear layer inside to the identity, without a bias, and return the whole layer.
 
-    What goes in then comes out of each of them, so a result can be computed by hand.
+    Each of them then returns its input, so a result can be computed by hand.
     """
     for part in layer.modules():
         if isinstance(part, nn.Linear):

@@ -1,7 +1,7 @@
 """Sends all requests of an exercise at once; its tests then run over the recorded replies.
 
 Anything that is not in the plan is asked call by call, as without a plan: a worker that fails the
-batch in any way is given up, and a test that asks for anything else begins again.
+batch in any way is abandoned, and a test that asks for anything else begins again.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _RowAfter:
-    """A row of what a function makes of a tensor of this shape."""
+    """A row of the results of a function for a tensor of this shape."""
 
     function: After
     shape: torch.Size
