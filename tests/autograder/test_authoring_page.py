@@ -49,7 +49,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_validate_names_what_is_to_do_in_the_order_of_the_page(place: Path) -> None:
+def test_validate_lists_remaining_work_in_the_order_of_the_page(place: Path) -> None:
     for line in BEGIN.splitlines():
         call(*line.split()[1:])
     told = []

@@ -25,7 +25,7 @@ _NAMED = (
 )
 
 
-def test_a_name_of_a_process_that_is_no_text_costs_a_figure_at_most() -> None:
+def test_a_process_name_that_is_not_text_costs_a_figure() -> None:
     with subprocess.Popen(
         [sys.executable, "-S", "-c", _NAMED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -73,7 +73,7 @@ def test_what_the_kernel_says_of_processes_is_read_as_bytes() -> None:
     assert not found, f"a student's process has a name of any bytes there: {found}"
 
 
-def test_no_text_is_read_in_the_encoding_of_the_callers_locale() -> None:
+def test_text_is_never_read_in_the_encoding_of_the_locale() -> None:
     found = [
         f"{place} {ast.unparse(node)[:60]}"
         for place, node in _readings()

@@ -87,7 +87,7 @@ def test_a_duration_in_words_is_read_back(minutes: int) -> None:
     assert parse_duration(duration_text(duration)) == duration
 
 
-def test_a_moment_is_told_in_the_zone_of_the_due_date() -> None:
+def test_moments_are_shown_in_the_zone_of_the_due_date() -> None:
     due = parse_duedate("2027-01-31 23:59 Europe/Berlin")
     noon = datetime(2027, 7, 1, 12)
     assert moment_text(noon, due) == "2027-07-01 14:00:00 Europe/Berlin"

@@ -64,7 +64,7 @@ def test_tests_that_the_page_on_security_names_are_there() -> None:
     assert not silent, f"a promise without a test: {silent}"
 
 
-def test_the_readme_says_how_much_of_the_grader_the_tests_run() -> None:
+def test_the_readme_says_which_share_of_the_grader_tests_run() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     floor = settings["tool"]["coverage"]["report"]["fail_under"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

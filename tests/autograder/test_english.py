@@ -116,3 +116,15 @@ def test_messages_and_docs_use_ordinary_words(
         if (found := habit.search(text)) and not any(words in text for words in ORDINARY)
     ]
     assert not odd, f"{len(odd)}; write {better!r}: {odd[:20]}"
+
+
+def test_a_tests_name_has_at_most_ten_words() -> None:
+    # hidden and public tests draw their inputs by their names, which therefore stay
+    names = [
+        f"{path.relative_to(ROOT)} {node.name}"
+        for path in [*ROOT.glob("tests/autograder/**/*.py"), *ROOT.glob("tests/known_outputs/*.py")]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    long = [name for name in names if len(name.split()[1].split("_")) > 11]
+    assert not long, f"say only what should happen: {long[:20]}"

@@ -65,7 +65,7 @@ def test_a_plugin_that_leaves_a_test_out_ends_the_run(
         collecting("def pytest_collection_modifyitems(items):\n    del items[1:]\n")
 
 
-def test_the_suites_of_this_course_are_collected_with_all_their_points() -> None:
+def test_suites_of_this_course_are_collected_with_all_points() -> None:
     suites = [e.hidden_suite for a in load_course(ROOT).assignments for e in a.exercises]
     runner = collect_suites(ROOT, suites)
     for suite in suites:

@@ -69,7 +69,7 @@ def test_the_face_is_what_was_promised() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(name for name in FACE if name[0].islower()))
-def test_a_function_of_the_face_says_what_it_does_and_how_it_is_called(name: str) -> None:
+def test_a_public_function_has_a_description_and_an_example(name: str) -> None:
     function = getattr(autograder, name)
     assert (function.__doc__ or "").partition("\n")[0].endswith(".")
     signature = inspect.signature(function)

@@ -129,7 +129,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
     return Night(events, (place / "download", home / "submitted"), own, mark, verdicts)
 
 
-def test_only_the_sandbox_is_started_and_not_in_a_students_folder(night: Night) -> None:
+def test_only_the_sandbox_is_started_outside_students_folders(night: Night) -> None:
     started = night.of("starts")
     assert started, "the audit hook sees nothing"
     for event in started:
@@ -189,7 +189,7 @@ def test_a_configuration_in_a_students_folder_is_not_executed(
     assert not mark.exists()
 
 
-def test_a_course_in_a_students_folder_is_not_taken_for_the_instructors(
+def test_a_course_in_a_students_folder_is_not_used(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for room in ("source", "solutions"):
@@ -200,7 +200,7 @@ def test_a_course_in_a_students_folder_is_not_taken_for_the_instructors(
         find_courses(Path(), Path())
 
 
-def test_a_class_in_a_students_folder_is_not_taken_for_the_instructors(tmp_path: Path) -> None:
+def test_a_class_in_a_students_folder_is_not_used(tmp_path: Path) -> None:
     own = tmp_path / "class" / "submitted" / "mal" / ASSIGNMENT
     (own / "submitted" / "ada" / ASSIGNMENT).mkdir(parents=True)
     (own / "due.csv").write_text("assignment,duedate\n")

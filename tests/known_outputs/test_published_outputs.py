@@ -56,7 +56,7 @@ def test_outputs_belong_to_questions_of_the_assignment() -> None:
     assert {question for entry in ENTRIES.values() for question in entry["questions"]} <= questions
 
 
-def test_the_turned_columns_are_those_of_the_published_seed_in_another_order() -> None:
+def test_the_turned_columns_are_those_of_the_published_seed() -> None:
     drawn = torch.randn(4, 12, 64, generator=torch.Generator().manual_seed(4))[0]
     halves = torch.cat([drawn[:, 0::2], drawn[:, 1::2]], dim=1)
 

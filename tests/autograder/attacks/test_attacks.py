@@ -72,7 +72,7 @@ def test_honest_students_among_attackers_have_full_marks(graded: Any, tier: Tier
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_reply_that_is_no_answer_costs_what_was_earned_before(graded: Any, tier: Tier) -> None:
+def test_a_reply_that_is_not_an_answer_costs_earned_points(graded: Any, tier: Tier) -> None:
     questions = [q for r in graded(tier).results.values() for e in r.exercises for q in e.questions]
     broken = [q for q in questions if q.verdict in (Verdict.PROTOCOL, Verdict.FORBIDDEN)]
     assert any(test.passed for question in broken for test in question.tests)

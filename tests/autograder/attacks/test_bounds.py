@@ -95,7 +95,7 @@ def test_the_kind_of_an_answer_prints_no_tensor(monkeypatch: pytest.MonkeyPatch)
         assert call.figures
 
 
-def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
+def test_a_tensor_arrives_on_the_cpu_whatever_the_default_device() -> None:
     header = json.dumps({"T": ["float32", [1], None]}).encode()
     torch.set_default_device("meta")
     try:
@@ -107,7 +107,7 @@ def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
 @pytest.mark.parametrize(
     "arg", [30_000, torch.tensor(30_000), 30_000.0, torch.tensor([1, 30_000])], ids=str
 )
-def test_a_right_answer_is_computed_with_the_limits_of_a_worker(
+def test_a_right_answer_is_computed_with_a_workers_limits(
     parent_of: Callable[[Tier], ForkServer], arg: Any
 ) -> None:
     solution = (
@@ -187,7 +187,7 @@ def test_what_a_worker_tells_of_a_failure_is_short(kind: str) -> None:
         assert sum(map(len, (caught.value.type_name, *caught.value.bases))) < 2_000
 
 
-def test_what_can_lead_round_a_rule_is_a_reason_to_look() -> None:
+def test_code_that_can_evade_rules_is_a_reason_to_look() -> None:
     code = "import threading\ndef f(x): return getattr(torch, 'soft' + x.end)(x)"
     assert evasions(code) == ("getattr", "threading")
     assert evasions("def f(x): return vars(torch)[k](x)") == ("vars",)

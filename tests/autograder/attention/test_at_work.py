@@ -63,7 +63,7 @@ def test_each_pronoun_is_that_of_its_person() -> None:
     assert ["friends", "saw", "Ruth", "and", "sold", "her", "their", "coat"] in sentences()
 
 
-def test_a_part_learns_who_was_meant_and_random_numbers_go_on_as_before() -> None:
+def test_a_part_learns_pronouns_and_leaves_random_numbers_unchanged() -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -94,7 +94,7 @@ def test_each_head_has_weights_of_its_own() -> None:
         (lambda: nn.Linear(32, 31), 1, "RuntimeError: The size of tensor"),
     ],
 )
-def test_a_layer_that_cannot_do_it_is_told_in_the_picture(
+def test_the_picture_names_a_layer_that_cannot_do_it(
     build: Callable[[], nn.Module], heads: int, why: str
 ) -> None:
     at_work(build, GAPPED, heads=heads)

@@ -168,7 +168,7 @@ def test_two_entries_that_decide_on_a_third_are_told(generator: torch.Generator)
     assert dependence_problem((drawn < P).view(100, 300), P) is None
 
 
-def test_one_draw_for_two_entries_is_told_at_a_small_rate(generator: torch.Generator) -> None:
+def test_one_draw_for_two_entries_is_noticed_at_small_rates(generator: torch.Generator) -> None:
     dropped = (torch.rand(15_000, generator=generator) < 0.01).repeat_interleave(2)
 
     assert "times 2" in (neighbours_problem(dropped, 0.01) or "")

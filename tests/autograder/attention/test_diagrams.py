@@ -65,7 +65,7 @@ def test_more_than_two_lines_are_named_in_a_list() -> None:
     assert np.asarray(axes.lines[0].get_xdata()).tolist() == [150, 200]
 
 
-def test_one_query_has_a_key_a_weight_and_a_value_for_each_word() -> None:
+def test_one_query_has_key_weight_and_value_for_each_word() -> None:
     one_query(["the", "cat"], 1, [0.25, 0.75])
     (axes,) = plt.gcf().axes
     written = [text.get_text() for text in axes.texts]

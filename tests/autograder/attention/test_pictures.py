@@ -53,7 +53,7 @@ def test_a_comparison_is_no_wider_than_a_phone_shows(columns: int) -> None:
     assert drawn().get_size_inches()[0] <= WIDEST + 0.9  # 0.9: the scale of colours, and labels
 
 
-def test_small_panels_stand_side_by_side_and_wide_ones_above_each_other() -> None:
+def test_small_panels_are_side_by_side_and_wide_ones_stacked() -> None:
     side_by_side(lambda: torch.rand(6, 3), torch.rand(6, 3), rows=WORDS)
     left, right = (axes.get_position() for axes in drawn().axes)
     assert left.x1 < right.x0
@@ -155,7 +155,7 @@ def test_jupyter_puts_no_box_behind_a_picture(draw: Callable[[], None]) -> None:
     assert _fetch_figure_metadata(drawn()) is None
 
 
-def test_arrows_show_one_query_over_the_words_and_angles_two_vectors() -> None:
+def test_arrows_show_one_query_and_angles_two_vectors() -> None:
     attention_arrows([0.1, 0.2, 0.3, 0.2, 0.1, 0.1], WORDS, query=1)
     assert {*WORDS, "0.30"} <= texts(drawn())
     dot_product([2.0, 1.0], [1.0, 2.0])

@@ -45,7 +45,7 @@ def test_a_hand_points_where_its_angle_is() -> None:
     assert up[1] > 0.3 and abs(up[0]) < 1e-6
 
 
-def test_without_a_cache_all_is_new_in_every_step_and_with_one_only_the_last() -> None:
+def test_without_a_cache_everything_is_recomputed_in_every_step() -> None:
     cache_growth(3, 2, cached=False)
     assert [len(set(_colours(call))) for call in range(3)] == [1, 1, 1]
     plt.close("all")

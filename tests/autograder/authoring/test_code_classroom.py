@@ -52,7 +52,7 @@ def run(script: str, runner: dict[str, Any], *options: str) -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, check=False, **runner)
 
 
-def test_github_runs_the_checks_on_push_with_no_rights_but_to_read(folder: Path) -> None:
+def test_github_runs_the_checks_with_read_rights_only(folder: Path) -> None:
     workflow = parsed(folder, GITHUB)
     assert "push" in workflow[True]  # YAML 1.1 reads the key `on` so
     assert workflow["permissions"] == {"contents": "read"}
@@ -63,7 +63,7 @@ def test_github_runs_the_checks_on_push_with_no_rights_but_to_read(folder: Path)
     assert "${{" not in scripts  # what a student writes gets into no command
 
 
-def test_github_shows_what_the_checks_say_as_text_and_fails_with_them(
+def test_github_shows_the_checks_as_text_and_fails_with_them(
     folder: Path, runner: dict[str, Any]
 ) -> None:
     steps = {s.get("name"): s for s in parsed(folder, GITHUB)["jobs"]["check"]["steps"]}
@@ -80,7 +80,7 @@ def test_github_shows_what_the_checks_say_as_text_and_fails_with_them(
     assert html.count("<pre") == 2
 
 
-def test_gitlab_runs_the_checks_keeps_what_they_say_and_fails_with_them(
+def test_gitlab_keeps_the_output_of_checks_and_fails_with_them(
     folder: Path, runner: dict[str, Any]
 ) -> None:
     (job,) = parsed(folder, GITLAB).values()

@@ -15,7 +15,7 @@ from autograder.operations.course_content import check_release
 from autograder.operations.expected import differences, expected_text
 
 
-def test_a_question_is_added_and_nothing_that_is_there_is_touched(root: Path) -> None:
+def test_a_question_is_added_and_existing_text_is_not_changed(root: Path) -> None:
     solution = root / "solutions" / "basics" / "sums.py"
     before = solution.read_text()
     made = autograder.new("basics", "sums", ["plus_two"], course=root)
@@ -37,9 +37,7 @@ def test_a_new_exercise_is_the_last_of_its_assignment(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["class", "two words", "1st", "_hidden", "../up", ""])
-def test_a_name_that_python_cannot_have_is_refused_before_anything_is_written(
-    root: Path, name: str
-) -> None:
+def test_a_name_invalid_in_python_is_refused_before_writing(root: Path, name: str) -> None:
     before = sorted(root.rglob("*"))
     for names in [(name, "thirds", []), ("basics", name, []), ("basics", "thirds", [name])]:
         with pytest.raises(UserError, match="can't be a name in Python"):
@@ -71,7 +69,7 @@ def test_a_missing_file_is_named_with_its_path(root: Path, missing: str, what: s
     refuse_unfinished(course, [])
 
 
-def test_a_missing_hidden_suite_is_the_authors_to_write_when_a_class_is_graded(root: Path) -> None:
+def test_grading_with_a_missing_hidden_suite_names_the_author(root: Path) -> None:
     from autograder.grading.judging.suites import collect_suites
 
     suite = root / "tests" / "hidden" / "basics" / "test_halves.py"
@@ -100,7 +98,7 @@ def _files(root: Path) -> list[Path]:
     return sorted(path for path in root.rglob("*") if "__pycache__" not in path.parts)
 
 
-def test_a_course_that_may_only_be_read_is_checked_and_not_released(root: Path) -> None:
+def test_a_read_only_course_is_checked_but_not_released(root: Path) -> None:
     (root / "build").write_text("no folder can be made here")
     before = _files(root)
     assert check_release(course=root).not_fresh
@@ -146,7 +144,7 @@ def _fill_in(root: Path) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def test_a_question_is_added_filled_in_and_valid_in_one_round(root: Path, wheel: Path) -> None:
+def test_a_question_is_added_completed_and_valid_in_one_round(root: Path, wheel: Path) -> None:
     source = root / "source" / "basics"
     compared = 'plus_one = "x + 1."\nLayer = "x * weight."\nhalf = "x / 2."\n'
     (source / "afterwards.toml").write_text(compared, encoding="utf-8")
@@ -178,7 +176,7 @@ def test_what_a_new_question_needs_is_imported_once(root: Path) -> None:
     compile(text, "test_sums.py", "exec")
 
 
-def test_a_question_without_a_comparison_is_told_how_to_write_one(root: Path, wheel: Path) -> None:
+def test_a_question_without_a_comparison_says_how_to_write_one(root: Path, wheel: Path) -> None:
     path = root / "source" / "basics" / "afterwards.toml"
     path.write_text('plus_one = "x + 1."\nLayer = "x * weight."\n', encoding="utf-8")
     with pytest.raises(ContentError) as error:

@@ -101,7 +101,7 @@ def solved(folders: Path) -> Runs:
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
-def test_an_untouched_notebook_says_in_every_check_what_is_to_do(
+def test_every_check_of_an_untouched_notebook_says_what_to_do(
     stubs: Runs, exercise: Exercise
 ) -> None:
     run = stubs[name_of(exercise)]
@@ -177,7 +177,7 @@ def test_a_real_kernel_shows_what_the_warm_process_shows(
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
-def test_no_given_cell_binds_a_name_that_people_give_to_a_library(exercise: Exercise) -> None:
+def test_given_cells_never_bind_usual_names_of_libraries(exercise: Exercise) -> None:
     statements = [
         s for cell in code_cells(notebook_of(exercise, solved=False)) for s in cell.statements
     ]
@@ -201,7 +201,7 @@ def test_every_question_has_a_text_for_afterwards(assignment: Any) -> None:
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
-def test_a_notebook_asks_for_a_guess_and_has_something_to_debug(exercise: Exercise) -> None:
+def test_a_notebook_has_a_guess_and_something_to_debug(exercise: Exercise) -> None:
     cells = notebook_of(exercise, solved=False).cells
     guesses = [
         cell for cell in cells if cell.source.rstrip().endswith(")") and "predict(" in cell.source

@@ -67,7 +67,7 @@ def test_a_release_holds_notebooks_modules_checks_and_instructions(folder: Path)
     }
 
 
-def test_each_question_is_a_solution_cell_and_a_locked_check_with_its_points(folder: Path) -> None:
+def test_questions_are_solution_cells_with_locked_checks_and_points(folder: Path) -> None:
     cells = cells_of(folder, "sums")
     marked = [cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"]]
     assert [(m["grade_id"], m["solution"], m["grade"], m["locked"]) for m in marked] == [
@@ -82,7 +82,7 @@ def test_each_question_is_a_solution_cell_and_a_locked_check_with_its_points(fol
     assert source_of(cells, "check_plus_one").startswith('check("plus_one")')
 
 
-def test_the_setup_cell_comes_before_all_code_and_holds_what_is_given(folder: Path) -> None:
+def test_the_setup_cell_comes_first_and_contains_the_given_code(folder: Path) -> None:
     cells = cells_of(folder, "sums")
     code = [cell["id"] for cell in cells if cell["cell_type"] == "code"]
     setup = source_of(cells, "setup")
@@ -93,7 +93,7 @@ def test_the_setup_cell_comes_before_all_code_and_holds_what_is_given(folder: Pa
     assert "first step" not in setup  # the module's docstring is for the module
 
 
-def test_a_module_that_needs_no_torch_gets_it_in_the_notebook(folder: Path) -> None:
+def test_a_module_without_torch_gets_it_in_the_notebook(folder: Path) -> None:
     assert "import torch\n" in source_of(cells_of(folder, "halves"), "setup")
 
 

@@ -27,7 +27,7 @@ def test_assignments_tell_nothing_hidden(course: Course) -> None:
     assert not leaks, "\n".join(leaks)
 
 
-def test_no_student_is_sent_to_a_document_that_only_the_course_has(course: Course) -> None:
+def test_students_are_never_sent_to_documents_of_the_course(course: Course) -> None:
     files = [path for path in (course.root / "assignments").rglob("*") if path.is_file()]
     cited = re.compile(r"documents? \d{3}\b")
     assert len(files) > 50

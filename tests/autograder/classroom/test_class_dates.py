@@ -85,7 +85,7 @@ def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
         read_dates(tmp_path)
 
 
-def test_late_days_are_taken_in_the_order_of_due_dates_where_enough_are_left(
+def test_late_days_are_taken_in_order_of_due_dates(
     tmp_path: Path,
 ) -> None:
     first, second, third = (datetime(2026, 5, day, 12) for day in (1, 8, 15))
@@ -129,7 +129,7 @@ def test_rules_are_read_or_refused(text: str, rules: Rules | str, tmp_path: Path
         read_rules(tmp_path)
 
 
-def test_a_late_second_upload_takes_no_place_where_the_last_in_time_counts(
+def test_a_late_second_upload_does_not_replace_one_in_time(
     tmp_path: Path,
 ) -> None:
     due = datetime(2026, 5, 1, 12)

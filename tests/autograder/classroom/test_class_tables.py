@@ -65,7 +65,7 @@ def test_any_platforms_list_makes_the_roster(kind: str, tmp_path: Path) -> None:
     assert read_roster(tmp_path / "class").people == (person,)
 
 
-def test_a_new_list_keeps_extra_time_and_says_who_came_and_went(tmp_path: Path) -> None:
+def test_a_new_list_keeps_extra_time_and_reports_changes(tmp_path: Path) -> None:
     path = tmp_path / "list.csv"
     path.write_text("student,extra_time\nada,2d\nben,\n")
     write_roster(tmp_path, path)
@@ -96,9 +96,7 @@ def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
         ("", "no list of people"),
     ],
 )
-def test_a_list_that_cant_be_used_says_why_and_changes_nothing(
-    text: str, why: str, tmp_path: Path
-) -> None:
+def test_an_unusable_list_says_why_and_changes_nothing(text: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(text)
     with pytest.raises(UserError, match=why):
         write_roster(tmp_path, tmp_path / "list.csv")
@@ -111,7 +109,7 @@ NAMES = [
 ]
 
 
-def test_every_name_and_reason_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+def test_every_name_and_reason_is_read_back_unchanged(tmp_path: Path) -> None:
     for name in NAMES:
         grant_extension(tmp_path, (name, "masks"), timedelta(days=1), f"because of {name}")
     assert set(read_extensions(tmp_path)) == {(name, "masks") for name in NAMES}
@@ -119,7 +117,7 @@ def test_every_name_and_reason_is_read_back_as_it_was_written(tmp_path: Path) ->
     assert not any(line.startswith(("=", "+", "-", "@")) for line in text.splitlines())
 
 
-def test_the_last_extension_counts_and_the_earlier_ones_stay_as_history(tmp_path: Path) -> None:
+def test_the_last_extension_counts_and_earlier_ones_are_kept(tmp_path: Path) -> None:
     for days in (2, 3):
         grant_extension(tmp_path, ("ada", "masks"), timedelta(days=days), f"{days} days")
     assert read_extensions(tmp_path) == {("ada", "masks"): timedelta(days=3)}
@@ -144,7 +142,7 @@ def test_a_withdrawal_wants_a_reason_and_can_be_taken_back(tmp_path: Path) -> No
     assert ("ada", "masks") not in read_withdrawals(tmp_path)
 
 
-def test_one_withdrawal_takes_all_work_of_a_leaver_out_and_a_newer_decision_counts(
+def test_one_withdrawal_covers_all_work_until_a_newer_decision(
     tmp_path: Path,
 ) -> None:
     withdraw(tmp_path, ("ada", EVERYTHING), "left the course")
@@ -203,14 +201,12 @@ PEOPLE = Roster(
         ("", None),
     ],
 )
-def test_a_person_is_found_by_what_a_platform_makes_of_the_name(
-    name: str, student: str | None
-) -> None:
+def test_people_are_found_by_a_platforms_form_of_the_name(name: str, student: str | None) -> None:
     person = PEOPLE.person(name)
     assert (person.student if person else None) == student
 
 
-def test_somebody_whom_a_name_may_stand_for_does_not_count_as_missing() -> None:
+def test_a_possible_match_does_not_count_as_missing() -> None:
     missing = PEOPLE.without(["lovelaceada", "Eva Müller"])
     assert [person.student for person in missing] == ["ob", "li"]
 
@@ -234,14 +230,14 @@ def test_grace_extra_time_and_extension_add_up() -> None:
     assert allowances.of("ben", "masks", due) is None
 
 
-def test_a_list_that_a_spreadsheet_saved_as_unicode_text_is_read(tmp_path: Path) -> None:
+def test_a_list_saved_as_unicode_text_is_read(tmp_path: Path) -> None:
     source = tmp_path / "people.txt"
     source.write_bytes("student\tname\r\nada\tZoë 李\r\n".encode("utf-16"))
     made = write_roster(tmp_path / "course", source)
     assert made.people == (Person("ada", "Zoë 李"),)
 
 
-def test_a_list_in_another_encoding_or_none_says_what_to_do(tmp_path: Path) -> None:
+def test_a_list_in_an_unknown_encoding_says_what_to_do(tmp_path: Path) -> None:
     source = tmp_path / "people.csv"
     with pytest.raises(UserError, match="is not there"):
         write_roster(tmp_path, source)

@@ -38,7 +38,7 @@ def people(folder: Path) -> dict[str, Person]:
     ],
     ids=["moodle", "german", "by hand"],
 )
-def test_columns_are_known_in_any_case_in_parts_and_in_german(text: str, tmp_path: Path) -> None:
+def test_columns_are_recognized_in_any_case_split_or_in_german(text: str, tmp_path: Path) -> None:
     bring(tmp_path, text)
     assert people(tmp_path) == {
         "ada@uni.example": Person(
@@ -115,7 +115,7 @@ def test_a_list_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
         bring(tmp_path, CANVAS, "cp1252")
 
 
-def test_a_name_in_another_order_is_a_likely_person_and_no_certain_one(tmp_path: Path) -> None:
+def test_a_name_in_another_order_is_likely_but_not_certain(tmp_path: Path) -> None:
     bring(tmp_path, "student,name\n4713,Jürgen Müller\n1,Chen Wei\n2,Wei Chen\n")
     roster = read_roster(tmp_path / "course")
     assert roster.person("Müller Jürgen") is None

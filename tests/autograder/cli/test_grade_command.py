@@ -31,7 +31,7 @@ def test_a_class_folder_names_the_submissions_in_it(
         autograder.grade(class_folder, course=course.root)
 
 
-def test_a_students_folder_in_the_place_of_the_class_is_told_as_such(tmp_path: Path) -> None:
+def test_a_students_folder_instead_of_the_class_is_reported(tmp_path: Path) -> None:
     (tmp_path / "ada" / "simplified_attention").mkdir(parents=True)
     with pytest.raises(autograder.UserError, match="the folder of one student.* the class"):
         autograder.grade(tmp_path / "ada", course=ROOT)

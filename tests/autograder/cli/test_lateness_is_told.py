@@ -44,7 +44,7 @@ def test_without_a_due_date_nothing_is_said(
     )
 
 
-def test_a_roster_that_cant_be_read_is_told_before_the_first_submission_is_graded(
+def test_an_unreadable_roster_is_reported_before_anything_is_graded(
     course: Course, class_folder: Path
 ) -> None:
     place = class_folder / "submitted" / "ada" / "masks"

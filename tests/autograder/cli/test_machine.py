@@ -30,7 +30,7 @@ os._exit(10 + own if own < 3 else sys.stdout.isatty())
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
-def test_no_file_takes_the_place_of_a_stream_that_was_closed(closed: tuple[int, ...]) -> None:
+def test_a_closed_stream_is_never_replaced_by_a_file(closed: tuple[int, ...]) -> None:
     code = _CLOSING.format(closed=closed, code=_OPENING)
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

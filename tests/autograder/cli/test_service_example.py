@@ -43,7 +43,7 @@ def _raw(url: str, head: str, data: bytes) -> bytes:
         return there.makefile("rb").readline().split()[1]
 
 
-def test_the_example_of_a_service_grades_what_is_sent_and_ends_with_its_grader(
+def test_the_example_service_grades_requests_and_ends_its_grader(
     tmp_path: Path,
 ) -> None:
     service_py = str(ROOT / "examples" / "service.py")

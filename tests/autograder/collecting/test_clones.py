@@ -82,7 +82,7 @@ def tree(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_github_classrooms_folder_gives_each_students_answers_and_when_they_were_committed(
+def test_github_classrooms_folder_gives_answers_and_commit_times(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     around = "simplified-attention-submissions"
@@ -123,7 +123,7 @@ def test_whose_a_clone_is(
     assert (item.student, item.assignment) == (student, "simplified_attention")
 
 
-def test_the_roster_says_who_a_login_is_whatever_the_repositories_are_called(
+def test_the_roster_identifies_logins_whatever_repositories_are_called(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     roster = tmp_path / "classroom_roster.csv"
@@ -157,7 +157,7 @@ def test_a_roster_that_cant_be_used_says_why(tmp_path: Path, text: str, problem:
         read_logins(path)
 
 
-def test_answers_are_found_at_any_level_and_the_one_nearest_to_the_top_counts(
+def test_answers_nearest_to_the_top_of_a_repository_count(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     files = {
@@ -180,7 +180,7 @@ def test_answers_are_found_at_any_level_and_the_one_nearest_to_the_top_counts(
     }
 
 
-def test_a_newer_push_keeps_the_earlier_hand_in_and_the_same_one_changes_nothing(
+def test_a_newer_push_keeps_the_earlier_submission(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     own = clone("all/simplified-attention-ada", {"scores.py": "first"})
@@ -196,7 +196,7 @@ def test_a_newer_push_keeps_the_earlier_hand_in_and_the_same_one_changes_nothing
     assert tree(tmp_path)["ada/simplified_attention/scores.py"] == "second"
 
 
-def test_what_is_no_hand_in_is_said_and_costs_nobody_else_anything(
+def test_other_folders_are_reported_and_affect_nobody(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret.py"
@@ -245,7 +245,7 @@ def test_a_students_own_repository_decides_nothing_for_the_others(
     assert report.missing == ()
 
 
-def test_a_student_among_clones_whose_repository_is_gone_is_collected_like_the_others(
+def test_a_student_without_a_repository_is_collected_like_the_others(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     for login in ("ada", "bea", "eve"):
@@ -269,7 +269,7 @@ def test_an_answer_next_to_clones_is_missed_by_somebody(
     assert report.missing == ("scores.py",)
 
 
-def test_of_two_answers_equally_deep_in_a_clone_one_is_missed(
+def test_of_two_equally_deep_answers_one_is_reported_missing(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     clone("causal-attention-ada", {"one/masking.py": "1", "two/masking.py": "2"})
@@ -295,7 +295,7 @@ def test_the_command_collects_clones_with_a_roster(
     assert (item["student"], item["assignment"]) == ("ada@uni.example", "causal_attention")
 
 
-def test_a_clone_goes_to_the_person_whom_the_classrooms_roster_names(
+def test_a_clone_goes_to_the_person_in_the_classrooms_roster(
     clone: Callable[..., Path], tmp_path: Path
 ) -> None:
     for login in ("octo-ada", "bea", "eve"):

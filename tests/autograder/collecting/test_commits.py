@@ -71,7 +71,7 @@ def test_commits_are_read_from_loose_objects_and_from_packs(repository: Path) ->
     assert_every_commit_is_read(repository)
 
 
-def test_a_pack_whose_deltas_name_their_base_by_its_hash_is_read(repository: Path) -> None:
+def test_a_pack_with_deltas_by_hash_is_read(repository: Path) -> None:
     git(repository, "config", "repack.usedeltabaseoffset", "false")
     git(repository, "repack", "-q", "-a", "-d", "-f", "--depth=50", "--window=50")
     assert_every_commit_is_read(repository)
@@ -225,7 +225,7 @@ def test_a_git_file_that_names_another_repository_is_none(repository: Path, tmp_
         assert committed(tmp_path / name) is None
 
 
-def test_a_stream_without_an_end_is_not_read_to_its_end(
+def test_an_endless_stream_is_not_read_to_its_end(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, read, pread = repository / ".git/objects/aa", [], os.pread

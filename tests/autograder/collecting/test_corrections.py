@@ -80,7 +80,7 @@ def test_a_correction_stays_when_the_same_upload_comes_again(
     assert not (term.folder / "waiting").exists()
 
 
-def test_a_new_upload_waits_next_to_a_correction_until_somebody_has_looked(term: Class) -> None:
+def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
     term.upload(**{"scores (final)__py": "1"})
     term.collect()
     rename(term)
@@ -108,7 +108,7 @@ def test_what_nobody_edited_is_replaced_as_ever(term: Class) -> None:
     assert term.files() == {"scores.py": "2"}
 
 
-def test_a_folder_that_was_given_another_students_name_is_kept_there(term: Class) -> None:
+def test_a_folder_renamed_to_another_student_is_kept(term: Class) -> None:
     term.upload(scores__py="1")
     term.collect()
     moved = term.folder / "submitted" / "lovelace" / KEY[1]
@@ -158,7 +158,7 @@ def test_what_was_edited_since_is_not_taken_back(term: Class) -> None:
     assert term.files() == {"scores.py": "by hand"}
 
 
-def test_a_collection_that_was_killed_between_two_moves_is_taken_back(
+def test_a_collection_killed_between_two_moves_is_undone(
     term: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     term.upload(scores__py="1")
@@ -212,7 +212,7 @@ def test_the_command_takes_the_class_folder_and_says_what_waits(tmp_path: Path) 
     assert (status, document["taken_back"]) == (0, ["ada/simplified_attention"])
 
 
-def test_a_request_to_look_again_is_no_new_submission_and_makes_nobody_late(term: Class) -> None:
+def test_a_request_is_not_a_submission_and_makes_nobody_late(term: Class) -> None:
     term.upload("2026-05-01 10:00:00 UTC", scores__py="x")
     term.collect()
     term.upload("2026-05-09 10:00:00 UTC", scores__py="x", regrade_request__txt=" why? \n")
@@ -249,7 +249,7 @@ def test_a_request_alone_replaces_no_submission(term: Class) -> None:
     assert term.files() == {"scores.py": "x"}
 
 
-def test_a_request_that_cant_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+def test_an_unreadable_request_does_not_hide_the_others(tmp_path: Path) -> None:
     for student in ("ada", "bea", "mal"):
         (tmp_path / student / KEY[1]).mkdir(parents=True)
     (tmp_path / "ada" / KEY[1] / "regrade_request.txt").write_text("why?")

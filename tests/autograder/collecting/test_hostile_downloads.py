@@ -118,7 +118,7 @@ def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
     assert size < 101 << 20
 
 
-def test_a_source_that_has_no_end_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+def test_an_endless_source_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.zip")
     for source in (tmp_path / "pipe.zip", Path("/dev/zero")):
         with pytest.raises(UserError, match="neither a regular file nor a folder"):

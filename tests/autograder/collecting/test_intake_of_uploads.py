@@ -45,17 +45,13 @@ def tree(tmp_path: Path) -> dict[str, str]:
     "file",
     ["homework1.pdf", "Copy of scores.ipynb", "scores.py.txt", "answers.rar", "notes", "a.docx"],
 )
-def test_whatever_was_uploaded_and_not_used_is_a_reason_to_look(
-    file: str, bring: Bring, tmp_path: Path
-) -> None:
+def test_any_unused_upload_is_a_reason_to_look(file: str, bring: Bring, tmp_path: Path) -> None:
     report = bring({f"ada_1_2_{file}": "x"}, assignment="simplified_attention")
     assert tree(tmp_path) == {f"ada/simplified_attention/{file}": "x"}
     assert [look for look in report.looks if file in look]
 
 
-def test_a_file_of_another_name_goes_to_the_assignment_of_its_owners_answers(
-    bring: Bring, tmp_path: Path
-) -> None:
+def test_a_misnamed_file_joins_its_owners_other_answers(bring: Bring, tmp_path: Path) -> None:
     report = bring({"ada_1_2_homework.pdf": "p", "ada_1_3_scores.py": "1", "bo_2_4_essay.pdf": "e"})
     assert tree(tmp_path) == {
         "ada/simplified_attention/homework.pdf": "p",
@@ -64,7 +60,7 @@ def test_a_file_of_another_name_goes_to_the_assignment_of_its_owners_answers(
     assert report.missing == ("bo",)  # nobody knows which assignment that is
 
 
-def test_an_archive_of_another_assignment_is_refused_with_the_name_that_fits(
+def test_an_archive_of_another_assignment_is_refused_with_its_name(
     bring: Bring, tmp_path: Path
 ) -> None:
     bring({"ada_1_2_masking.py": "right", "bo_2_3_masking.py": "right"})
@@ -105,9 +101,7 @@ def test_a_stray_file_replaces_nobodys_submission_of_its_own_assignment(
     assert any("masking.py" in look for look in report.looks)
 
 
-def test_a_notebook_with_large_output_is_taken_whatever_it_shrinks_to(
-    bring: Bring, tmp_path: Path
-) -> None:
+def test_a_notebook_with_large_output_is_accepted(bring: Bring, tmp_path: Path) -> None:
     text = "the same line again\n" * 1_500_000
     report = bring({"ada_1_2_scores.ipynb": text})
     assert report.skipped == ()

@@ -70,7 +70,7 @@ def reasons(report: CollectReport) -> dict[str, str]:
     return {item.path: item.reason for item in report.skipped}
 
 
-def test_moodle_since_4_1_names_a_folder_without_a_line_at_its_end(
+def test_moodle_since_4_1_names_folders_without_a_final_underscore(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring(
@@ -121,7 +121,7 @@ def test_a_default_group_beside_others_is_left_out_and_told(
     assert "without exactly one number" in next(iter(reasons(report).values()))
 
 
-def test_text_typed_into_a_page_is_told_and_missed_where_there_is_no_file(
+def test_typed_text_is_reported_and_missed_without_a_file(
     bring: Callable[..., CollectReport],
 ) -> None:
     report = bring(
@@ -236,7 +236,7 @@ def test_where_students_would_fall_together_nothing_is_collected(
     assert there() == {}
 
 
-def test_a_download_inside_a_folder_of_its_own_name_is_read(
+def test_downloads_in_a_folder_of_their_name_are_read(
     bring: Callable[..., CollectReport],
 ) -> None:
     report = bring({"moodle/Ada_1_assignsubmission_file/softmax.py": b"1"}, name="moodle.zip")
@@ -254,7 +254,7 @@ def test_several_downloads_are_collected_at_once(
     assert there()[f"hopper/{SIMPLE}/softmax.py"] == b"2"
 
 
-def test_namesakes_are_kept_apart_and_the_one_who_was_there_first_keeps_the_name(
+def test_of_two_namesakes_the_first_one_keeps_the_name(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring({"ada_1_2_softmax.py": b"1"})
@@ -305,7 +305,7 @@ def test_a_name_that_imitates_a_platforms_displaces_nobody(
     assert b"mallory's" not in answers
 
 
-def test_two_claims_to_one_students_file_are_both_refused_and_told(
+def test_two_claims_to_one_file_are_both_refused(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     report = bring(
@@ -392,7 +392,7 @@ def test_a_worksheet_of_another_assignment_states_nobodys_time(
     assert any("worksheet of another assignment" in note for note in report.notes)
 
 
-def test_times_that_become_known_later_are_kept_without_a_new_submission(
+def test_times_learnt_later_are_kept_without_a_new_submission(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
 ) -> None:
     files = {"lovelaceada_7_8_softmax.py": b"1"}

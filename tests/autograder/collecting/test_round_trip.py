@@ -212,7 +212,7 @@ def test_gradescope(term: Class) -> None:
     assert [row["Masks"] for row in rows] == [str(n) for n in numbers]
 
 
-def test_mail_goes_to_whoever_has_an_address_and_names_the_others(term: Class) -> None:
+def test_mail_goes_to_known_addresses_and_names_the_others(term: Class) -> None:
     term.collect({"ada@u.example/masking.py": "1", "=cmd/masking.py": "2", "ben/masking.py": "3"})
     (term.folder / "course" / "roster.csv").write_text(
         "student,name,email\nben,=Ben,ben@u.example\n"

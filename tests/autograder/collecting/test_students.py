@@ -109,7 +109,7 @@ def test_who_has_another_name_by_now_keeps_the_folder(tmp_path: Path) -> None:
     assert (folder / "submitted/lovelaceada/heads/splitting.py").is_file()
 
 
-def test_a_roster_with_the_new_name_knows_whose_the_folder_is(tmp_path: Path) -> None:
+def test_a_roster_with_the_new_name_identifies_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     bring(folder, {"lovelaceada_101_7_masking.py": "1", "gausscarl_102_8_masking.py": "2"})
     (tmp_path / "people.csv").write_text(
@@ -134,7 +134,7 @@ def test_moodles_number_says_who_it_is_in_one_assignment_only(tmp_path: Path) ->
     assert read_origins(folder)["Ada Byron", "masks"].name == "Ada King"
 
 
-def test_a_name_that_no_folder_can_have_stays_when_it_changes(tmp_path: Path) -> None:
+def test_a_name_unusable_as_a_folder_survives_a_change(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     for name in ('Bob "Bo" B?', "Robert Bee"):
         bring(folder, {f"{name}_8_assignsubmission_file/masking.py": name})
@@ -148,7 +148,7 @@ def test_one_number_with_two_names_in_a_download_says_nothing(tmp_path: Path) ->
     assert students(folder) == {"lovelaceada", "kingada", "gausscarl"}
 
 
-def test_a_name_that_no_folder_can_have_is_found_again_by_the_folders_name(
+def test_a_name_unusable_as_a_folder_is_found_again(
     class_folder: Path,
 ) -> None:
     for text in ("1", "2"):
@@ -182,7 +182,7 @@ def gradescope(**submitters: tuple[str, str]) -> dict[str, str]:
         ("u7,José García,,7\nu8,José García,,8\n", ["José García"], {"s0@u.example"}),
     ],
 )
-def test_gradescopes_name_counts_where_only_one_has_it_and_the_roster_has_no_address(
+def test_gradescopes_name_counts_if_unique_and_without_an_address(
     tmp_path: Path, people: str, names: list[str], folders: set[str]
 ) -> None:
     folder = tmp_path / "course"
@@ -194,7 +194,7 @@ def test_gradescopes_name_counts_where_only_one_has_it_and_the_roster_has_no_add
     assert students(folder) == folders
 
 
-def test_moodles_number_counts_before_any_name_and_a_group_is_no_part_of_one(
+def test_moodles_number_counts_before_names_and_groups_are_ignored(
     tmp_path: Path,
 ) -> None:
     course = tmp_path / "course"

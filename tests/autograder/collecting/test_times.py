@@ -24,7 +24,7 @@ COURSE = {"simplified_attention": ("scores", "softmax")}
         ("soon", None),
     ],
 )
-def test_the_time_that_nbgrader_wrote_is_told_and_kept_as_the_moment_it_names(
+def test_the_time_that_nbgrader_wrote_is_kept_as_a_moment(
     text: str, time: str | None, tmp_path: Path
 ) -> None:
     folder = tmp_path / "submitted" / "ada" / "simplified_attention"

@@ -116,7 +116,7 @@ def test_of_equal_points_the_newest_submission_counts(term: Class) -> None:
 
 
 @pytest.mark.parametrize(("days", "counts"), [(0, 2.0), (1, 3.0)])
-def test_late_work_is_worth_what_the_penalty_and_the_budget_leave(
+def test_late_work_earns_what_penalty_and_budget_leave(
     term: Class, days: int, counts: float
 ) -> None:
     term.put(term.earlier, 2.0, IN_TIME)
@@ -126,7 +126,7 @@ def test_late_work_is_worth_what_the_penalty_and_the_budget_leave(
     assert term.score() == counts
 
 
-def test_days_that_another_assignment_took_are_no_longer_in_the_budget(term: Class) -> None:
+def test_late_days_of_another_assignment_reduce_the_budget(term: Class) -> None:
     term.put(term.earlier, 2.0, IN_TIME)
     term.put(term.counts, 3.0, LATE)
     (term.folder / "class.toml").write_text('counts = "best"\nlate_days = 1\n')
@@ -135,7 +135,7 @@ def test_days_that_another_assignment_took_are_no_longer_in_the_budget(term: Cla
     assert term.score() == 2.0
 
 
-def test_an_earlier_submission_is_graded_if_no_line_of_the_same_suite_is_there(
+def test_an_earlier_submission_without_a_current_line_is_graded(
     term: Class,
 ) -> None:
     term.put(term.earlier, 1.0, IN_TIME, is_graded=False)

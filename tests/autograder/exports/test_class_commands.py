@@ -94,7 +94,7 @@ def test_who_is_late_by_how_much_is_a_column(term: Term) -> None:
     assert term.scores() == {"ada": 4.0, "ben": 0.0, "zoe": 4.0}
 
 
-def test_an_extension_is_kept_with_its_reason_and_nbgraders_penalty_agrees(term: Term) -> None:
+def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) -> None:
     said = term.call("extend", "ben", "masks", "2h", "--why", "train, late")
     assert "until 2026-05-01 14:00:00 Europe/Berlin" in said.output
     assert term.scores()["ben"] == 4.0
@@ -138,7 +138,7 @@ def test_an_extension_that_nobody_could_mean_is_refused(
     assert not (term.folder / "extensions.csv").exists()
 
 
-def test_a_mark_without_a_time_is_shown_and_takes_nothing_off(term: Term) -> None:
+def test_a_mark_without_a_time_is_shown_and_costs_nothing(term: Term) -> None:
     (term.folder / "collected.csv").write_text("student,assignment,mark\nzoe,masks,late\n")
     record(term.course, term.folder, term.results)
     assert term.grades()["zoe"]["masks/late"] == "by an unknown amount"
@@ -155,7 +155,7 @@ def test_grace_is_for_everybody(term: Term) -> None:
     assert term.grades()["ben"]["masks/late"] == ""
 
 
-def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) -> None:
+def test_the_due_date_is_shown_as_understood_before_grading(term: Term) -> None:
     from autograder.classroom import lateness_lines
 
     keys = [("ada", "masks"), ("ben", "masks"), ("zoe", "masks")]
@@ -167,7 +167,7 @@ def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) ->
     )
 
 
-def test_the_csv_has_everybody_with_name_address_section_and_a_sum(term: Term) -> None:
+def test_the_csv_has_everybody_with_name_address_section_and_sum(term: Term) -> None:
     (term.folder / "roster.csv").write_text(
         "student,name,email,section\nada,Ada Lovelace,ada@uni.example,A\n"
         "yan,Yan Ö,yan@uni.example,B\n"
@@ -197,7 +197,7 @@ def test_extensions_of_a_table_are_all_granted_or_none(term: Term, tmp_path: Pat
     assert (term.folder / "extensions.csv").read_text() == kept
 
 
-def test_the_classs_own_date_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
+def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     (term.folder / "due.csv").write_text(
         "assignment,section,date\nmasks,,2026-05-01 11:00 Europe/Berlin\n"
     )
@@ -233,7 +233,7 @@ def test_one_assignments_bad_due_date_stops_that_one_only(term: Term, tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["01.02.2027", "2027-01-31 23:59", "2027-01-31 23:59 Berlin"])
-def test_a_due_date_with_two_readings_stops_with_the_way_to_write_it(
+def test_an_ambiguous_due_date_is_refused_with_the_right_form(
     make_course: Callable[..., Course], tmp_path: Path, text: str
 ) -> None:
     with pytest.raises(ContentError, match='write duedate = "2027-01-31 23:59 Europe/Berlin"'):
@@ -266,7 +266,7 @@ def test_a_section_that_is_not_there_is_told(term: Term) -> None:
     assert "the class's roster has: A, B" in str(said.exception)
 
 
-def test_a_withdrawn_submission_does_not_count_until_it_is_taken_back(term: Term) -> None:
+def test_a_withdrawn_submission_does_not_count_until_restored(term: Term) -> None:
     term.call("withdraw", "ada", "masks", "--why", "left the course")
     assert "ada" not in term.grades()
     term.call("feedback")
@@ -302,7 +302,7 @@ def test_without_names_nothing_tells_who_it_is(term: Term) -> None:
     assert not any(name in page for name in (">ada<", ">ben<", ">zoe<"))
 
 
-def test_the_report_tells_people_of_one_name_apart_who_have_not_submitted(term: Term) -> None:
+def test_the_report_distinguishes_namesakes_who_have_not_submitted(term: Term) -> None:
     with (term.folder / "roster.csv").open("a") as file:
         file.write('eva1,"Muster, Eva",A,tim,\neva2,"Muster, Eva",A,uli,\n')
     term.call("report")
@@ -324,7 +324,7 @@ def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
     assert suite_digest(load_course(root).assignments[0]) != before
 
 
-def test_a_due_date_that_the_gradebook_has_not_yet_keeps_a_zero_back(term: Term) -> None:
+def test_a_due_date_missing_in_the_gradebook_still_prevents_zeros(term: Term) -> None:
     (term.folder / "due.csv").write_text("assignment,section,date\nmasks,,2999-01-01 12:00 UTC\n")
     assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"  # away from the course
     course = ("--course", str(term.course.root))

@@ -18,7 +18,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_row_for_each_student_and_a_column_for_each_question(
+def test_the_csv_has_a_row_per_student_and_question_columns(
     make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     results = [make_result("ben", (0.0, 0.5, 2.0)), make_result("ada")]
@@ -68,7 +68,7 @@ def test_any_name_comes_back_as_it_was(
     assert rows[0]["student"] == name
 
 
-def test_formats_are_found_by_their_modules_and_an_unknown_one_is_named(tmp_path: Path) -> None:
+def test_formats_are_found_by_module_and_unknown_ones_are_named(tmp_path: Path) -> None:
     assert "csv" in export_formats()
     written = export("csv", [], tmp_path / "empty.csv")
     assert written.path.read_bytes() == b"student,points,maximum,needs_review\r\n"

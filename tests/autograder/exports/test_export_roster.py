@@ -64,7 +64,7 @@ def lines(notes: tuple[str, ...]) -> Iterator[str]:
     return iter(sorted(notes))
 
 
-def test_canvas_has_its_columns_its_row_of_points_and_a_row_for_each_student(
+def test_canvas_has_columns_points_and_a_row_per_student(
     make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     results = [
@@ -81,7 +81,7 @@ def test_canvas_has_its_columns_its_row_of_points_and_a_row_for_each_student(
     assert (ben["Causal attention"], ben["Masks"]) == ("", "2.125")
 
 
-def test_a_canvas_gradebook_gives_its_ids_and_keeps_what_we_do_not_know(
+def test_a_canvas_gradebook_provides_ids_and_keeps_unknown_columns(
     make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     results = [
@@ -129,7 +129,7 @@ def test_namesakes_get_nobodys_grade_and_are_reported(
     assert "'102', 'grace' may all be 'Hopper, Grace' of gradebook.csv" in written.notes
 
 
-def test_who_has_another_name_in_canvas_since_is_found_by_canvass_number(
+def test_a_student_renamed_in_canvas_is_found_by_number(
     make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     origin = Origin("married", "masks", "Canvas", "married", "102")
@@ -180,7 +180,7 @@ def test_two_columns_for_one_assignment_are_refused(
 
 
 @pytest.mark.parametrize("name", ["=1+1", "@x", "+1", "-1"])
-def test_no_name_and_no_cell_of_a_roster_is_a_formula(
+def test_names_and_cells_of_a_roster_are_never_formulas(
     make_result: Callable[..., SubmissionResult],
     canvas: Path,
     moodle: Path,
@@ -301,7 +301,7 @@ def test_what_is_no_roster_is_refused_with_what_was_expected(
         export("canvas", [make_result()], tmp_path / "out.csv", canvas)
 
 
-def test_the_wrong_platforms_table_and_a_format_without_rosters_are_refused(
+def test_wrong_platform_tables_and_formats_without_rosters_are_refused(
     make_result: Callable[..., SubmissionResult], canvas: Path, moodle: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match="is a table of Moodle, and this format is for Canvas"):
@@ -334,7 +334,7 @@ OTHER_LANGUAGES = {
 
 
 @pytest.mark.parametrize("language", OTHER_LANGUAGES)
-def test_a_worksheet_in_another_language_goes_back_with_its_own_headings(
+def test_a_worksheet_in_another_language_keeps_its_own_headings(
     make_result: Callable[..., SubmissionResult], tmp_path: Path, language: str
 ) -> None:
     worksheet = tmp_path / "worksheet.csv"

@@ -95,7 +95,7 @@ def test_points_that_a_question_does_not_have_are_refused(term: Term, points: st
     assert not (term.folder / "marked.csv").exists()
 
 
-def test_a_comment_of_the_bank_is_read_as_its_newest_text(term: Term) -> None:
+def test_a_comment_of_the_bank_has_its_newest_text(term: Term) -> None:
     term.call("comments", "diagonal", "A token sees itself.", "--question", "causal_mask")
     term.call("comments", "Diagonal", "Another question's.", "--question", "mask_scores")
     term.call("comments", "neat", "Well written.")
@@ -113,7 +113,7 @@ def test_a_comment_of_the_bank_is_read_as_its_newest_text(term: Term) -> None:
     assert dict(row.comments) == {"diagonal": 2, "neat": 1}
 
 
-def test_a_name_that_the_bank_lacks_is_told_wherever_it_was_typed(term: Term) -> None:
+def test_a_name_that_the_bank_lacks_is_reported_wherever_typed(term: Term) -> None:
     term.call("comments", "neat", "Well written.")
     with pytest.raises(UserError, match="no comment #net"):
         term.mark("ada", "causal_mask", comment="#net")
@@ -125,7 +125,7 @@ def test_a_name_that_the_bank_lacks_is_told_wherever_it_was_typed(term: Term) ->
     assert "no comment #net for masking/causal_mask" in term.call("feedback").output
 
 
-def test_without_a_bank_a_comment_is_shown_as_it_was_typed(term: Term) -> None:
+def test_without_a_bank_a_comment_is_shown_as_typed(term: Term) -> None:
     term.mark("ada", "causal_mask", comment="see #diagonal")
     assert "see #diagonal" in term.page("ada")
     assert term.call("comments").return_value == 0
@@ -147,7 +147,7 @@ ISSUES = [
 ]  # fmt: skip
 
 
-def test_an_issue_becomes_a_row_once_and_its_answer_is_kept_and_told(term: Term) -> None:
+def test_an_issue_becomes_one_row_and_its_answer_is_shown(term: Term) -> None:
     path = term.folder.parent / "issues.json"
     path.write_text(json.dumps(ISSUES))
     said = term.call("requests", str(path))

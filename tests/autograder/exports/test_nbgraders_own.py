@@ -103,7 +103,7 @@ def test_a_zero_for_nothing_stands_only_where_it_is_due(mixed: Path, due: str, z
     assert any("not due yet" in note for note in notes) == (zero == "")
 
 
-def test_who_has_more_time_has_no_zero_yet_and_all_others_have(mixed: Path) -> None:
+def test_only_students_with_more_time_have_no_zero_yet(mixed: Path) -> None:
     (mixed / "roster.csv").write_text("student,name\nada,\nzoe,Zoe Z\nyan,\n")
     with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
         gradebook.update_or_create_assignment("ps1", duedate="2026-05-01 12:00 UTC")

@@ -28,14 +28,14 @@ def test_spots_keep_times_and_points_of_a_few() -> None:
     assert late.text == "1 submission 3 h after: 25 % of the points"
 
 
-def test_a_large_class_is_as_small_a_plot_as_a_small_one() -> None:
+def test_the_plot_of_a_large_class_is_as_small() -> None:
     found = [(arrived(n / 7 - 200), n % 101 / 100) for n in range(3000)]
     spots = arrival_spots(found)
     assert sum(spot.submissions for spot in spots) == 3000
     assert len(spots) <= 29 * 11
 
 
-def test_what_came_a_year_later_does_not_press_all_others_together() -> None:
+def test_a_submission_a_year_later_does_not_compress_the_others() -> None:
     plot = arrival_plot(arrival_spots([(arrived(-24), 1.0), (arrived(9000), 0.0)]))
     assert plot is not None and plot.last == "14 days after"
 

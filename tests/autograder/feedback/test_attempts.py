@@ -40,7 +40,7 @@ def class_folder(
     return folder
 
 
-def test_both_attempts_stand_side_by_side_with_what_is_new_marked(class_folder: Path) -> None:
+def test_both_attempts_are_side_by_side_with_new_lines_marked(class_folder: Path) -> None:
     found = autograder.class_changes(class_folder)
     page = autograder.write_changes(found, class_folder / "changes.html").read_text()
     assert page.count("return x\n") == 1

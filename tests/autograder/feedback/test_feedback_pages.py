@@ -31,7 +31,7 @@ def text_of(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
-def test_a_page_tells_score_verdicts_tests_messages_hint_and_next_step(
+def test_a_page_shows_score_verdicts_tests_hint_and_next_step(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     (path,) = write_feedback(course, class_folder, [make_result("ada", message="got 1\nwant 2")])
@@ -64,7 +64,7 @@ def test_other_ways_are_shown_below_right_answers_only(
     assert "mask_scores costs" not in words
 
 
-def test_of_a_question_the_first_message_stands_open_and_long_ones_after_it_unfold(
+def test_the_first_message_is_open_and_long_later_ones_unfold(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     result = make_result("ada")
@@ -93,7 +93,7 @@ def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
     assert "Not judged: causal_mask (2 points), mask_scores (2 points)" in words
 
 
-def test_what_was_not_judged_leads_somewhere_and_is_told_in_the_text_as_well(
+def test_unjudged_questions_have_a_next_step_in_both_forms(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     statuses = (ExerciseStatus.UNREADABLE, ExerciseStatus.GRADED)
@@ -128,7 +128,7 @@ def test_the_students_own_code_of_the_question_is_shown(
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}\"'"
 
 
-def test_names_and_messages_are_data_and_the_page_is_allowed_nothing(
+def test_names_and_messages_are_data_and_the_page_allows_nothing(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     result = make_result(HOSTILE, files=(HOSTILE, HOSTILE), message=HOSTILE)
@@ -190,7 +190,7 @@ def test_a_tests_name_reads_as_a_sentence(name: str, words: str) -> None:
     assert readable_test(name) == words
 
 
-def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
+def test_graders_entries_and_the_late_penalty_count_and_are_shown(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     human = HumanWork(
@@ -209,7 +209,7 @@ def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
     assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in plain
 
 
-def test_a_stub_is_told_what_will_be_tested_and_shown_no_failures(
+def test_a_stub_lists_future_tests_and_shows_no_failures(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],

@@ -87,7 +87,7 @@ def test_a_report_without_results_says_what_to_do(tmp_path: Path) -> None:
     assert "Run <code>autograder grade</code> first." in page
 
 
-def test_a_mistake_of_two_is_shared_with_its_sentence_hint_and_code(
+def test_a_shared_mistake_is_shown_with_hint_and_code(
     make_result: MakeResult,
 ) -> None:
     results = [make_result(name, (0.0, 2.0, 2.0)) for name in ("ada", "ben", "eve")]
@@ -178,7 +178,7 @@ def test_excerpts_have_no_comment_and_the_projectors_page_no_name(hostile: Path)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
-def test_in_a_browser_a_question_leads_to_a_student_and_to_code(hostile: Path) -> None:
+def test_a_browser_leads_from_a_question_to_student_and_code(hostile: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 390, "height": 844})
@@ -204,7 +204,7 @@ def test_in_a_browser_a_question_leads_to_a_student_and_to_code(hostile: Path) -
     assert (len(asked), alerts) == (1, [])
 
 
-def test_a_report_keeps_of_each_submission_no_more_than_its_numbers(
+def test_a_report_keeps_only_the_numbers_of_each_submission(
     tmp_path: Path, make_result: MakeResult
 ) -> None:
     line = for_json(make_result("ada", scores=(0, 1, 2)).to_json())
@@ -225,7 +225,7 @@ def test_a_report_keeps_of_each_submission_no_more_than_its_numbers(
     assert peak(many) - peak(few) < 1_500 * (many - few)
 
 
-def test_numbers_leave_out_what_never_ran_and_a_submission_has_one_line_to_look_at(
+def test_numbers_leave_out_what_never_ran_and_lines_are_unique(
     make_result: Callable[..., autograder.SubmissionResult],
 ) -> None:
     unread = (ExerciseStatus.UNREADABLE, ExerciseStatus.UNREADABLE)

@@ -109,7 +109,7 @@ def _after_steps(value: Any) -> str | None:
         lambda value: _after_steps(value) is None,
     ],
 )
-def test_other_questions_have_the_same_answer_as_where_they_are_asked(
+def test_other_questions_keep_their_answers_when_asked_separately(
     numbers: list[float], holds: Callable[[Any], bool]
 ) -> None:
     agreed = _agreement(holds, FINITE)
@@ -142,7 +142,7 @@ def test_a_question_that_the_solution_answers_otherwise_is_asked_again(look: Loo
         RIGHT[0],
     ],
 )
-def test_what_is_of_another_form_or_no_fraction_is_the_same_or_does_not_agree(got: Any) -> None:
+def test_other_forms_and_whole_numbers_must_be_equal_to_agree(got: Any) -> None:
     agreed = _agreement(_compares)
     assert agreed is not None
     assert not agreed.holds([_reply(got)])

@@ -38,7 +38,7 @@ _NIGHTS = {
     list(zip(_PLACES.values(), cycle(_NIGHTS.values()), strict=False)),
     ids=[f"{place}, {night}" for place, night in zip(_PLACES, cycle(_NIGHTS), strict=False)],
 )
-def test_a_right_answer_has_its_points_wherever_and_whenever_it_is_graded(
+def test_a_right_answer_keeps_its_points_anywhere_and_anytime(
     tmp_path: Path, place: str, night: dict[str, str]
 ) -> None:
     home = tmp_path / place

@@ -92,7 +92,7 @@ def test_an_end_costs_its_own_question_only(
     assert set(verdicts.values()) == {"correct"}
 
 
-def test_a_call_that_is_not_allowed_is_forbidden_and_names_what_is_meant(
+def test_a_forbidden_call_names_what_to_use_instead(
     a_class: ClassFolder,
 ) -> None:
     text = (Path("solutions/simplified_attention/softmax.py")).read_text()
@@ -114,7 +114,7 @@ def test_what_fails_at_import_costs_only_what_needs_it(
     assert set(verdicts.values()) == {"correct"}
 
 
-def test_a_cell_that_raises_costs_those_questions_only_that_use_it(
+def test_a_failing_cell_costs_only_questions_that_use_it(
     a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
 ) -> None:
     place = a_class.submit("ada")
@@ -243,7 +243,7 @@ def test_a_job_that_is_killed_costs_nothing(
     assert marker.exists()
 
 
-def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(
+def test_a_submission_that_kills_the_grader_repeatedly_is_failed(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grade = submissions.SubmissionGrader.grade

@@ -72,7 +72,7 @@ def _submit(a_class: ClassFolder, number: int) -> None:
         shutil.copy(ROOT / "solutions" / "simplified_attention" / "scores.py", place)
 
 
-def test_a_worker_that_is_killed_costs_no_submission_its_line_and_no_line_comes_twice(
+def test_a_killed_worker_loses_no_line_and_duplicates_none(
     a_class: ClassFolder, tmp_path: Path
 ) -> None:
     for number in range(STUDENTS):
@@ -113,7 +113,7 @@ class _Removing(SilentEvents):
         shutil.rmtree(self._folder)
 
 
-def test_a_folder_that_is_gone_when_its_turn_comes_costs_its_own_line_only(
+def test_a_folder_that_disappeared_costs_only_its_own_line(
     a_class: ClassFolder, tmp_path: Path
 ) -> None:
     for number in range(3):

@@ -101,9 +101,7 @@ STAGES: dict[str, Callable[[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_full_disk_leaves_whole_files_and_the_next_call_completes_them(
-    stage: str, home: Path
-) -> None:
+def test_a_full_disk_leaves_whole_files_to_be_completed(stage: str, home: Path) -> None:
     before = files_in(home)
     arguments = STAGES[stage](str(home))
     # a table of grades is small; nothing else that is made is
@@ -125,7 +123,7 @@ def test_a_full_disk_leaves_whole_files_and_the_next_call_completes_them(
         assert ada > bob
 
 
-def test_a_full_disk_collects_a_submission_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_full_disk_collects_whole_submissions_or_none(tmp_path: Path) -> None:
     answer = "def softmax(scores, dim=-1):\n    return scores\n"
     for student in ("ada", "bob"):
         place = tmp_path / "download" / student / ASSIGNMENT

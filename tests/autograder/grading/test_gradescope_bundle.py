@@ -98,7 +98,7 @@ def test_a_folder_that_was_uploaded_as_a_whole_is_graded(
     assert results(harness)["score"] == 100.0
 
 
-def test_first_submissions_are_asked_the_same_and_later_ones_other_numbers(
+def test_first_submissions_get_equal_inputs_and_later_ones_others(
     harness: Path, fork_server: object
 ) -> None:
     work = ROOT / "examples" / "submitted" / "emeka" / ASSIGNMENT

@@ -160,7 +160,7 @@ def test_a_fork_server_that_dies_is_replaced_within_the_run(
     assert all(r.status is SubmissionStatus.GRADED for r in lines)
 
 
-def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
+def test_a_parent_that_dies_during_a_call_costs_nobody_anything(
     class_of_four: ClassFolder,
     course: Course,
     mortal_fork_server: ForkServer,
@@ -221,7 +221,7 @@ def test_a_full_disk_leaves_whole_lines_and_is_resumed(
     assert len(class_of_four.grade(resume=True).graded) == 2
 
 
-def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(
+def test_a_disk_that_takes_half_a_line_keeps_whole_ones(
     class_of_four: ClassFolder, course: Course, fork_server: ForkServer
 ) -> None:
     class_of_four.grade()
@@ -264,7 +264,7 @@ def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(
         ("/proc/version/results.jsonl", "can't be written"),
     ],
 )
-def test_a_results_file_that_can_not_be_written_is_told_before_anything_is_graded(
+def test_an_unwritable_results_file_is_reported_before_grading(
     path: str, said: str, class_of_four: ClassFolder
 ) -> None:
     with pytest.raises(UserError, match=said):
@@ -288,7 +288,7 @@ def test_two_graders_at_once_write_one_line_each(
     assert sorted(r.student for r in read_results(class_of_four.results)) == list(STUDENTS)
 
 
-def test_a_file_that_is_away_for_a_moment_costs_nobody_anything(
+def test_a_file_missing_for_a_moment_costs_nobody_anything(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such as by a synchronization that runs: what was read is no submission, and read again."""
@@ -311,7 +311,7 @@ def test_a_file_that_is_away_for_a_moment_costs_nobody_anything(
     assert (line.status, line.score) == (SubmissionStatus.GRADED, 100.0)
 
 
-def test_a_file_that_is_swapped_for_a_moment_is_not_graded_for_the_other(
+def test_a_file_swapped_for_a_moment_is_not_graded(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its digest is the same before and after: `--resume` would keep the other file's score."""

@@ -23,7 +23,7 @@ def masks(make_course: Callable[..., autograder.Course], tmp_path: Path) -> auto
     return make_course(tmp_path / "masks")
 
 
-def test_a_question_is_found_by_its_name_and_a_wrong_one_is_told(
+def test_a_question_is_found_by_name_and_unknown_ones_named(
     masks: autograder.Course,
 ) -> None:
     found = wanted_question(masks.assignments, "mask_scores")
@@ -33,7 +33,7 @@ def test_a_question_is_found_by_its_name_and_a_wrong_one_is_told(
         wanted_question(masks.assignments, "mask_score")
 
 
-def test_one_question_takes_the_place_of_the_one_before_and_nothing_else(
+def test_one_regraded_question_replaces_only_its_earlier_result(
     make_result: MakeResult, masks: autograder.Course
 ) -> None:
     before = make_result("ada", (2.0, 0.0, 2.0))
@@ -78,7 +78,7 @@ def test_a_submission_that_changed_since_is_graded_whole(
     assert inner.asked == [asked]
 
 
-def test_one_question_of_those_that_were_graded_before_is_a_contradiction(
+def test_one_question_and_resume_contradict_each_other(
     masks: autograder.Course,
 ) -> None:
     submitted = masks.root / "course" / "submitted"

@@ -27,7 +27,7 @@ class _Bomb:
         return os.mkdir, (str(self._path),)
 
 
-def test_a_folder_arrives_as_a_grader_sees_it_and_nothing_in_it_runs(
+def test_a_packed_folder_arrives_unchanged_and_nothing_in_it_runs(
     tmp_path: Path, course: Course
 ) -> None:
     assignment = course.assignment("simplified_attention")

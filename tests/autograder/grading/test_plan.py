@@ -53,7 +53,7 @@ def runner(course: Course) -> Any:
     return collect_suites(ROOT, suites)
 
 
-def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(
+def test_batched_questions_are_judged_as_if_asked_separately(
     impatient_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = impatient_class.grade_one(**FILES)
@@ -83,7 +83,7 @@ def test_a_plan_holds_each_test_also_those_with_large_inputs(
     assert set(tests) == {(q, t) for q in runner.points(suite) for t in runner.tests(suite, q)}
 
 
-def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(
+def test_equal_mistakes_get_equal_points_and_later_attempts_new_numbers(
     a_class: ClassFolder,
 ) -> None:
     mistake = {"scores": "def attention_scores(queries, keys):\n    return queries\n"}
@@ -136,7 +136,7 @@ def test_what_is_no_secret_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe", "large"])
-def test_what_is_no_file_of_a_secret_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+def test_an_invalid_secret_file_is_refused_at_once(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     if kind == "device":
         path.symlink_to("/dev/zero")

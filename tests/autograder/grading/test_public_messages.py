@@ -57,7 +57,7 @@ def test_some_mistakes_are_noticed(said: list[tuple[str, CheckedTest]]) -> None:
     assert len({question for question, _ in said}) > 30
 
 
-def test_every_message_names_the_call_what_came_and_what_was_expected(
+def test_every_message_names_call_result_and_expected_result(
     said: list[tuple[str, CheckedTest]],
 ) -> None:
     # a call that is not allowed is no value: its message names the rule

@@ -35,7 +35,7 @@ def _write(end: int, *parts: bytes) -> threading.Thread:
     return thread
 
 
-def test_a_line_without_an_end_is_cut_and_given_back_between_its_parts(
+def test_a_line_without_an_end_is_cut_off(
     pipe: tuple[int, int],
 ) -> None:
     lines: list[bytes] = []

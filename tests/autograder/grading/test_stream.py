@@ -64,9 +64,7 @@ def stream(tmp_path: Path, course: Course, fork_server: ForkServer) -> Stream:
     return Stream(tmp_path, course, fork_server)
 
 
-def test_each_line_has_its_answer_and_the_end_of_input_ends_it(
-    a_class: ClassFolder, stream: Stream
-) -> None:
+def test_each_line_is_answered_until_the_end_of_input(a_class: ClassFolder, stream: Stream) -> None:
     right, wrong = a_class.submit("ada"), a_class.submit("bob", scores=WRONG)
     link = a_class.submitted / "link"
     link.symlink_to(right)
@@ -87,7 +85,7 @@ def test_each_line_has_its_answer_and_the_end_of_input_ends_it(
     assert all(json.loads(json.dumps(a.to_json()))["schema"] for a in stream.answers)
 
 
-def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_is_replaced(
+def test_answers_come_before_the_next_line_and_ended_jobs_return(
     a_class: ClassFolder, stream: Stream
 ) -> None:
     right = a_class.submit("ada")
@@ -105,7 +103,7 @@ def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_
     assert [(r.attempt, r.score) for r in stream.results] == [(1, 100), (7, 100)]
 
 
-def test_of_several_assignments_each_is_planned_when_its_first_submission_comes(
+def test_each_assignment_is_planned_when_its_first_submission_comes(
     a_class: ClassFolder, stream: Stream, course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned: list[str] = []

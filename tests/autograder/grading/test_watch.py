@@ -104,7 +104,7 @@ def test_a_file_that_ends_its_reader_is_unreadable(
     assert zoe.score == zoe.max_score
 
 
-def test_memory_that_a_reply_takes_to_be_judged_is_the_answers() -> None:
+def test_memory_needed_to_judge_a_reply_is_the_answers_fault() -> None:
     assert isinstance(blamed(MemoryError()), AnswerMemory)
     assert isinstance(
         blamed(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")), AnswerMemory
@@ -154,7 +154,7 @@ def test_a_table_of_known_mistakes_has_more_time(
 
 
 @pytest.mark.parametrize("in_tables", [False, True])
-def test_time_in_which_the_grader_itself_was_stopped_is_not_the_jobs(
+def test_time_while_the_grader_was_stopped_is_not_the_jobs(
     in_tables: bool, monkeypatch: pytest.MonkeyPatch, course: Course
 ) -> None:
     watch, now = Watch(), [0.0]

@@ -78,7 +78,7 @@ def test_a_function_outside_the_service_is_named(moodle: Moodle) -> None:
         open_moodle(moodle).works()
 
 
-def test_an_assignment_that_may_not_be_seen_is_no_empty_one(moodle: Moodle) -> None:
+def test_an_assignment_that_is_hidden_is_not_empty(moodle: Moodle) -> None:
     platform = open_moodle(moodle)
     (work,) = platform.works()
     warning = {"item": "assignment", "message": "No access rights in module context"}

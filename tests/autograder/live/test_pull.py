@@ -70,9 +70,7 @@ def test_a_new_attempt_moves_the_one_before_to_earlier(canvas: Canvas, on_canvas
     assert earlier.read_text() == "x = 1\n"
 
 
-def test_the_last_attempt_in_time_counts_if_the_class_says_so(
-    canvas: Canvas, on_canvas: Class
-) -> None:
+def test_the_last_attempt_in_time_counts_if_configured(canvas: Canvas, on_canvas: Class) -> None:
     (on_canvas.folder / "class.toml").write_text('counts = "last in time"\n')
     canvas.submit(101, 991, FIRST, {"masking.py": b"x = 1\n"})
     canvas.submit(101, 991, SECOND, {"masking.py": b"x = 2\n"})
@@ -129,9 +127,7 @@ def test_a_student_with_another_name_keeps_the_folder(canvas: Canvas, on_canvas:
     assert read_roster(on_canvas.folder).people[0].login == "aking"
 
 
-def test_who_has_left_stays_on_the_roster_and_is_named_once(
-    canvas: Canvas, on_canvas: Class
-) -> None:
+def test_people_who_left_stay_on_the_roster_and_are_named(canvas: Canvas, on_canvas: Class) -> None:
     on_canvas.pull()
     del canvas.users[3]
     (note,) = on_canvas.pull().plan.notes

@@ -69,7 +69,7 @@ def test_nothing_is_written_before_it_is_approved(
     assert {request.method for request in canvas.requests} == {"GET"}
 
 
-def test_our_own_grade_is_changed_and_that_of_a_person_stays(
+def test_our_grade_is_changed_and_a_persons_grade_stays(
     canvas: Canvas, on_canvas: Class, graded: Graded
 ) -> None:
     graded(ada=HALF, ben=HALF)
@@ -98,7 +98,7 @@ def test_a_lost_connection_sends_no_comment_twice(
     assert report.waits == ()
 
 
-def test_a_throttled_write_is_repeated_and_a_broken_one_only_if_it_was_lost(
+def test_writes_are_repeated_if_throttled_or_certainly_lost(
     canvas: Canvas, on_canvas: Class, graded: Graded
 ) -> None:
     graded(ada=FULL)

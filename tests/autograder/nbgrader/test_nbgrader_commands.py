@@ -90,7 +90,7 @@ def test_late_work_has_its_penalty(autograded: NbgraderClass) -> None:
     assert grades(autograded)["ada"] == FULL
 
 
-def test_a_written_question_waits_for_a_human_and_nothing_else_does(
+def test_only_a_written_question_waits_for_a_human(
     autograded: NbgraderClass,
 ) -> None:
     with gradebook(autograded) as book:
@@ -105,7 +105,7 @@ def test_a_written_question_waits_for_a_human_and_nothing_else_does(
         assert book.find_submission(ASSIGNMENT, "ada").max_score == FULL + WRITTEN
 
 
-def test_autograde_again_skips_what_is_graded_and_grades_what_is_new(
+def test_autograde_again_grades_only_what_is_new(
     autograded: NbgraderClass,
 ) -> None:
     results = autograded.folder / "results.jsonl"
@@ -192,7 +192,7 @@ def test_assignments_of_others_are_graded_as_ever(autograded: NbgraderClass) -> 
         assert (submission.score, submission.max_score) == (4.0, 4.0)
 
 
-def test_a_grader_that_can_not_start_says_so_and_harms_no_grade(autograded: NbgraderClass) -> None:
+def test_a_grader_that_cannot_start_harms_no_grade(autograded: NbgraderClass) -> None:
     before = grades(autograded)
     command = ("autograde", ASSIGNMENT, "--student=ada", "--force")
     log = autograded.nbgrader(*command, "--SandboxedExporter.results=source", code=1)
@@ -202,7 +202,7 @@ def test_a_grader_that_can_not_start_says_so_and_harms_no_grade(autograded: Nbgr
     assert "/nowhere" in log
 
 
-def test_source_that_was_changed_is_left_and_a_configuration_gets_advice(
+def test_changed_source_stays_and_a_configuration_gets_advice(
     built: NbgraderClass, tmp_path: Path
 ) -> None:
     folder = tmp_path / "own"

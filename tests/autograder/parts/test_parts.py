@@ -47,7 +47,7 @@ def test_more_tokens_than_the_context_are_refused() -> None:
         parts.CausalAttention(3, 2, 4, 0.0)(torch.zeros(1, 5, 3))
 
 
-def test_no_part_is_taken_for_an_answer_of_a_students_own(course: Course) -> None:
+def test_a_part_is_never_accepted_as_a_students_answer(course: Course) -> None:
     for assignment in course.assignments:
         for exercise in assignment.exercises:
             given = parts_given(exercise.solution.read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def test_a_worker_gets_the_modules_that_a_part_needs_first() -> None:
     assert names == ["angles", "turning", "cached_attention"]
 
 
-def test_a_class_in_place_of_a_part_may_take_what_the_part_takes(course: Course) -> None:
+def test_a_class_replacing_a_part_may_use_the_parts_imports(course: Course) -> None:
     [exercise] = [
         exercise
         for assignment in course.assignments

@@ -77,7 +77,7 @@ def test_the_digests_tell_the_cause(
     assert change.causes == causes
 
 
-def test_a_maximum_that_changed_is_told_though_nobody_won_a_point(make_result: MakeResult) -> None:
+def test_a_changed_maximum_is_reported_without_gained_points(make_result: MakeResult) -> None:
     old = make_result("ada", FIRST)
     dropout = old.exercises[1]
     worth = replace(dropout.questions[0], max_score=5.0)
@@ -92,13 +92,13 @@ def test_a_line_that_the_grader_failed_on_changes_nothing(make_result: MakeResul
     assert changes(attempts([make_result("ada"), failed])) == []
 
 
-def test_the_line_before_is_the_one_that_was_looked_at_last(make_result: MakeResult) -> None:
+def test_the_line_before_is_the_last_one_looked_at(make_result: MakeResult) -> None:
     lines = [make_result("ada", (score, 0.0, 0.0)) for score in (0.0, 1.0, 2.0)]
     (since_first,), (since_look,) = changes(attempts(lines)), changes(attempts(lines, {"masks": 2}))
     assert (since_first.difference, since_look.difference) == (2.0, 1.0)
 
 
-def test_a_score_by_hand_is_in_doubt_where_its_answer_or_score_changed(
+def test_a_manual_score_is_doubtful_if_answer_or_score_changed(
     make_result: MakeResult,
 ) -> None:
     key = ("ada", "masks", "masking", "mask_scores")
@@ -114,7 +114,7 @@ def test_a_score_by_hand_is_in_doubt_where_its_answer_or_score_changed(
     assert (by_hand.before, by_hand.after) == (Score(0.0, 2.0), Score(1.5, 2.0))
 
 
-def test_the_command_tells_once_more_and_export_is_silent_after_a_look(
+def test_the_command_repeats_itself_and_export_is_silent_after_it(
     class_folder: Path, make_result: MakeResult
 ) -> None:
     write(class_folder, make_result("ada", FIRST), make_result("ben", FIRST))
@@ -132,7 +132,7 @@ def test_the_command_tells_once_more_and_export_is_silent_after_a_look(
     assert "1 up" in call("changes", class_folder, "--all")
 
 
-def test_a_resubmission_is_told_and_is_no_reason_for_a_note(
+def test_a_resubmission_is_shown_without_a_note(
     class_folder: Path, make_result: MakeResult
 ) -> None:
     again = replace(make_result("ada", (2.0, 2.0, 2.0)), submission_digest="9", attempt=2)
@@ -143,7 +143,7 @@ def test_a_resubmission_is_told_and_is_no_reason_for_a_note(
     assert "Attempt 1" in page and "Attempt 2" in page
 
 
-def test_a_look_at_one_student_is_no_look_at_the_class(
+def test_looking_at_one_student_does_not_count_for_the_class(
     class_folder: Path, make_result: MakeResult
 ) -> None:
     write(class_folder, make_result("ada", FIRST), make_result("ada", (0.0, 0.0, 0.0)))
@@ -151,7 +151,7 @@ def test_a_look_at_one_student_is_no_look_at_the_class(
     assert not read_looks(class_folder).numbers("masks")
 
 
-def test_json_and_the_page_hold_the_same_and_no_name_where_none_is_wanted(
+def test_json_and_page_agree_and_hide_names_on_request(
     class_folder: Path, make_result: MakeResult
 ) -> None:
     name = "<b>ada"
@@ -176,7 +176,7 @@ def test_a_table_of_looks_that_cannot_be_read_is_refused(
         call("changes", class_folder)
 
 
-def test_what_was_looked_at_is_not_told_again_with_what_is_new(
+def test_changes_looked_at_before_are_not_shown_with_new_ones(
     class_folder: Path, make_result: MakeResult
 ) -> None:
     masks = make_result("ada", FIRST)

@@ -40,7 +40,7 @@ def test_they_are_what_latest_gives(path: Path) -> None:
     assert list(LastResults(path.with_name("none.jsonl"))) == []
 
 
-def test_what_is_made_of_them_is_made_when_they_are_looked_at(
+def test_derived_results_are_computed_when_they_are_read(
     path: Path, make_result: MakeResult
 ) -> None:
     results = LastResults(path)

@@ -46,7 +46,7 @@ def test_shards_become_one_file_whatever_their_order(
     assert backwards.to.read_bytes() == report.to.read_bytes()
 
 
-def test_what_stands_in_two_files_alike_stays_once_and_a_failed_line_goes_where_it_was_graded(
+def test_equal_lines_are_kept_once_and_failed_ones_replaced(
     write: Write, make_result: MakeResult, tmp_path: Path
 ) -> None:
     ada, ben = make_result("ada"), make_result("ben")
@@ -58,7 +58,7 @@ def test_what_stands_in_two_files_alike_stays_once_and_a_failed_line_goes_where_
     assert read_results(one) == [ada, ben]
 
 
-def test_two_scores_of_one_submission_are_an_error_that_names_both_lines(
+def test_two_scores_of_one_submission_are_an_error_naming_both(
     write: Write, make_result: MakeResult, tmp_path: Path
 ) -> None:
     ada = make_result("ada")
@@ -81,7 +81,7 @@ def test_two_scores_of_one_submission_are_an_error_that_names_both_lines(
     assert not (tmp_path / "all.jsonl").exists()
 
 
-def test_a_truncated_shard_is_refused_with_the_command_that_repairs_it(
+def test_a_truncated_shard_is_refused_with_the_repairing_command(
     write: Write, make_result: MakeResult, tmp_path: Path
 ) -> None:
     one, two = write("1.jsonl", make_result("ada")), write("2.jsonl", make_result("ben"))
@@ -90,7 +90,7 @@ def test_a_truncated_shard_is_refused_with_the_command_that_repairs_it(
         autograder.merge([one, two], tmp_path / "all.jsonl")
 
 
-def test_a_file_that_is_there_already_or_being_written_is_left_alone(
+def test_an_existing_file_or_one_being_written_is_left_alone(
     write: Write, make_result: MakeResult, tmp_path: Path
 ) -> None:
     one, two = write("1.jsonl", make_result("ada")), write("2.jsonl", make_result("ben"))

@@ -28,7 +28,7 @@ def results(tmp_path: Path, make_result: MakeResult) -> Path:
     "line",
     [b"\xff\xfe\x00bytes", b"[" * 100_000, b"{}", b"[]", b"3", b'{"schema": "another/v9"}', b"nan"],
 )
-def test_a_line_that_is_not_a_result_is_told_in_one_line(line: bytes, results: Path) -> None:
+def test_a_line_that_is_not_a_result_is_reported_briefly(line: bytes, results: Path) -> None:
     results.write_bytes(results.read_bytes() + line + b"\n")
     with pytest.raises(UserError, match=r"results\.jsonl:3 is not a line of results") as error:
         read_results(results)
@@ -48,7 +48,7 @@ def test_a_line_that_is_not_a_result_is_told_in_one_line(line: bytes, results: P
         lambda folder: autograder.write_feedback(folder),
     ],
 )
-def test_an_unfinished_last_line_is_refused_with_the_command_that_repairs_it(
+def test_an_unfinished_last_line_is_refused_with_the_repairing_command(
     use: Callable[[Path], object], results: Path, class_folder: Path
 ) -> None:
     whole = results.read_bytes()

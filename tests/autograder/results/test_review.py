@@ -25,7 +25,7 @@ def stopped(result: autograder.SubmissionResult, *places: int) -> autograder.Sub
     return replace(result, exercises=(replace(first, questions=questions), *others))
 
 
-def test_one_line_that_ends_all_questions_is_a_reason_to_look_and_no_mistake(
+def test_one_line_that_ends_all_questions_is_not_a_mistake(
     make_result: MakeResult,
 ) -> None:
     every = stopped(make_result("ada", (0.0, 0.0, 2.0)), 0, 1)
@@ -39,7 +39,7 @@ def test_one_line_that_ends_all_questions_is_a_reason_to_look_and_no_mistake(
     assert [found.question.question for found in unnamed_in([one])] == ["causal_mask"]
 
 
-def test_what_was_uploaded_and_not_used_is_a_reason_to_look(make_result: MakeResult) -> None:
+def test_an_unused_upload_is_a_reason_to_look(make_result: MakeResult) -> None:
     note = "look at homework1.pdf: nothing of it was used"
     found = replace(make_result("ada"), notes=(note, "something else"))
     assert reasons_to_look(found) == (note,)

@@ -100,7 +100,7 @@ def test_a_worker_that_writes_what_nobody_asked_for_is_ended(
     assert not made.session.alive
 
 
-def test_what_the_fork_server_holds_is_answered_as_what_is_sent(parent: ForkServer) -> None:
+def test_held_batches_are_answered_like_sent_ones(parent: ForkServer) -> None:
     inputs = torch.arange(6.0).reshape(2, 3).T
     batch = Batch.of([("seed", 3), ("call", "noise", []), ("call", "twice", [inputs])])
     text = f"{MODULE}def twice(x):\n    x *= 2\n    return x\n"
@@ -117,7 +117,7 @@ def test_what_the_fork_server_holds_is_answered_as_what_is_sent(parent: ForkServ
     assert replies[0] == replies[1] == replies[2]
 
 
-def test_a_worker_keeps_the_batches_that_it_is_asked_and_no_other(parent: ForkServer) -> None:
+def test_a_worker_keeps_only_the_batches_that_it_is_asked(parent: ForkServer) -> None:
     own, other = Batch.of([("call", "seen", [])]), Batch.of([("call", "theirs", [])])
     for batch in (own, other):
         parent.hold(batch)
@@ -140,7 +140,7 @@ def test_a_worker_keeps_the_batches_that_it_is_asked_and_no_other(parent: ForkSe
     assert value_of(wire.decode(header, bytearray(data)))[0].tolist() == 1
 
 
-def test_a_fork_server_that_is_started_again_holds_what_it_held() -> None:
+def test_a_restarted_fork_server_holds_the_same_batches() -> None:
     batch = Batch.of([("call", "count", [])])
     with start_fork_server() as server:
         server.hold(batch)
@@ -153,7 +153,7 @@ def test_a_fork_server_that_is_started_again_holds_what_it_held() -> None:
     assert value_of(wire.decode(header, bytearray(data)))[0].tolist() == [1.0, 1.0]
 
 
-def test_what_the_answers_to_a_held_batch_need_is_loaded_once(
+def test_what_a_held_batch_needs_is_loaded_once(
     parent_of: Callable[[Tier], ForkServer],
 ) -> None:
     few = Preparation(second_device=True, many_workers=False)

@@ -65,7 +65,7 @@ def test_a_call_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatch) 
     assert budget.wall == pytest.approx(3.75)
 
 
-def test_time_in_which_no_processor_was_free_is_not_the_answers(
+def test_waiting_for_a_processor_does_not_count_against_an_answer(
     monkeypatch: pytest.MonkeyPatch, waited: Callable[[float], None]
 ) -> None:
     waited(1.0)
@@ -74,7 +74,7 @@ def test_time_in_which_no_processor_was_free_is_not_the_answers(
     assert looks == [False] * 30 + [True] * 9
 
 
-def test_what_was_given_back_in_one_call_is_there_in_the_next_and_is_not_given_twice(
+def test_time_given_back_is_kept_for_the_next_call_once(
     monkeypatch: pytest.MonkeyPatch, waited: Callable[[float], None]
 ) -> None:
     waited(3.0)

@@ -68,7 +68,7 @@ def test_a_student_can_not(student: Callable[[str], Student], attempt: str) -> N
     assert student(text).call("answer") != "done"
 
 
-def test_a_worker_sees_no_path_of_the_machine_in_its_arguments(
+def test_a_workers_arguments_contain_no_path_of_the_machine(
     student: Callable[[str], Student],
 ) -> None:
     made = student("import sys, torch\ndef answer():\n    return sys.argv + sys.orig_argv")

@@ -63,11 +63,11 @@ def test_every_signal_that_ends_a_worker_is_told(number: int) -> None:
     assert str(fault)
 
 
-def test_own_signals_are_ignored_but_for_those_that_end_every_worker() -> None:
+def test_own_signals_are_ignored_except_those_that_end_every_worker() -> None:
     assert set(confine._SIGNALS_IGNORED) | confine._SIGNALS_LEFT == signal.valid_signals()
 
 
-def test_a_worker_that_has_ended_did_not_close_its_channel_however_late_that_is_said(
+def test_an_ended_worker_is_not_blamed_for_closing_its_channel(
     ended: int,
 ) -> None:
     session = _session(ended, _Status(json.dumps([int(signal.SIGSEGV), 0.1, 1]).encode()))
@@ -96,7 +96,7 @@ def test_a_worker_that_goes_on_has_closed_its_channel(monkeypatch: pytest.Monkey
     far.close()
 
 
-def test_a_worker_that_was_not_forked_is_told_with_the_limit_to_raise() -> None:
+def test_an_unforked_worker_names_the_limit_to_raise() -> None:
     session, far = Session.pair(Limits())
     os.write(far[1], b"E[Errno 11] no process can be forked")
     for descriptor in far:

@@ -92,7 +92,7 @@ def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
     assert "namespace" in run.stdout
 
 
-def test_beside_an_answer_that_hangs_an_ordinary_users_class_is_graded() -> None:
+def test_a_class_is_graded_while_one_answer_hangs() -> None:
     """Grade, gradebook, pages and report, in the tier that every such user has."""
     python, home = _python(*ORDINARY_USER), Path(tempfile.mkdtemp(prefix="class-"))
     answers = {"ada": "pass", "mal": "time.sleep(10**6)", "zoe": "pass"}
@@ -134,7 +134,7 @@ def test_nothing_runs_without_a_tier() -> None:
         ForkServer(Tier.NONE)
 
 
-def test_a_limit_that_is_too_low_is_told_by_its_name_in_place_of_a_tiers_remedy() -> None:
+def test_a_low_limit_is_named_instead_of_a_tiers_remedy() -> None:
     code = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n{_EXAMINE}"
     run = _run([sys.executable, "-B", "-c", f"{code}print('remedy:', finding.remedy)", "C"])
     assert run.stdout.startswith("False"), run.stdout + run.stderr

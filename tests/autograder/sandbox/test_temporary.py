@@ -41,7 +41,7 @@ def holder() -> Iterator[tuple[subprocess.Popen[str], Path]]:
         process.kill()
 
 
-def test_a_folder_of_a_killed_run_is_removed_by_the_next(
+def test_the_next_run_removes_the_folder_of_a_killed_run(
     holder: tuple[subprocess.Popen[str], Path],
 ) -> None:
     process, folder = holder

@@ -44,7 +44,7 @@ def _innermost(server: ForkServer) -> int:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["KILL", "TERM"])
 @pytest.mark.parametrize("whom", [_outermost, _innermost])
 @pytest.mark.parametrize("when", ["at once", "when it is ready"])
-def test_a_tier_that_was_killed_while_it_started_is_tried_again(
+def test_a_tier_that_was_killed_while_starting_is_tried_again(
     best: Tier,
     monkeypatch: pytest.MonkeyPatch,
     number: signal.Signals,
@@ -90,7 +90,7 @@ def test_a_tier_whose_first_worker_was_killed_is_tried_again(
     assert started == [best, best]
 
 
-def test_a_tier_that_is_killed_again_and_again_is_passed_over_with_the_reason(
+def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
     best: Tier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Struck(ForkServer):
@@ -109,7 +109,7 @@ def test_a_tier_that_is_killed_again_and_again_is_passed_over_with_the_reason(
         assert any(f"tier {best}" in said and "tried twice" in said for said in server.passed_over)
 
 
-def test_a_tier_that_says_why_it_is_not_there_is_not_tried_again(
+def test_a_tier_that_says_why_it_fails_is_not_retried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried: list[Tier] = []
@@ -125,7 +125,7 @@ def test_a_tier_that_says_why_it_is_not_there_is_not_tried_again(
     assert tried == [Tier.A, Tier.B, Tier.C]
 
 
-def test_a_tier_whose_namespaces_are_refused_is_passed_over_with_what_it_printed(
+def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As for an ordinary user where bubblewrap is installed and may make no namespaces."""
@@ -145,7 +145,7 @@ def test_a_tier_whose_namespaces_are_refused_is_passed_over_with_what_it_printed
         assert all("No permissions" in reason for reason in server.passed_over)
 
 
-def test_a_class_of_a_stronger_tier_is_not_graded_in_a_weaker_one_unasked(
+def test_a_class_is_not_graded_in_a_weaker_tier_unasked(
     tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     results = tmp_path / "results.jsonl"
@@ -157,7 +157,7 @@ def test_a_class_of_a_stronger_tier_is_not_graded_in_a_weaker_one_unasked(
         refuse_weaker_tier(results, Tier.C, why)
 
 
-def test_a_run_is_told_that_a_weaker_tier_is_taken_unless_it_asked_for_it(
+def test_a_run_learns_that_an_unrequested_weaker_tier_is_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parent_of: Callable[[Tier], ForkServer]
 ) -> None:
     told: list[tuple[Tier, Sequence[str]]] = []

@@ -113,7 +113,7 @@ def test_what_a_worker_allocates_lies_side_by_side(student: Callable[[str], Stud
     assert made.call("pages") < 150  # 86 pages hold them all
 
 
-def test_parts_are_there_where_an_exercise_is_given_them_and_nowhere_else(
+def test_parts_exist_only_for_exercises_that_are_given_them(
     student: Callable[[str], Student],
 ) -> None:
     text = (
@@ -162,7 +162,7 @@ def test_gradients_to_a_pair_are_a_pair(student: Callable[[str], Student]) -> No
     assert torch.equal(to_pair[1], torch.full((2,), 3.0))
 
 
-def test_steps_hand_a_state_on_and_are_read_after_the_last(
+def test_steps_pass_a_state_on_and_are_read_last(
     student: Callable[[str], Student],
 ) -> None:
     made = student(
@@ -249,7 +249,7 @@ def test_an_import_that_fails_hurts_only_those_who_use_it(
         made.call("b")
 
 
-def test_what_an_absent_library_was_to_make_hurts_only_those_who_use_it(
+def test_an_absent_library_affects_only_those_who_use_it(
     student: Callable[[str], Student],
 ) -> None:
     made = student(

@@ -57,7 +57,7 @@ def test_answers_pass_in_notebooks(folder: Path) -> None:
     assert check_folder(folder, ["halves"])[0].file == "halves.ipynb"
 
 
-def test_answers_in_both_files_of_an_exercise_are_to_be_brought_together(folder: Path) -> None:
+def test_answers_split_over_both_files_should_be_joined(folder: Path) -> None:
     stubs = (folder / "sums.py").read_text(encoding="utf-8")
     answer = "def plus_one(x):\n    return x + 1\n"
     (folder / "sums.py").write_text(stubs + "\n\n" + answer, encoding="utf-8")
@@ -217,7 +217,7 @@ def test_the_document_stands_alone_whatever_an_answer_starts(
 
 
 @pytest.mark.parametrize("command", [["check"], ["hint"]])
-def test_a_file_that_is_named_with_its_folder_is_found_from_anywhere(
+def test_a_file_named_with_its_folder_is_found_from_anywhere(
     folder: Path, solve: Solve, command: list[str]
 ) -> None:
     solve("halves")
@@ -274,7 +274,7 @@ LEANING = ["from sums import plus_one", "import sums as other", "from sums impor
 
 
 @pytest.mark.parametrize("line", LEANING)
-def test_an_answer_in_another_file_is_told_before_it_is_called(folder: Path, line: str) -> None:
+def test_an_answer_in_another_file_is_reported_before_the_call(folder: Path, line: str) -> None:
     name = line.split()[1]
     write(folder, f"{name}.py", "def plus_one(x):\n    return x\n")
     called = "plus_one" if "from" in line else line.split()[-1] + ".plus_one"

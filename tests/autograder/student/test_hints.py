@@ -32,7 +32,7 @@ def test_again_starts_with_the_first_hint(folder: Path) -> None:
     assert next_hint(folder, "sums").text == SECOND
 
 
-def test_a_hint_is_for_the_first_question_that_does_not_pass(folder: Path) -> None:
+def test_a_hint_is_for_the_first_question_not_passed(folder: Path) -> None:
     module = folder / "sums.py"
     text = module.read_text(encoding="utf-8")
     module.write_text(text.replace("raise NotImplementedError", "return x + 1.0", 1))
@@ -50,7 +50,7 @@ def test_no_hint_is_left_where_all_passes(folder: Path, solve: Callable[[str], N
     assert found.why == "all questions of this exercise pass their checks"
 
 
-def test_what_was_shown_is_remembered_in_the_folder_for_each_question(folder: Path) -> None:
+def test_shown_hints_are_remembered_in_the_folder_by_question(folder: Path) -> None:
     next_hint(folder, "sums")
     next_hint(folder, "half")
     state = json.loads((folder / ".autograder.json").read_text(encoding="utf-8"))

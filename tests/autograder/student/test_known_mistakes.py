@@ -62,7 +62,7 @@ def _checked(folder: Path) -> str:
     return "\n".join(map(as_text, exercise.questions))
 
 
-def test_a_mistake_is_named_with_the_sentence_that_the_instructor_reads(folder: Path) -> None:
+def test_a_mistake_is_named_with_the_instructors_sentence(folder: Path) -> None:
     catalogue = ROOT / "tests" / "misconceptions" / "simplified_attention" / "softmax.py"
     hints = {v.hint for v in variants_in(catalogue) if v.question == "naive_softmax"}
     assert sum(hint in _checked(folder) for hint in hints) == 1
@@ -85,7 +85,7 @@ def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
     assert sentence_of(tmp_path, "another", again) == ""
 
 
-def test_a_sentence_of_code_is_told_of_answers_that_have_it(tmp_path: Path) -> None:
+def test_a_sentence_about_code_needs_an_answer_with_it(tmp_path: Path) -> None:
     answers = {"one": ["1"]}
     place, text = sealed("`math.sqrt` gives a number. And?", answers)
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
@@ -131,14 +131,14 @@ def test_the_bundle_holds_no_sentence_no_name_and_no_code(course: Course) -> Non
                 assert f'"{variant.name}"' not in text and variant.hint not in text
 
 
-def test_what_the_bundle_says_is_of_the_checks_and_the_catalogue_as_they_are(
+def test_the_bundle_describes_the_current_checks_and_catalogue(
     course: Course, tool: ModuleType
 ) -> None:
     old = [a.name for a in course.assignments if not tool.is_current(course, a)]
     assert old == [], "make student-mistakes, then make release"
 
 
-def test_code_that_a_sentence_speaks_of_is_a_word_that_other_answers_lack(course: Course) -> None:
+def test_code_words_in_a_sentence_are_missing_in_other_answers(course: Course) -> None:
     """A name is told of answers that have its last word: a letter alone is in all of them."""
     code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))
     assert code

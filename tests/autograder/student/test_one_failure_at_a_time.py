@@ -61,7 +61,7 @@ def test_the_commands_show_all_failures_and_repeat_the_call(folder: Path) -> Non
     assert "plus_one(" in said and "here tensor" in said and "tensor(" in said
 
 
-def test_an_error_of_the_repeated_call_is_shown_with_its_line(folder: Path) -> None:
+def test_an_error_in_the_repeated_call_shows_its_line(folder: Path) -> None:
     answer(folder, "return x.no_such_thing")
     code, said = run(folder, "retry", "plus_one")
     assert code == 1

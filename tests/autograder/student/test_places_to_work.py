@@ -96,7 +96,7 @@ def test_a_notebook_with_the_wheel_alone_says_what_is_missing(said: dict[str, st
     assert "or unzip the assignment's bundle next to it" in said["wheel"]
 
 
-def test_checks_are_found_above_and_in_the_folder_that_knows_the_question(tmp_path: Path) -> None:
+def test_checks_are_found_above_and_in_the_right_folder(tmp_path: Path) -> None:
     for name in ("simplified_attention", "self_attention"):
         shutil.copytree(ROOT / "assignments" / name / "checks", tmp_path / name / "checks")
     own = tmp_path / "simplified_attention"

@@ -49,13 +49,13 @@ def test_each_line_has_the_shapes_that_it_gave_names() -> None:
     assert "result (1, 2, 3, 5)" in text
 
 
-def test_the_first_line_that_is_not_as_the_text_says_is_marked() -> None:
+def test_the_first_line_that_contradicts_the_text_is_marked() -> None:
     text = text_of(CODE, torch.ones(2, 3, 4), torch.ones(4, 5))
     assert text.count("<-- ") == 1
     assert "your comment says (B, T, d_out), here (2, 3, 5)" in text
 
 
-def test_a_result_of_another_shape_than_the_docstring_says_is_marked() -> None:
+def test_a_result_whose_shape_contradicts_the_docstring_is_marked() -> None:
     code = CODE.replace("  # (B, T, d_out)", "")
     text = text_of(code, torch.ones(2, 3, 4), torch.ones(4, 5))
     assert "the docstring says (B, T, d_out), here (2, 3, 5)" in text

@@ -69,7 +69,7 @@ def test_files_that_come_and_go_count_and_others_do_not(folder: Path) -> None:
     ) == [("halves",), ("halves",)]
 
 
-def test_a_file_that_an_editor_has_emptied_is_not_yet_saved(folder: Path) -> None:
+def test_a_file_that_an_editor_emptied_is_not_saved_yet(folder: Path) -> None:
     module = folder / "halves.py"
     assert seen(folder, lambda: save(module, ""), lambda: save(module, "x = 1\n")) == [("halves",)]
 
@@ -129,7 +129,7 @@ def test_the_command_checks_what_was_saved_and_ends_with_q(folder: Path, watched
     assert "1 of 3 questions pass" in second
 
 
-def test_only_the_first_failure_of_the_first_failing_question_is_shown(
+def test_only_the_first_failure_of_the_first_question_is_shown(
     folder: Path, watched: Watched
 ) -> None:
     save(folder / "sums.py", "def plus_one(x):\n    return x[:1, None]\nLayer = plus_one\n")

@@ -37,7 +37,7 @@ def _obey(what: str) -> str:
 
 
 @pytest.mark.parametrize("what", ["compute", "allocate", "die", "talk", "refuse"])
-def test_a_reader_that_takes_too_much_costs_its_own_file_only(
+def test_a_reader_that_uses_too_much_costs_only_its_file(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounded, "_CPU_SECONDS", 0)
@@ -103,7 +103,7 @@ def test_a_module_of_a_megabyte_is_within_the_bounds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["reader", "jobs"])
-def test_a_limit_of_memory_that_is_too_low_is_told_with_its_remedy(kind: str) -> None:
+def test_a_memory_limit_that_is_too_low_names_its_remedy(kind: str) -> None:
     start = {
         "reader": "BoundedReader(str)('x')",
         "jobs": "Watch.require()",

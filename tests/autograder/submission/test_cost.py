@@ -163,12 +163,12 @@ def _search(pattern: re.Pattern[Any], use: str) -> Callable[[str], object]:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_no_text_takes_a_reader_time_that_grows_with_its_square(name: str) -> None:
+def test_no_text_makes_a_reader_quadratic(name: str) -> None:
     found = {shape: grows_too_fast(READERS[name], make) for shape, make in SHAPES.items()}
     assert not {shape: text for shape, text in found.items() if text}
 
 
-def test_no_text_takes_a_regular_expression_time_that_grows_with_its_square() -> None:
+def test_no_text_makes_a_regular_expression_quadratic() -> None:
     searches = _searches()
     assert len(searches) > 12
     found = {

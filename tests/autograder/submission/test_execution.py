@@ -279,7 +279,7 @@ NEEDED_OF_AN_ANSWER = {
 
 
 @pytest.mark.parametrize("cell", NEEDED_OF_AN_ANSWER.values(), ids=NEEDED_OF_AN_ANSWER)
-def test_what_reads_an_answer_is_executed_where_another_answer_needs_it(cell: str) -> None:
+def test_code_that_reads_an_answer_runs_if_another_needs_it(cell: str) -> None:
     cells = ("def g(): return 1", cell, "def f(): return T['a']()")
     assert executed(*cells, names=("f", "g"))["f"]() == 1
 
@@ -322,7 +322,7 @@ def test_a_demonstration_costs_no_answer(cell: str) -> None:
     assert value("K = 1\ndef f(): return K", cell) == 1
 
 
-def test_a_failure_costs_what_reads_its_names_and_tells_its_line() -> None:
+def test_a_failure_costs_what_reads_its_names_with_its_line() -> None:
     own = executed("T = 1 / 0\nU = T + 1", "def f(): return U + 1", "def g(): return 2")
     assert own["g"]() == 2
     with pytest.raises(
@@ -336,7 +336,7 @@ def test_a_failure_costs_what_reads_its_names_and_tells_its_line() -> None:
     ["while True:\n    K = 1", "for K in iter(int, 1):\n    pass"]
     + ["K = [0]\nwhile True:\n    K[0] = 1", "K = []\nwhile True:\n    K.append(K.clear())"],
 )
-def test_a_loop_without_an_end_costs_only_what_reads_its_names(loop: str) -> None:
+def test_an_endless_loop_costs_only_what_reads_its_names(loop: str) -> None:
     source = f"{loop}\ndef f(): return K\ndef g(): return 2\nwhile True: pass\nwhile True: pass"
     own: dict[str, Any] = {}
     with Timer(idle=0.05, needed=0.2).installed() as timer:
@@ -346,7 +346,7 @@ def test_a_loop_without_an_end_costs_only_what_reads_its_names(loop: str) -> Non
         own["f"]().fail()
 
 
-def test_a_statement_that_an_answer_needs_may_take_longer_than_others() -> None:
+def test_a_statement_that_an_answer_needs_may_take_longer() -> None:
     source = "import time\nend = time.process_time() + 0.2\n"
     source += "while (K := time.process_time()) < end: pass\ndef f(): return K\n"
     own: dict[str, Any] = {}
@@ -355,17 +355,17 @@ def test_a_statement_that_an_answer_needs_may_take_longer_than_others() -> None:
     assert own["f"]() >= own["end"]
 
 
-def test_memory_that_a_statement_asks_for_in_vain_is_told_as_that() -> None:
+def test_memory_that_a_statement_cannot_get_is_reported_so() -> None:
     own = executed("T = bytearray(1 << 60)", "def f(): return T[0]")
     with pytest.raises(MemoryError):
         own["f"]()
 
 
-def test_an_earlier_statement_that_had_to_wait_does_not_count_more() -> None:
+def test_an_earlier_statement_that_waited_does_not_override() -> None:
     assert value("K = later", "K = 2", "later = 1", "def f(): return K") == 2
 
 
-def test_what_waits_for_a_name_that_never_comes_fails_in_the_end() -> None:
+def test_waiting_for_a_name_that_never_comes_fails_finally() -> None:
     with pytest.raises(NameError, match="K has no value"):
         value("K = g()", "def g(): return L", "L = K", "def f(): return K + 1")
 
@@ -389,7 +389,7 @@ def test_two_imports_in_one_line_do_not_fail_together() -> None:
 @pytest.mark.parametrize(
     "answer", ["def f(): return 1", "f = lambda: 1", "def g(): return 1\nf = g"]
 )
-def test_an_untouched_copy_of_the_stub_below_the_answer_does_not_count(answer: str) -> None:
+def test_an_untouched_stub_below_the_answer_does_not_count(answer: str) -> None:
     stub = 'def f():\n    """What it is."""\n    raise NotImplementedError'
     found = module(stub, answer, stub)
     assert value(stub, answer, stub) == 1
@@ -403,13 +403,13 @@ def test_a_stub_that_was_begun_below_the_answer_counts() -> None:
 
 
 @pytest.mark.parametrize("magic", ["%%writefile answers.py", "%%script python", "%%html"])
-def test_an_answer_in_a_cell_that_magic_takes_as_text_is_told(magic: str) -> None:
+def test_an_answer_in_a_cell_of_text_magic_is_reported(magic: str) -> None:
     hints = module("import torch", f"{magic}\ndef f(): return 1").hints
     assert magic.split()[0] in hints["f"]
     assert not module(f"{magic}\ndef f(): return 1", "%%time\ndef f(): return 2").hints
 
 
-def test_stand_ins_reach_all_that_is_made_with_the_names_they_stand_for() -> None:
+def test_stand_ins_reach_everything_made_with_their_names() -> None:
     source = """
 from functools import partial
 def _g(): return 1

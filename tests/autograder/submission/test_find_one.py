@@ -22,13 +22,13 @@ def test_a_students_folder_is_no_submission(tmp_path: Path, assignment: str | No
         submission_at(place.parent, KNOWN, assignment)
 
 
-def test_a_folder_of_any_name_is_the_assignment_that_was_said(tmp_path: Path) -> None:
+def test_a_folder_of_any_name_is_the_named_assignment(tmp_path: Path) -> None:
     place = tmp_path / "ada" / "work"
     place.mkdir(parents=True)
     assert submission_at(place, KNOWN, "masks").assignment == "masks"
 
 
-def test_a_name_that_no_file_can_have_is_refused_in_one_short_sentence() -> None:
+def test_an_impossible_file_name_is_refused_in_one_sentence() -> None:
     with pytest.raises(UserError, match=r"x\.\.\. can't be read: File name too long") as caught:
         submission_at(Path("x" * 100_000), KNOWN)
     assert len(str(caught.value)) < 300

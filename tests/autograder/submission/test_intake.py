@@ -40,7 +40,7 @@ def test_what_is_there_instead_is_said(
     assert note.startswith(said)
 
 
-def test_everything_that_was_not_used_is_named_and_what_was_given_is_not(tmp_path: Path) -> None:
+def test_unused_files_are_named_but_given_ones_are_not(tmp_path: Path) -> None:
     given = ("README.md", "checks/test_scores.py", "timestamp.txt", ".ipynb_checkpoints/a.ipynb")
     for name in (*given, "scores.py", "scores.ipynb"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -143,7 +143,7 @@ def test_a_name_that_nbgrader_can_not_take_is_told(outcome: Outcome) -> None:
     assert document["submissions"] > len(NAMES) // 2
 
 
-def test_a_folder_with_a_dot_in_front_counts_where_it_holds_an_assignment(tmp_path: Path) -> None:
+def test_a_hidden_folder_counts_if_it_contains_an_assignment(tmp_path: Path) -> None:
     from autograder.submission import find_submissions
 
     for path in (".dot/simplified_attention", "ada/simplified_attention", ".git/objects"):
@@ -153,7 +153,7 @@ def test_a_folder_with_a_dot_in_front_counts_where_it_holds_an_assignment(tmp_pa
     assert found.skipped == ()
 
 
-def test_a_folder_that_can_not_be_read_is_told_and_the_others_are_graded(
+def test_an_unreadable_folder_is_reported_and_the_others_are_graded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from autograder.submission import find_submissions

@@ -121,7 +121,7 @@ def _with_a_softmax(solution: str) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_right_answer_keeps_its_points_however_it_reaches_a_wrong_one(
+def test_a_right_answer_keeps_points_however_it_uses_wrong_ones(
     way: str, results: Mapping[str, set[str]]
 ) -> None:
     assert results[way] == {"attention_weights"}
@@ -136,7 +136,7 @@ def test_a_broken_cell_costs_its_own_question(results: Mapping[str, set[str]]) -
     assert results["broken cell"] == {"attention_scores"}
 
 
-def test_a_call_that_is_not_allowed_costs_the_question_whose_code_makes_it(
+def test_a_forbidden_call_costs_the_question_that_makes_it(
     results: Mapping[str, set[str]],
 ) -> None:
     assert results["forbidden"] == {"attend_block"}

@@ -17,7 +17,7 @@ from .conftest import Submitted
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_released_notebook_that_was_saved_as_a_script_is_graded(
+def test_a_notebook_saved_as_a_script_is_graded(
     course: Course, graded: Callable[[Submitted], dict[str, SubmissionResult]]
 ) -> None:
     exercises = [

@@ -42,7 +42,7 @@ def test_a_relation_says_what_is_true(got: object, expected: object, told: str) 
     assert told in relation(got, expected)
 
 
-def test_of_two_results_none_of_which_is_known_to_be_right_none_is_called_expected() -> None:
+def test_neither_of_two_unknown_results_is_called_expected() -> None:
     right = LocalImplementation({"answer": _right})
     expect = Expect(right, right, Draw(0, "test"))
     agreement = Agreement("alone", "in the batch", likely="they know each other")

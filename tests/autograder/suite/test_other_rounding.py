@@ -130,7 +130,7 @@ def test_a_scale_in_float32_is_right(runner: SuiteRunner, name: str, seed: int) 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("trait", GENERATED)
-def test_a_norm_of_torch_is_right_in_a_course_of_ones_own(trait: str, seed: int) -> None:
+def test_torchs_own_norm_is_right_in_a_new_course(trait: str, seed: int) -> None:
     def norm(x: torch.Tensor) -> torch.Tensor:
         variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
         return (x - mean) / torch.sqrt(variance + 1e-5)

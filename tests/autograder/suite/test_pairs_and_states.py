@@ -51,7 +51,7 @@ def test_a_right_answer_passes_every_question() -> None:
     expect.steps("appended", Step((torch.ones(2),)), Step((torch.ones(1),), after=0), likely="")
 
 
-def test_a_missing_gradient_into_a_pair_is_told_with_its_place() -> None:
+def test_a_missing_gradient_into_a_pair_is_reported() -> None:
     def cut(x: torch.Tensor, past: Any) -> Any:
         return appended(x, (past[0], past[1].detach()))
 
@@ -120,7 +120,7 @@ def test_layers_that_return_pairs_have_gradients_and_devices() -> None:
     layer.moves(torch.ones(2), pair(3), likely="")
 
 
-def test_a_state_that_stays_behind_when_the_module_is_moved_is_told() -> None:
+def test_a_state_left_behind_by_a_moved_module_is_reported() -> None:
     class Staying(Appending):
         def forward(self, x: torch.Tensor, past: Any = None) -> Any:
             value, (first, second) = super().forward(x, past)
@@ -130,7 +130,7 @@ def test_a_state_that_stays_behind_when_the_module_is_moved_is_told() -> None:
         expecting(Staying).layer("appended").moves(torch.ones(2), likely="")
 
 
-def test_a_state_is_handed_on_as_the_object_that_it_is() -> None:
+def test_a_state_is_passed_on_as_the_same_object() -> None:
     seen = []
 
     def noting(x: torch.Tensor, past: Any = None) -> Any:
@@ -167,7 +167,7 @@ def test_a_value_without_a_state_is_told() -> None:
         )
 
 
-def test_a_right_answer_in_place_of_a_wrong_one_has_gradients_in_pairs() -> None:
+def test_a_substituted_right_answer_has_gradients_in_pairs() -> None:
     class Solution(LocalImplementation):
         def begin_question(self, question: str) -> None:
             pass

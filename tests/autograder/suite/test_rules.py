@@ -96,7 +96,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_an_attribute_of_ones_own_is_no_method_of_a_tensor(kind: str) -> None:
+def test_an_own_attribute_is_not_a_method_of_tensors(kind: str) -> None:
     RULE.check("softmax", frozenset(), names_used(f"import torch\n{OWN[kind]}", "softmax"))
 
 

@@ -77,7 +77,7 @@ def test_what_is_kept_by_the_object_fails(traits: Traits, argument: str) -> None
 
 @pytest.mark.parametrize("condition", ["y is None", "y is not None"])
 @pytest.mark.parametrize("traits", [SHIFTED, LINEAR], ids=lambda traits: str(traits.question))
-def test_a_gradient_that_is_cut_only_with_or_without_an_argument_fails(
+def test_a_gradient_cut_only_with_or_without_an_argument_fails(
     traits: Traits, condition: str
 ) -> None:
     cut = f"    x = x.detach() if {condition} else x\n    return 2 * x if"
@@ -106,7 +106,7 @@ def test_what_a_later_call_writes_into_a_result_shows() -> None:
     assert first.tolist() == [1.0, 1.0]
 
 
-def test_what_a_caller_does_to_a_result_shows_in_what_is_kept() -> None:
+def test_changing_a_result_shows_what_an_answer_kept() -> None:
     kept = {1: torch.ones(2), 2: torch.zeros(2)}
     calls = [([1], None), ([2], None), ([1], None)]
     first, second, again = stepping.steps(kept.__getitem__, calls)

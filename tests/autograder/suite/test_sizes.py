@@ -59,7 +59,7 @@ def test_every_built_layer_meets_several_tokens(traits: Traits) -> None:
         assert any(sizes.letters["T"] > 1 for sizes in calls), built_with
 
 
-def test_numbers_that_do_not_divide_are_of_all_kinds_and_at_most_sixteen() -> None:
+def test_undivided_numbers_are_of_all_kinds_and_at_most_sixteen() -> None:
     for seed in range(50):
         pairs = undivided(Draw(seed, "pairs"))
         assert all(number % among and 1 <= number <= 16 for number, among in pairs)

@@ -44,7 +44,7 @@ def test_a_soft_test_goes_on_and_keeps_the_first_failure() -> None:
     assert "remember: first" in str(expect.failures.first)
 
 
-def test_a_property_that_the_rest_of_a_test_relies_on_ends_it() -> None:
+def test_a_property_that_later_code_needs_ends_the_test() -> None:
     with pytest.raises(AssertionError, match="got       a"):
         _expect(soft=True).that(False, got="a", expected="b", likely="")
 

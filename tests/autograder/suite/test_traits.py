@@ -156,7 +156,7 @@ def test_a_class_without_the_trait_fails(trait: str) -> None:
         check_trait(_expect(wrong), SCALED, trait)
 
 
-def test_a_class_that_keeps_weights_where_nobody_asks_for_gradients_fails() -> None:
+def test_a_class_that_keeps_weights_without_gradients_fails() -> None:
     wrong = SOLUTION.replace("return self.drop(self.linear(x))", KEPT)
     with pytest.raises(Exception, match="out of date"):
         check_trait(_expect(wrong), SCALED, "call after call")
@@ -244,7 +244,7 @@ class OtherOwn(Own):
 @pytest.mark.parametrize(
     ("trait", "body"), [(t, body) for t, bodies in WAYS.items() for body in bodies]
 )
-def test_a_function_that_is_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> None:
+def test_a_function_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> None:
     wrong = SOLUTION.replace("return x.sum(-1)", body).replace("\ndef sums", OWN + "\ndef sums")
     with pytest.raises(Exception, match=r"sums\(.*"):
         check_trait(_expect(wrong), SUMS, trait)
@@ -284,7 +284,7 @@ CLIPS = """
 @pytest.mark.parametrize(
     ("trait", "body"), [(t, body) for t, bodies in LAYER_WAYS.items() for body in bodies]
 )
-def test_a_class_that_is_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> None:
+def test_a_class_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> None:
     wrong = SOLUTION.replace("return self.drop(self.linear(x))", body)
     with pytest.raises(Exception, match=r"Scaled\("):
         check_trait(_expect(wrong), SCALED, trait)
@@ -321,7 +321,7 @@ class Vectors(nn.Module):
 
 
 @pytest.mark.parametrize("condition", ["x.shape[0] < self.first[0]", "x.shape[1] > self.first[1]"])
-def test_leading_dimensions_change_from_call_to_call_where_nothing_else_does(
+def test_leading_dimensions_change_if_nothing_else_does(
     condition: str,
 ) -> None:
     right, wrong = (_implementation(LAYER.format(when)) for when in ("False", condition))
@@ -337,7 +337,7 @@ def test_dropout_that_is_left_out_for_some_inputs_fails(condition: str) -> None:
         check_trait(_expect(wrong), SCALED, "call after call")
 
 
-def test_what_is_kept_by_a_large_shape_fails_where_that_comes_again() -> None:
+def test_caching_by_a_large_shape_fails_when_it_recurs() -> None:
     held = "return (kept.setdefault(x.shape, x) if x.numel() > 1000 else x).sum(-1)"
     expect = _expect("kept = {}\n" + SOLUTION.replace("return x.sum(-1)", held))
     with pytest.raises(Exception, match=r"sums\(.*\):"):
@@ -374,6 +374,6 @@ def test_an_empty_cell_is_told(tmp_path: Path) -> None:
     assert any("test_gone" in problem for problem in problems)
 
 
-def test_a_student_is_told_what_is_shown_and_nothing_that_has_a_reason_only() -> None:
+def test_a_student_reads_which_traits_are_tested_without_reasons() -> None:
     row = Row("sums", frozenset({"gradients"}), {"float64": "test_it"}, {"errors": "none"}, {})
     assert row.told == "gradients, float64"

@@ -120,7 +120,7 @@ def test_a_killed_night_is_completed_by_the_next_one(
     assert {score for _, name, score in night.results() if name == RIGHT} == {100.0}
 
 
-def test_one_bad_upload_and_one_bad_due_date_wait_and_the_rest_goes_on(
+def test_one_bad_upload_and_due_date_wait_while_others_continue(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
     _, told = nights

@@ -93,7 +93,7 @@ def test_every_question_is_that_of_an_independent_calculation(term: Term) -> Non
         assert got == pytest.approx(dict(term.questions(n, week))), (n, week)
 
 
-def test_who_is_late_and_what_it_costs_is_in_the_table(term: Term) -> None:
+def test_the_table_shows_who_is_late_and_the_cost(term: Term) -> None:
     number_of = term.number_of()
     for row in read_table(autograder.export("csv", term.folder).path):
         n = number_of[row["student"]]
@@ -231,7 +231,7 @@ def test_gradescope_gets_back_what_everybody_earned(term: Term, week: int) -> No
     assert found == pytest.approx(totals)
 
 
-def test_the_two_who_wrote_the_same_are_the_first_pair_to_look_at(term: Term) -> None:
+def test_two_equal_answers_are_the_first_pair_shown(term: Term) -> None:
     number_of = term.number_of()
     chosen = Showing(Selection(assignment=term.name(5)))
     pairs = autograder.similar(term.folder, chosen, course=term.root)
@@ -320,7 +320,7 @@ def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: DeliveryFor
 
 
 @pytest.mark.parametrize("platform", ["canvas", "moodle"])
-def test_a_platform_that_fails_now_and_then_has_the_totals_after_a_push(
+def test_a_flaky_platform_has_the_totals_after_a_push(
     term: Term, platform: str, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(term.folder, tmp_path / "course")

@@ -98,7 +98,7 @@ class _Frozen(nn.Module):
         self.linear = nn.Linear(2, 2)
 
 
-def test_a_frozen_mask_says_nothing_about_the_dtype_of_a_layer() -> None:
+def test_a_frozen_mask_does_not_determine_a_layers_dtype() -> None:
     layer = _Frozen().double()
     fresh = execution.restored(layer, _Frozen)
     assert isinstance(fresh, _Frozen)

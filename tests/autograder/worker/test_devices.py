@@ -59,7 +59,7 @@ def test_a_value_on_the_first_device_shows() -> None:
     assert value.device.type == "cpu"
 
 
-def test_a_student_is_told_what_to_do_about_a_tensor_that_stayed_behind() -> None:
+def test_a_student_gets_advice_about_a_tensor_left_behind() -> None:
     with pytest.raises(RuntimeError) as refused:
         execution.call(lambda x: x / torch.tensor([3.0]), [torch.ones(2, device="meta")])
 

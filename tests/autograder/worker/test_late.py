@@ -93,7 +93,7 @@ for use in (changed, named, usual, moved, missing, looked_up, gradients, shapes,
 """
 
 
-def test_what_waits_changes_the_meta_device_alone_and_any_use_brings_it() -> None:
+def test_delayed_kernels_change_only_the_meta_device_until_used() -> None:
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert dict(map(json.loads, run.stdout.splitlines())) == {
         "changed": ["Meta"],

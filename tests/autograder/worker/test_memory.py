@@ -54,7 +54,7 @@ def moved() -> dict[str, Any]:
     return found
 
 
-def test_code_that_moved_computes_the_same_and_the_rest_is_where_it_was(
+def test_moved_code_computes_the_same_and_other_code_stays(
     moved: dict[str, Any],
 ) -> None:
     assert moved["is_right"] and moved["kept"]

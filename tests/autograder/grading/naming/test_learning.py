@@ -59,7 +59,7 @@ who = float(input("who? "))
 """
 
 
-def test_an_answer_is_shown_with_what_it_needs_and_nothing_of_its_author() -> None:
+def test_an_answer_is_shown_without_its_author() -> None:
     code = anonymous_code(ANSWER, "query_scores")
     assert "Ada" not in code and "docstring" not in code and "_unused" not in code
     assert {"import math", "import torch", "def wave(x):"} < set(code.splitlines())
@@ -70,7 +70,7 @@ def test_what_is_not_defined_can_not_be_shown() -> None:
         anonymous_code(ANSWER, "softmax")
 
 
-def test_an_entry_brings_its_imports_and_gives_its_helpers_names_of_their_own() -> None:
+def test_an_entry_brings_its_imports_and_renames_its_helpers() -> None:
     code = anonymous_code(ANSWER, "query_scores")
     text = with_entry("", Entry("query_scores", "waves", 'a "wave" ' * 20, "Why?", code))
     again = with_entry(text, Entry("query_scores", "more_waves", "it", "Why?", code))

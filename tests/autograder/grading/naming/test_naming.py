@@ -121,7 +121,7 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
     return answered([Event("load_weights", raised=raised), Event("weights", weights)])
 
 
-def test_parameters_of_other_names_are_told_apart_from_other_layers_and_sizes() -> None:
+def test_wrong_parameter_names_are_distinguished_from_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
     words, told = parameters_told([_layer(["q", "k"])], right)
     assert words == OTHER_NAMES
@@ -137,7 +137,7 @@ def test_parameters_of_other_names_are_told_apart_from_other_layers_and_sizes() 
     assert parameters_told([answered([Event("call", X)])], [answered([Event("call", X)])])[0] == ""
 
 
-def test_a_weight_that_is_taken_and_does_not_train_by_itself_is_told() -> None:
+def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
     words, told = parameters_told([_layer(["W_query"], raised="")], right)
     assert words == SHARED and told == "`W_key` is not a trained parameter"
@@ -168,7 +168,7 @@ def test_what_comes_back_of_another_kind_is_told(came: Any, asked: Any, told: st
 
 
 @pytest.mark.parametrize(("value", "is_told"), [(X, True), (X + 1, False)])
-def test_who_writes_into_arguments_and_returns_what_is_right_is_told(
+def test_writing_into_arguments_with_a_right_result_is_reported(
     value: torch.Tensor, is_told: bool
 ) -> None:
     right = [answered([Event("call", (X, UNCHANGED))] * 3 + [Event("gradients", X)])]
@@ -197,7 +197,7 @@ def test_errors_of_calls_have_words(error: str, words: str) -> None:
     ("found", "is_most"),
     [(Explained(3, 2, 1), True), (Explained(3, 3, 0), False), (Explained(3, 0, 2), False)],
 )
-def test_most_is_more_than_what_is_left_and_twice_what_contradicts(
+def test_most_means_more_than_the_rest_and_few_contradictions(
     found: Explained, is_most: bool
 ) -> None:
     assert found.is_most is is_most
@@ -241,7 +241,7 @@ def test_all_or_nothing_is_two_values_and_none_between() -> None:
     assert not _answered(X).is_among(samples)
 
 
-def test_a_sample_of_another_size_is_one_of_the_same_mistake() -> None:
+def test_a_sample_of_another_size_is_the_same_mistake() -> None:
     torch.manual_seed(3)
     samples = [_answered(X[torch.rand_like(X) >= 0.3] / 0.7) for _ in range(40)]
     cut, as_it_was = X[torch.rand_like(X) >= 0.3] / 0.7, X[torch.rand_like(X) >= 0.3]
@@ -252,7 +252,7 @@ def _replies(names: dict[str, Any], *requests: tuple[Any, ...]) -> Replies:
     return replies_of(names, Batch.of(requests))
 
 
-def test_a_layer_that_did_not_take_its_weights_tells_nothing_but_what_it_has() -> None:
+def test_a_layer_without_the_weights_shows_only_its_parameters() -> None:
     requests = [
         ("build", 0, "layer", [2, 3]),
         ("load_weights", 0, {"other": X}),
@@ -278,7 +278,7 @@ class _Sum(torch.nn.Module):
         return self.get_submodule("a")(x) + 2 * self.get_submodule("b")(x)
 
 
-def test_the_order_in_which_layers_are_made_makes_no_other_answer() -> None:
+def test_the_order_of_making_layers_does_not_change_an_answer() -> None:
     weights = {f"{layer}.weight": torch.ones(2, 2) for layer in "ab"}
     weights |= {f"{layer}.bias": torch.ones(2) for layer in "ab"}
     told = []
@@ -393,7 +393,7 @@ def mixed(x: torch.Tensor, size: int, shift: float = 1.0):
         ),
     ],
 )
-def test_a_step_may_stand_elsewhere_and_an_argument_may_not_count(
+def test_a_step_may_move_and_an_argument_may_not_count(
     tmp_path: Path, words: str, means: Any
 ) -> None:
     solution = tmp_path / "solution.py"
@@ -624,7 +624,7 @@ WRONG = (
 )
 
 
-def test_names_are_the_same_with_and_without_a_table_in_any_order(
+def test_names_do_not_depend_on_tables_or_order(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exercise = course.assignment("simplified_attention").exercise("scores")
@@ -663,7 +663,7 @@ def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
     return inputs
 
 
-def test_errors_next_to_a_known_mistake_hide_it_only_where_they_are_most(diagnosis: Any) -> None:
+def test_other_errors_hide_a_known_mistake_only_if_most(diagnosis: Any) -> None:
     some = diagnosis(lambda inputs, query: (_failing(inputs, False) @ query).abs())
     most = diagnosis(lambda inputs, query: (_failing(inputs, len(inputs) != 4) @ query).abs())
     assert some.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception is not None
@@ -677,13 +677,13 @@ def test_two_mistakes_at_once_are_both_told(diagnosis: Any) -> None:
     assert "made float32" in result.hint
 
 
-def test_a_mistake_that_explains_most_is_told_with_what_is_left(diagnosis: Any) -> None:
+def test_a_partial_explanation_is_reported_with_what_is_left(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: (inputs @ query).abs().clamp(max=6.0))
     assert result.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception
     assert result.hint.endswith("Something else may be wrong as well.")
 
 
-def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis: Any) -> None:
+def test_without_a_mistake_the_right_cases_are_described(diagnosis: Any) -> None:
     def of_contiguous_rows(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         scores = inputs @ query
         return scores if inputs.is_contiguous() and query.is_contiguous() else scores.sin() + 1
@@ -741,13 +741,13 @@ def _named(course: Course, place: str, question: str, answer: Any) -> QuestionRe
     return diagnosis.explain(result, lambda _, batch: replies_of(answers, batch), "")
 
 
-def test_two_tests_that_fail_in_the_same_words_are_no_sign_of_chance(course: Course) -> None:
+def test_two_tests_failing_in_equal_words_do_not_show_chance(course: Course) -> None:
     question = "scaled_dot_product_attention"
     found = _named(course, "self_attention/scaling", question, _masked_too)
     assert "dropped" not in (found.misconception or "")
 
 
-def test_of_two_mistakes_that_answer_alike_the_more_frequent_is_told(course: Course) -> None:
+def test_of_two_equal_mistakes_the_more_frequent_is_named(course: Course) -> None:
     found = _named(course, "simplified_attention/softmax", "softmax", _softmax_along_the_last)
     assert "largest" not in (found.misconception or "")
     assert "`dim`" in (found.hint or "")

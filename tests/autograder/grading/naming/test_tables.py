@@ -80,7 +80,7 @@ def _search(table: Table, short: float, long: float) -> Search:
     return Search(table, COLUMNS, _Given(short, long), ask)
 
 
-def test_a_table_holds_what_is_wrong_and_asks_the_rest_only_where_it_has_to() -> None:
+def test_a_table_asks_only_for_what_it_must() -> None:
     table = _table()
     assert [row.name for row in table.rows] == ["entry", "twice", "twice, then thrice", "late"]
     is_known = (table.cells != UNKNOWN).all(axis=1).tolist()
@@ -214,7 +214,7 @@ def test_a_file_that_is_no_table_is_made_again(tmp_path: Path) -> None:
     assert len(made) == 5
 
 
-def test_a_course_holds_the_table_of_its_suite_as_it_is_now(tmp_path: Path) -> None:
+def test_a_course_has_the_table_of_its_current_suite(tmp_path: Path) -> None:
     made: list[int] = []
     for key in ("1", "2", "2", "1"):  # the cache still has the first one
         _got(tmp_path, _counted(made), key)
@@ -223,7 +223,7 @@ def test_a_course_holds_the_table_of_its_suite_as_it_is_now(tmp_path: Path) -> N
     assert Store(tmp_path).is_current(QUESTION, "2", lambda table: True)
 
 
-def test_a_table_of_a_machine_that_draws_otherwise_stays_and_is_not_used(tmp_path: Path) -> None:
+def test_a_table_from_another_machine_stays_but_is_not_used(tmp_path: Path) -> None:
     made: list[int] = []
     _got(tmp_path, _counted(made))
     kept = _files(tmp_path)[0].stat().st_mtime_ns
@@ -239,7 +239,7 @@ def test_another_copy_of_a_course_takes_tables_from_the_cache(tmp_path: Path) ->
     assert len(made) == 1
 
 
-def test_a_course_that_cannot_be_written_has_its_tables_in_the_cache(tmp_path: Path) -> None:
+def test_a_read_only_course_has_its_tables_in_the_cache(tmp_path: Path) -> None:
     made: list[int] = []
     (tmp_path / "course").write_text("")
     for _ in range(2):

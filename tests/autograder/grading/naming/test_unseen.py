@@ -34,7 +34,7 @@ def said(course: Course) -> dict[tuple[str, str], QuestionResult]:
     return found
 
 
-def test_what_the_lists_start_from_is_right_and_every_mistake_is_one(
+def test_the_lists_begin_with_right_answers_and_contain_mistakes(
     said: dict[tuple[str, str], QuestionResult],
 ) -> None:
     wrong = {key for key, result in said.items() if result.verdict is not Verdict.CORRECT}
@@ -60,7 +60,7 @@ def test_each_answer_has_the_name_that_was_read(
     assert names == {key: name for key, name in read.items() if name}
 
 
-def test_messages_that_a_person_read_are_those_that_a_student_reads(
+def test_the_messages_that_were_read_are_those_of_students(
     course: Course, said: dict[tuple[str, str], QuestionResult]
 ) -> None:
     read = tomllib.loads((course.root / "tests" / "unseen" / "messages.toml").read_text())

@@ -98,7 +98,7 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     assert lead.startswith("Take two that differ")
 
 
-def test_of_two_sizes_that_are_one_in_all_right_calls_none_is_told() -> None:
+def test_indistinguishable_sizes_are_not_named() -> None:
     calls = _of_sizes(
         (1, 4, 1), (1, 5, 1), (1, 6, 1), (3, 4, 2), (1, 7, 3), (4, 5, 6), (2, 8, 5), (5, 7, 2)
     )
@@ -106,7 +106,7 @@ def test_of_two_sizes_that_are_one_in_all_right_calls_none_is_told() -> None:
     assert where_right(found) == ""
 
 
-def test_a_leading_size_that_is_another_one_may_make_any_answer_right() -> None:
+def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
     shapes = [(3,), (5,), (4,), (3, 3), (2, 5), (4, 6), (6, 2, 4), (2, 2, 3)]
     requests: list[Request] = [("call", "f", [torch.ones(shape)]) for shape in shapes]
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
@@ -133,7 +133,7 @@ def test_memory_order_is_told_of_errors() -> None:
     assert where_right(cases) == "it works for tensors that are contiguous only"
 
 
-def test_sizes_of_a_layer_come_from_how_it_is_built_and_called() -> None:
+def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
     past = (torch.ones(2, 6, 8), torch.ones(2, 6, 8))
     requests: list[Request] = [
         ("build", 0, "Layer", [8, 2]),

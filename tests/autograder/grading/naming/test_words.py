@@ -76,7 +76,7 @@ def details(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return {member.detail() for member in members(solution, "Layer", {})}
 
 
-def test_a_result_that_does_not_come_back_is_no_step_that_is_left_out(tmp_path: Path) -> None:
+def test_a_missing_result_is_not_a_left_out_step(tmp_path: Path) -> None:
     solution = tmp_path / "solution.py"
     solution.write_text(_LAYER)
     taken_away = [
@@ -110,7 +110,7 @@ def _used() -> set[str]:
     return keys
 
 
-def test_each_family_in_the_file_of_words_is_one_that_is_made() -> None:
+def test_each_family_in_the_file_of_words_is_used() -> None:
     words = tomllib.loads((Path(families.__file__).parent / "words.toml").read_text())
     families_of = {key: entry for key, entry in words.items() if key not in ("lead", "frequent")}
     assert families_of.keys() - _used() == set()
@@ -142,7 +142,7 @@ def _sizes(h: int, g: int, d: int, error: str) -> tuple[dict[str, int], str]:
     return {"H": h, "G": g, "d": d}, error
 
 
-def test_sizes_that_meet_in_every_call_are_told_by_their_letters() -> None:
+def test_sizes_that_coincide_in_every_call_are_named_by_letters() -> None:
     text = "The size of tensor a ({}) must match the size of tensor b ({}) at dimension 1"
     first = _sizes(4, 2, 2, text.format(4, 2))  # G or d
     assert sizes_that_meet([first]) is None
@@ -150,7 +150,7 @@ def test_sizes_that_meet_in_every_call_are_told_by_their_letters() -> None:
     assert sizes_that_meet([first, _sizes(6, 2, 3, "IndexError")]) is None
 
 
-def test_code_that_a_known_mistake_speaks_of_is_in_its_own_code(course: Course) -> None:
+def test_words_of_a_known_mistake_are_in_its_own_code(course: Course) -> None:
     # otherwise the name of an answer with the same code is left out: it would speak of other code
     silent = [
         f"{assignment.name}/{exercise.name}: {variant.name}"

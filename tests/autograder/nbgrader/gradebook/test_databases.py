@@ -96,7 +96,7 @@ def test_both_databases_hold_the_same(
     assert [row["late"] for row in one] == [None, None, None, None, 2.0, 2.0]
 
 
-def test_what_a_human_graded_survives_a_second_record_and_a_changed_release(
+def test_human_grades_survive_a_second_record_and_a_changed_release(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],

@@ -61,7 +61,7 @@ def cell(notebook: nbformat.NotebookNode, name: str) -> Any:
     return own[0]
 
 
-def test_scores_of_modules_notebooks_and_missing_exercises_are_those_of_the_results(
+def test_scores_in_the_gradebook_are_those_of_the_results(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],
@@ -143,7 +143,7 @@ def test_manual_grades_comments_and_extra_credit_survive_a_second_record(
         assert said.comment == "I looked."
 
 
-def test_a_manual_grade_wants_a_new_look_when_the_automatic_one_moved(
+def test_a_manual_grade_needs_review_if_the_automatic_one_changed(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result(scores=(0.0, 0.0, 2.0))])
@@ -215,7 +215,7 @@ def test_the_penalty_of_nbgraders_plugin_is_applied_with_extensions(
     assert scores(class_folder) == {"late": 4.0, "early": 4.0}
 
 
-def test_nbgraders_own_step_goes_by_the_same_times_and_the_same_minute(tmp_path: Path) -> None:
+def test_nbgraders_own_step_uses_the_same_times_and_minute(tmp_path: Path) -> None:
     stamps = {
         "minute": "2026-07-20 21:59:30 UTC",
         "summer": "2026-07-20 23:58:00 CEST",
@@ -255,7 +255,7 @@ def test_nbgraders_own_step_goes_by_the_same_times_and_the_same_minute(tmp_path:
     assert taken == {"minute": 0, "summer": 0, "unknown": 0, "late": 2}
 
 
-def test_without_a_timestamp_nobody_is_late_whatever_the_dates_of_the_files(
+def test_nobody_is_late_without_a_timestamp_whatever_the_file_dates(
     make_course: Callable[..., Course], tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
@@ -271,7 +271,7 @@ def test_without_a_timestamp_nobody_is_late_whatever_the_dates_of_the_files(
 
 
 @pytest.mark.parametrize("stamp", ["", "yesterday-ish", "99999-01-01", "\x00\xff", "1 2 3 4 5"])
-def test_a_timestamp_that_is_no_date_is_noted_and_costs_nothing(
+def test_a_timestamp_that_is_not_a_date_is_noted_only(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],
@@ -288,7 +288,7 @@ def test_a_timestamp_that_is_no_date_is_noted_and_costs_nothing(
 @pytest.mark.parametrize(
     "name", ["../evil", "..", "", "a\x00b", "x" * 300, "a\nb", "\udcff", "a\\b"]
 )
-def test_a_name_that_nbgrader_cant_take_is_noted_and_touches_nothing(
+def test_a_name_that_nbgrader_refuses_is_noted_and_changes_nothing(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], name: str
 ) -> None:
     summary = record(course, class_folder, [make_result(name), make_result("ada")])
@@ -311,7 +311,7 @@ def test_an_unusual_name_is_recorded_under_itself(
     assert (class_folder / "autograded" / name / "masks" / "masking.ipynb").is_file()
 
 
-def test_a_name_that_nbgraders_csv_cant_hold_is_recorded_with_a_note(
+def test_names_refused_by_nbgraders_csv_are_recorded_with_a_note(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     summary = record(course, class_folder, [make_result("Doe, Jane")])
@@ -353,7 +353,7 @@ def test_recording_again_changes_no_byte_of_the_notebooks(
     assert (path.read_bytes(), path.stat().st_ino) == before
 
 
-def test_a_broken_database_is_an_error_that_says_what_to_do(
+def test_a_broken_database_is_an_error_with_a_remedy(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     (class_folder / "gradebook.db").write_bytes(b"this is not a database" * 100)
@@ -361,7 +361,7 @@ def test_a_broken_database_is_an_error_that_says_what_to_do(
         record(course, class_folder, [make_result("ada")])
 
 
-def test_a_locked_database_is_an_error_and_stays_as_it_was(
+def test_a_locked_database_is_an_error_and_stays_unchanged(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result("ada", (0.0, 0.0, 0.0))])
@@ -379,7 +379,7 @@ def test_a_locked_database_is_an_error_and_stays_as_it_was(
 @pytest.mark.parametrize(
     "address", ["nonsense", "sqlite:////no/such/folder/x.db", "nodb://a:pw@h/x"]
 )
-def test_an_address_that_is_no_database_is_a_clear_error_without_the_password(
+def test_an_address_without_a_database_is_reported_without_the_password(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], address: str
 ) -> None:
     with pytest.raises(UserError, match="can't be used") as raised:
@@ -387,7 +387,7 @@ def test_an_address_that_is_no_database_is_a_clear_error_without_the_password(
     assert "pw" not in str(raised.value)
 
 
-def test_a_missing_released_notebook_is_a_content_error_before_anything_is_written(
+def test_a_missing_released_notebook_is_reported_before_anything_is_written(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     (course.root / "assignments" / "masks" / "dropout.ipynb").unlink()
@@ -409,7 +409,7 @@ def test_points_that_differ_between_release_and_suite_are_noted_once(
     assert "masks/dropout/dropout has 3 points" in summary.notes[0].text
 
 
-def test_a_changed_release_changes_the_gradebook_and_keeps_what_a_human_graded(
+def test_a_changed_release_updates_the_gradebook_and_keeps_human_grades(
     course: Course,
     class_folder: Path,
     make_result: Callable[..., SubmissionResult],
@@ -470,7 +470,7 @@ def test_a_students_own_notebook_is_kept_with_locked_cells_restored(
     assert check.metadata.nbgrader["schema_version"] == 3
 
 
-def test_a_notebook_with_a_duplicated_or_lost_cell_is_rebuilt_with_its_answers(
+def test_a_notebook_with_a_duplicated_or_lost_cell_is_rebuilt(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
     make_released: Callable[..., Any],
     submit: Callable[..., Path],
@@ -574,7 +574,7 @@ def test_a_class_of_more_than_one_batch_is_recorded_whole(
     assert len(scores(class_folder)) == 101
 
 
-def test_a_configuration_that_is_there_stays_and_a_broken_one_is_a_clear_error(
+def test_an_existing_configuration_stays_and_a_broken_one_is_reported(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     settings = class_folder / "nbgrader_config.py"
@@ -602,7 +602,7 @@ def test_an_answer_that_is_no_answer_waits_for_a_human(
         assert grade.needs_manual_grade
 
 
-def test_what_humans_entered_is_read_back_and_counts_like_in_nbgrader(
+def test_human_entries_are_read_back_and_count_as_in_nbgrader(
     make_course: Callable[..., Course], tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")

@@ -247,13 +247,13 @@ def test_cells_that_a_student_added_run_in_their_place(graded: Graded) -> None:
     assert graded.points("own") == FULL
 
 
-def test_a_link_brings_no_file_of_the_grader_to_a_notebook(graded: Graded) -> None:
+def test_links_bring_no_file_of_the_grader_to_a_notebook(graded: Graded) -> None:
     assert graded.points("links")["first_right"] == 0
     shown = (graded.folder / "autograded" / "links" / "texts" / "texts.ipynb").read_text()
     assert "FileNotFoundError" in shown and "root:" not in shown
 
 
-def test_a_later_cell_finds_no_test_where_ipython_keeps_what_ran(graded: Graded) -> None:
+def test_a_later_cell_finds_no_test_in_ipythons_records(graded: Graded) -> None:
     assert graded.points("spy") == FULL
     path = graded.folder / "autograded" / "spy" / "texts" / "texts.ipynb"
     cells = json.loads(path.read_text())["cells"]
@@ -261,7 +261,7 @@ def test_a_later_cell_finds_no_test_where_ipython_keeps_what_ran(graded: Graded)
     assert "".join(outputs[0]["text"]) == "False\n"
 
 
-def test_a_module_that_workers_do_not_see_is_named_with_what_to_do(graded: Graded) -> None:
+def test_a_module_that_workers_lack_is_named_with_a_remedy(graded: Graded) -> None:
     assert "add 'alembic' to c.SandboxedExecute.packages" in graded.notes("alembic")
     assert "yaml_of_nobody is not installed in the Python that grades" in graded.notes("nobody")
     assert graded.points("rich") == FULL  # this one is named in the configuration

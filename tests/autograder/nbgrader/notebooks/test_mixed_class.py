@@ -43,9 +43,7 @@ def _graded(course: Path, *options: str) -> Any:
     return json.loads(run(course, "autograder", "grade", "submitted", *options, "--json").stdout)
 
 
-def test_one_command_grades_both_and_finds_the_course_in_the_configuration(
-    mixed: Path, done: Any
-) -> None:
+def test_one_command_grades_both_and_finds_the_configured_course(mixed: Path, done: Any) -> None:
     scores = {(s["student"], s["assignment"]): s["score"] for s in done["submissions"]}
     assert scores[("ada", OURS)] == scores[("right", OURS)] == 100
     assert scores[("right", "texts")] > 0

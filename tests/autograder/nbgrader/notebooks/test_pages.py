@@ -92,7 +92,7 @@ def _feedback(course: Path, student: str) -> str:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
-def test_formgrader_opens_every_page_and_runs_no_script_of_a_student(graded: Path) -> None:
+def test_formgrader_opens_every_page_without_a_students_script(graded: Path) -> None:
     with _formgrader(graded) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         asked, texts = {}, {}
