@@ -1,8 +1,7 @@
 """Grades a class in bad nights: little memory, CPU, disk, few processes or descriptors, and so on.
 
-Each night disturbs one command, which must end. Afterwards, with the disturbance gone, the class
-is completed with `--resume`: every submission is graded, recorded and has a page, with the scores
-of a run that nobody disturbed. A night that this machine can't make is skipped with the reason.
+Each night disturbs one command, which must end. A night that this machine can't make is skipped
+with the reason.
 """
 
 from __future__ import annotations
@@ -13,111 +12,63 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from autograder.records import Tier
-from tools.soak_kills import ASSIGNMENT, ROOT, ClassFolder, children, tiers_here
+from tools.soak_class import (
+    ASSIGNMENT,
+    MOST_SECONDS,
+    ROOT,
+    ClassFolder,
+    Disturbance,
+    Skipped,
+    Whole,
+    children,
+    disturb,
+    ended,
+)
 
-Scores = dict[str, float]
-#: runs a night and returns the problem; empty if there is none
-Night = Callable[[ClassFolder, Scores, random.Random], str]
-#: seconds of the wall clock after which a command counts as one that does not end
-_MOST_SECONDS = 1_500.0
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEGABYTE = 1 << 20
 
 
-class Skipped(Exception):
-    """The night cannot run on this machine, for the given reason."""
-
-
-def live_through(count: int, seed: int, first: int = 0) -> int:
-    """Makes that many nights, beginning with one of that number; returns how many failed."""
-    if not count:
-        return 0
-    with tempfile.TemporaryDirectory() as name:
-        class_folder = ClassFolder(Path(name) / "class", Path(name) / "log.txt")
-        class_folder.fill(seed)
-        whole, seconds = class_folder.whole()
-        print(f"{len(whole)} submissions in {seconds:.0f} s, undisturbed", flush=True)
-        failures, tiers = 0, tiers_here()
-        for number in range(first, first + count):
-            night, chance = NIGHTS[number % len(NIGHTS)], random.Random(f"{seed}/night/{number}")
-            place = replace(class_folder, tier=tiers[number % len(tiers)])
-            place.clear()
-            words = f"{night.__name__.replace('_', ' ')}, tier {place.tier}"
-            try:
-                problem = night(place, whole, chance)
-            except Skipped as reason:
-                print(f"night {number}, {words}: skipped: {reason}", flush=True)
-                continue
-            failures += bool(problem)
-            said = problem or "same scores, all recorded, all pages"
-            print(f"night {number}, {words}: {said}", flush=True)
-    return failures
-
-
-def _completed(place: ClassFolder, whole: Scores) -> str:
-    """Completes a class; returns the problem, or nothing."""
-    code = _ended(place.grader())
-    if code:
-        return f"--resume ended with exit code {code}; {place.last_words()}"
-    found = place.scores()
-    if other := sorted((n, whole[n], found.get(n)) for n in whole if found.get(n) != whole[n]):
-        return f"other scores: {other}"
-    if left := sorted(str(path) for path in place.folder.rglob(".writing-*")):
-        return f"left behind: {left}"
-    return place.unfinished(whole)
-
-
-def _ended(run: subprocess.Popen[bytes], seconds: float = _MOST_SECONDS) -> int | None:
-    """Returns the exit code of a command; None if it had to be killed."""
-    try:
-        return run.wait(seconds)
-    except subprocess.TimeoutExpired:
-        run.kill()
-        run.wait()
-        return None
-
-
 def _graded_with(
-    place: ClassFolder, whole: Scores, prefix: Sequence[str], may_be_killed: bool = False
+    place: ClassFolder, whole: Whole, prefix: Sequence[str], may_be_killed: bool = False
 ) -> str:
     """Grades with a prefix before the command, which makes the night; then completes the class."""
-    code = _ended(place.grader(prefix=prefix))
+    code = ended(place.grader(prefix=prefix))
     usual = code in (0, 1, 2, 3) or (may_be_killed and code in (-9, 137))
     if not usual:
         return f"{' '.join(prefix)}: ended with {code}; {place.last_words()}"
     if code and not may_be_killed and "Traceback" in place.last_words():
         return f"{' '.join(prefix)}: {place.last_words()}"
-    return _completed(place, whole)
+    return place.completed(whole)
 
 
-def few_descriptors(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def few_descriptors(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """`ulimit -n`."""
     number = chance.choice((12, 24, 48, 64, 70, 96, 128))
     return _graded_with(place, whole, ["prlimit", f"--nofile={number}", "--"])
 
 
-def little_address_space(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def little_address_space(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """`ulimit -v`."""
     size = chance.randrange(800, 8_000) * _MEGABYTE
     return _graded_with(place, whole, ["prlimit", f"--as={size}", "--"])
 
 
-def small_files(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def small_files(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """`ulimit -f`."""
     size = chance.randrange(1_000, 400_000)
     return _graded_with(place, whole, ["prlimit", f"--fsize={size}", "--"])
 
 
-def little_memory(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def little_memory(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """A group of processes with little memory, whose largest one the kernel kills."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
@@ -126,14 +77,14 @@ def little_memory(place: ClassFolder, whole: Scores, chance: random.Random) -> s
         return _graded_with(place, whole, prefix, may_be_killed=True)
 
 
-def few_processes(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def few_processes(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """A group of few processes and threads."""
     limit = {"pids.max": str(chance.randrange(3, 40))}
     with _group("pids", limit, limit) as prefix:
         return _graded_with(place, whole, prefix)
 
 
-def little_processor_time(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def little_processor_time(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """A group that may use a part of one processor."""
     part = chance.randrange(15, 50)
     old = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": f"{part}000"}
@@ -141,7 +92,7 @@ def little_processor_time(place: ClassFolder, whole: Scores, chance: random.Rand
         return _graded_with(place, whole, prefix)
 
 
-def no_namespaces(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def no_namespaces(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """An ordinary user who may make no namespaces: all that is there is tier C."""
     if shutil.which("bwrap") is None:
         raise Skipped("bwrap is not installed")
@@ -154,18 +105,18 @@ def no_namespaces(place: ClassFolder, whole: Scores, chance: random.Random) -> s
     return problem or ("" if tiers == {"C"} else f"graded in {sorted(tiers)}, not in tier C only")
 
 
-def two_graders(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def two_graders(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """Two calls at once on the same class."""
     runs = [place.grader(), place.grader()]
-    codes = [_ended(run) for run in runs]
+    codes = [ended(run) for run in runs]
     if not {0} <= set(codes) <= {0, 1}:
         return f"they ended with {codes}; {place.last_words()}"
-    if len(place.results()) != len(whole):
-        return f"{len(place.results())} lines for {len(whole)} submissions"
-    return _completed(place, whole)
+    if len(place.results()) != len(whole.scores):
+        return f"{len(place.results())} lines for {len(whole.scores)} submissions"
+    return place.completed(whole)
 
 
-def swapped_files(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def swapped_files(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """Files of two students change places again and again while they are graded."""
     files = sorted(place.folder.glob(f"submitted/*/{ASSIGNMENT}/scores.*"))
     pairs = [chance.sample(files, 2) for _ in range(50)]
@@ -184,16 +135,16 @@ def swapped_files(place: ClassFolder, whole: Scores, chance: random.Random) -> s
 
     thread = threading.Thread(target=swap)
     thread.start()
-    code = _ended(place.grader())
+    code = ended(place.grader())
     over.set()
     thread.join()
     assert {path: path.read_bytes() for path in files} == before
     if code not in (0, 2, 3):
         return f"ended with {code}; {place.last_words()}"
-    return _completed(place, whole)
+    return place.completed(whole)
 
 
-def full_disk(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def full_disk(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """A small disk of its own for the class, which is full during every stage."""
     if os.geteuid():
         raise Skipped("only root may mount a small disk")
@@ -209,7 +160,7 @@ def full_disk(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
 
 
 def _on_a_full_disk(
-    small: ClassFolder, place: ClassFolder, whole: Scores, chance: random.Random
+    small: ClassFolder, place: ClassFolder, whole: Whole, chance: random.Random
 ) -> str:
     small.folder.mkdir()
     ballast = small.folder.with_name("ballast")
@@ -223,14 +174,14 @@ def _on_a_full_disk(
     ]
     for stage in stages:
         _fill(ballast, left=chance.choice((0, 4, 16, 64, 256, 1024)) << 10)
-        code = _ended(small.command(*stage))
+        code = ended(small.command(*stage))
         if code not in (0, 1, 2, 3) or "Traceback" in small.last_words():
             return f"{stage[0]} on a full disk ended with {code}; {small.last_words()}"
         ballast.unlink()
-        code = _ended(small.command(*stage))
+        code = ended(small.command(*stage))
         if code not in (0, 3):
             return f"{stage[0]} ended with {code} after a full disk; {small.last_words()}"
-    return _completed(small, whole)
+    return small.completed(whole)
 
 
 def _fill(ballast: Path, left: int) -> None:
@@ -241,9 +192,9 @@ def _fill(ballast: Path, left: int) -> None:
     os.truncate(ballast, max(0, ballast.stat().st_size - left))
 
 
-def a_stopped_reader(place: ClassFolder, whole: Scores, chance: random.Random) -> str:
+def a_stopped_reader(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     """The child that reads students' files for the gradebook or the pages is stopped."""
-    if code := _ended(place.grader("--no-gradebook")):
+    if code := ended(place.grader("--no-gradebook")):
         return f"grading ended with {code}; {place.last_words()}"
     stage = chance.choice(("record", "feedback"))
     run = place.command(stage, str(place.folder), "--course", str(ROOT))
@@ -254,9 +205,9 @@ def a_stopped_reader(place: ClassFolder, whole: Scores, chance: random.Random) -
                 os.kill(found[0], signal.SIGSTOP)
             break
         time.sleep(0.002)
-    if (code := _ended(run)) not in (0, 2, 3):
+    if (code := ended(run)) not in (0, 2, 3):
         return f"{stage} with a stopped reader ended with {code}; {place.last_words()}"
-    return _completed(place, whole)
+    return place.completed(whole)
 
 
 @contextlib.contextmanager
@@ -287,11 +238,17 @@ def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterato
             time.sleep(0.1)
 
 
-NIGHTS: tuple[Night, ...] = (
+NIGHTS: tuple[Disturbance, ...] = (
     *(few_descriptors, little_address_space, small_files, little_memory, few_processes),
     *(little_processor_time, no_namespaces, two_graders, swapped_files, full_disk),
     a_stopped_reader,
 )
+
+
+def live_through(count: int, seed: int, first: int = 0) -> int:
+    """Makes that many nights, beginning with one of that number; returns how many failed."""
+    named = {night.__name__.replace("_", " "): night for night in NIGHTS}
+    return disturb("night", named, count, seed, first)
 
 
 def many_at_once(count: int) -> int:
@@ -311,7 +268,7 @@ def many_at_once(count: int) -> int:
             folder.mkdir(parents=True)
             (folder / "softmax.py").write_text(kinds[number % len(kinds)], encoding="utf-8")
         began = time.monotonic()
-        code = _ended(place.grader(), seconds=max(_MOST_SECONDS, 3.0 * count))
+        code = ended(place.grader(), seconds=max(MOST_SECONDS, 3.0 * count))
         found = place.scores()
         by_kind: list[set[float]] = [set() for _ in kinds]
         for student, score in found.items():
@@ -324,7 +281,3 @@ def many_at_once(count: int) -> int:
         if problem:
             print(problem)
         return int(not is_right or bool(problem))
-
-
-if __name__ == "__main__":
-    sys.exit("see tools/soak.py")
