@@ -19,6 +19,8 @@ _TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
+#: at the ends of the calendar, a moment has no equal in other time zones
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
 #: abbreviations that mean the same offset everywhere and are not names of time zones
 _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
@@ -121,8 +123,10 @@ def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
     """Returns the moment in its time zone; raises `ValueError` if it occurs twice or never.
 
     That is so in the hour in which the clocks are changed: there, the two values of Python's `fold`
-    have different offsets.
+    have different offsets. A year in which nobody submits is refused as well.
     """
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")
     first, second = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if first.utcoffset() != second.utcoffset():
         raise ValueError(

@@ -99,7 +99,9 @@ def read_stamp(data: bytes) -> datetime | None:
         return read_time(text)
     except NoZone:
         bare = _iso_time(re.sub(r"(?<=\d:\d\d)\.\d+", "", text))
-        return bare.replace(tzinfo=UTC) if bare else None
+        with contextlib.suppress(ValueError):  # the year may be impossible
+            return once(bare, UTC, text) if bare else None
+        return None
 
 
 def arrival(folder: Path) -> Arrival:

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..deadlines import once
+
 _HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
 _REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
 #: limits for chains of references and of deltas; git itself makes at most 5 and 50
@@ -61,7 +63,8 @@ def committed(folder: Path) -> datetime | None:
 def _time_in(commit: bytes) -> datetime:
     for line in commit.partition(b"\n\n")[0].split(b"\n"):
         if line.startswith(b"committer "):
-            return datetime.fromtimestamp(int(line.rpartition(b">")[2].split()[0]), UTC)
+            moment = datetime.fromtimestamp(int(line.rpartition(b">")[2].split()[0]), UTC)
+            return once(moment.replace(tzinfo=None), UTC, str(moment))
     raise _Unknown
 
 

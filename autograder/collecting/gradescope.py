@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import yaml
@@ -76,9 +76,7 @@ def _word(value: object) -> str:
 
 def _time(value: object) -> datetime | None:
     """Returns the time that YAML or its text gives; None without a zone, since it could be any."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else None
     try:
-        return read_time(_word(value))
+        return read_time(str(value) if isinstance(value, datetime) else _word(value))
     except NoZone:
         return None

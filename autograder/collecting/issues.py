@@ -55,7 +55,7 @@ def read_asked(source: Path) -> list[FoundRequest]:
     if zipfile.is_zipfile(source):
         raise UserError(f"{source} is an archive: autograder collect brings in the requests in it")
     if source.suffix.lower() == ".json":
-        return [_of_issue(item, source) for item in _issues(source)]
+        return _of_issues(_issues(source), source)
     return list(_of_table(source))
 
 
@@ -102,25 +102,36 @@ def _issues(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _of_issue(issue: Mapping[str, Any], path: Path) -> FoundRequest:
-    writer = _first(issue, _WRITERS)
-    who = str(_first(writer, _ACCOUNTS)) if isinstance(writer, dict) else str(writer)
-    address = str(_first(issue, _ADDRESSES))
-    if not who or not address:
+def _of_issues(issues: list[dict[str, Any]], path: Path) -> list[FoundRequest]:
+    found = [_of_issue(issue) for issue in issues]
+    # a single issue may have no author: the account may be gone
+    if found and not any(one.who and one.source for one in found):
         raise UserError(
-            f"{path}: an issue without its author or its address; expected the fields author, "
+            f"{path}: issues without their author or their address; expected the fields author, "
             "title, body, createdAt and url"
         )
-    text = f"{issue.get('title', '')}\n{_first(issue, _BODIES)}".strip()
+    return found
+
+
+def _of_issue(issue: Mapping[str, Any]) -> FoundRequest:
+    writer = _first(issue, _WRITERS)
+    who = _text(_first(writer, _ACCOUNTS) if isinstance(writer, dict) else writer)
+    address = _text(_first(issue, _ADDRESSES))
+    text = f"{_text(issue.get('title') or '')}\n{_text(_first(issue, _BODIES))}".strip()
     # .../<owner>/<repository>/issues/7, in GitLab .../<repository>/-/issues/7
     parts = [part for part in address.split("/") if part != "-"]
     repository = parts[-3] if len(parts) > 3 and parts[-2] == "issues" else ""
-    when = _time(str(_first(issue, _TIMES)))
+    when = _time(_text(_first(issue, _TIMES)))
     return FoundRequest(who, request_text(text.encode()), address, when, repository)
 
 
 def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((document[name] for name in names if document.get(name)), "")
+
+
+def _text(value: object) -> str:
+    """Returns a value of JSON as text that can be written: JSON can spell half a character."""
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _time(text: str) -> str:

@@ -198,6 +198,8 @@ def _pack(data: bytes) -> Callable[[Path, Path], None]:
         _pack(b"\x70" + b"\xaa" * 20 + zlib.compress(b"\1\1\x80")),
         _pack(b"\x10" + zlib.compress(b"committer x 5\n" * (1 << 20))),
         _pack(b"\x10" + zlib.compress(b"committer x> 999999999999999999999 +0000\n")),
+        _pack(b"\x10" + zlib.compress(b"committer x> 253402300799 +0000\n")),
+        _pack(b"\x10" + zlib.compress(b"committer x> -62135596800 +0000\n")),
         _pack(b"\x10" + zlib.compress(b"committer " + bytes(100))),
         _pack(b""),
     ],

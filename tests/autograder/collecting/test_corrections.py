@@ -258,3 +258,27 @@ def test_an_unreadable_request_does_not_hide_the_others(tmp_path: Path) -> None:
     asked = {one.who: one.text for one in read_asked(tmp_path)}
     assert asked["ada"] == "why?"
     assert "not a regular file" in asked["bea"] and "not a regular file" in asked["mal"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"author": None},
+        {"author": {"login": ""}},
+        {"url": None},
+        {"title": None, "body": None},
+        {"body": "\ud800"},
+        {"url": "\udfff"},
+        {"createdAt": "0001-01-01T00:00:00+14:00"},
+    ],
+)
+def test_an_odd_issue_does_not_hide_the_others(tmp_path: Path, odd: dict[str, object]) -> None:
+    issue = {"author": {"login": "ada"}, "title": "t", "body": "b", "url": "https://h/o/r/issues/1"}
+    source = tmp_path / "issues.json"
+    source.write_text(json.dumps([issue, issue | odd, issue]))
+    asked = read_asked(source)
+    assert [one.who for one in asked[::2]] == ["ada", "ada"]
+    assert "".join((asked[1].who, asked[1].text, asked[1].source, asked[1].at)).encode()
+    source.write_text(json.dumps([{"title": "t"}]))
+    with pytest.raises(UserError, match="without their author"):
+        read_asked(source)

@@ -6,8 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from autograder.classroom import utc_text
+from autograder.classroom.times import read_stamp
 from autograder.collecting import collect
+from autograder.deadlines import moment_text, parse_duedate
 
 COURSE = {"simplified_attention": ("scores", "softmax")}
 
@@ -22,6 +27,11 @@ COURSE = {"simplified_attention": ("scores", "softmax")}
         ("2026-11-30 10:00:00 XYZ", None),
         ("Friday, 20 November 2026, 18:05", None),
         ("soon", None),
+        ("0001-01-01 00:00:00 +1400", None),
+        ("9999-12-31 23:59:59 -1400", None),
+        ("9999-12-31 23:59:59", None),
+        ("2026-11-19 10:00:00 ../../etc/passwd", None),
+        ("2026-11-19 10:00:00 zone.tab", None),
     ],
 )
 def test_the_time_that_nbgrader_wrote_is_kept_as_a_moment(
@@ -43,6 +53,21 @@ def test_the_time_that_nbgrader_wrote_is_kept_as_a_moment(
     assert stamp.read_text() == f"{time} UTC\n"
     kept = (tmp_path / "course" / "collected.csv").read_text()
     assert f"{time} UTC,timestamp.txt" in kept
+
+
+@given(
+    st.datetimes(),
+    st.sampled_from(["", " UTC", "+14:00", " -1400", " Pacific/Kiritimati", " Pacific/Midway"]),
+    st.sampled_from(["Pacific/Kiritimati", "Pacific/Midway", "-14:00", "+14:00"]),
+)
+def test_a_known_time_can_be_written_in_any_zone(
+    moment: datetime, zone: str, of_due_date: str
+) -> None:
+    stamped = read_stamp(f"{moment.isoformat(' ', 'seconds')}{zone}".encode())
+    if stamped is not None:
+        assert read_stamp(utc_text(stamped).encode()) == stamped
+        due = parse_duedate(f"2026-11-20 18:00 {of_due_date}")
+        assert moment_text(stamped.replace(tzinfo=None), due)
 
 
 def handed_in(folder: Path, time: str, **files: str) -> Path:
