@@ -2,10 +2,11 @@
 
     .venv/bin/python benchmarks/assignments.py [--students 20] [--to FILE] [ASSIGNMENT ...]
 
-Prints a table with a row for each assignment and one for the whole course. The limit is what all
-calls of the hidden suites take in one process, with no test and no isolation. The other columns are
-multiples: right modules of the limit, everything else of right modules. One submission more is the
-difference between a class and its first half. With `--to`, the table is added to the file.
+Prints a table with a row for each assignment and one for the whole course. The limit is the time of
+all calls of the hidden suites in one process, without tests or isolation. The other columns are
+multiples: for right modules of the limit, for everything else of right modules. The cost of one
+more submission is the difference between a class and its first half. With `--to`, the table is
+added to the file.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _COLUMNS = (
 _HEAD = """
 ## All assignments
 
-CPU of the whole process tree, one job, {students} submissions: milliseconds of one submission more.
+CPU of the whole process tree, one job, {students} submissions: milliseconds of one more submission.
 The calls alone are those of the hidden suites in one process, with no test and no isolation. The
 first column of multiples is of these, the others are of right modules. A class of mistakes has one
 wrong question in each exercise (known mistakes) or in one exercise of each submission (of no known
@@ -45,7 +46,7 @@ kind).
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """CPU seconds of one submission more: of the calls alone, and of each column."""
+    """CPU seconds of one more submission: of the calls alone, and of each column."""
 
     label: str
     limit: float
@@ -107,7 +108,7 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
 
 
 def _each(submitted: Path, students: int) -> float:
-    """Returns the CPU seconds of one submission more."""
+    """Returns the CPU seconds of one more submission."""
     half = submitted.parent / "half" / "submitted"
     for student in sorted(submitted.iterdir())[: students // 2]:
         shutil.copytree(student, half / student.name)

@@ -1,10 +1,10 @@
-"""Makes classes in which no two answers are equal: neither their text, nor what they return.
+"""Makes classes in which no two answers are equal, neither in text nor in results.
 
-All results are off by some units in the last place, by a number of its own for each submission:
-less than the tolerance, and no two alike. In an ordinary class the rest are the solution's words.
-In an unusual one a submission holds, of each exercise, one question in the words of an alternative
-or of a known mistake, in turn: Python loops over single numbers among them, and one exercise of a
-submission is wrong.
+All results are off by some units in the last place, a different number for each submission: less
+than the tolerance, and no two alike. In an ordinary class, everything else is as in the solution.
+In an unusual class, each exercise of a submission has one question written as an alternative or a
+known mistake, in turn, including Python loops over single numbers; one exercise of a submission is
+wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ONLY_MOVED = frozenset({"split_heads", "merge_heads"})
 
 
 class Kind(Enum):
-    """The answers of a class, in the words of the tables."""
+    """The kind of answers in a class, named as in the tables."""
 
     ORDINARY = "right answers"
     UNUSUAL = "unusual and wrong answers"
@@ -74,7 +74,7 @@ def write_class(
 
 
 def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
-    """Returns a module whose answers return what they did, but for some units in the last place.
+    """Returns a module whose answers return the same, except for some units in the last place.
 
     The question `odd` returns something that no known mistake returns.
     """
@@ -90,7 +90,7 @@ def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
 
 
 def _calls_of(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
-    """Returns the function that is called: of a class, `forward`."""
+    """Returns the function that is called; for a class, `forward`."""
     if isinstance(node, ast.FunctionDef):
         return [node]
     methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
@@ -104,7 +104,7 @@ def _pass_through(name: str, function: ast.FunctionDef) -> None:
 
 
 def _texts(course: Course, exercise: Exercise, kind: Kind) -> tuple[Sequence[str], Sequence[str]]:
-    """Returns right modules, and those that take their place where an exercise is wrong."""
+    """Returns right modules, and those that replace them if an exercise is wrong."""
     solution = [exercise.solution.read_text(encoding="utf-8")]
     if kind in (Kind.ORDINARY, Kind.REPEATED, Kind.UNCATALOGUED):
         return solution, solution

@@ -3,8 +3,9 @@
     .venv/bin/python benchmarks/gradebook.py [--submissions 5000]
 
 The example class is graded once and repeated. Recording a submission writes its autograded
-notebooks and its rows of the database; what is printed is for both together, start-up included, in
-milliseconds each. CPU time is that of the recording processes, without the database server's.
+notebooks and its rows of the database; the printed times are for both together, including start-up,
+in milliseconds for each submission. CPU time is that of the recording processes, without the
+database server's.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ AUTOGRADER = [sys.executable, "-m", "autograder"]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What recording everything took, in seconds."""
+    """The time to record everything, in seconds."""
 
     wall: float
     cpu: float
@@ -67,7 +68,7 @@ def _report(database: str, place: Path, addresses: list[str], count: int) -> Non
 
 
 def _make_class(place: Path, count: int) -> None:
-    """The example class, graded, under as many names as are asked for."""
+    """Returns the graded example class under the requested number of names."""
     examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
     for example in examples:
         shutil.copytree(example, place / "graded" / "submitted" / example.parent.name / ASSIGNMENT)
@@ -100,7 +101,7 @@ def _recorded(place: Path, address: str, writers: int) -> Measured:
 
 @contextmanager
 def _postgresql() -> Iterator[list[str]]:
-    """The addresses of two new databases; none where PostgreSQL is not installed."""
+    """Yields the addresses of two new databases; no PostgreSQL address if it is not installed."""
     command = [sys.executable, str(ROOT / "tools" / "postgresql.py"), "one", "two"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with server:

@@ -2,15 +2,16 @@
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
-Prints CPU seconds of the whole process tree for one submission more and the peak memory of all
+Prints CPU seconds of the whole process tree for one more submission and the peak memory of all
 processes (proportional set size: shared pages count once), as medians, and what each way runs;
-writes it to a file where one is named. One submission more is by the difference between the class
-and the mean of its two halves: a few submissions alone would be started in another, cheaper way.
-The grader gets each class as a folder, and path by path with `grade -`. Next to it: the limit, all
-calls of the suite in one process, encoded and decoded as they cross to a worker; pytest as a
-process for each submission, without isolation; nbgrader, with a kernel for each notebook; and
-otter-grader. Slow ways get the first submissions of the class with wrong answers. `--quick` leaves
-out notebooks, and is done once.
+writes them to a file if one is named. The cost of one more submission is the difference between the
+class and the mean of its two halves, divided by their size, because a few submissions alone would
+be started in a cheaper way.
+The grader gets each class as a folder, and path by path with `grade -`. It is compared with the
+limit, which is all calls of the suite in one process, encoded and decoded as for a worker; with
+pytest as a process for each submission, without isolation; with nbgrader, which starts a kernel for
+each notebook; and with otter-grader. Slow ways get only the first submissions of the class with
+wrong answers. `--quick` leaves out notebooks, and measures once.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ _HALVES = ("one half", "other half")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to grade, and what it runs of a submission.
+    """One way to grade, and what it runs for a submission.
 
-    CPU seconds at start and of each submission, and bytes at the peak.
+    CPU seconds of the start and of each submission, and peak bytes.
     """
 
     label: str
@@ -70,7 +71,7 @@ class Row:
 
 
 def main() -> None:
-    """Runs the benchmark, prints its table, and writes it down."""
+    """Runs the benchmark, prints its table, and writes it to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=5)
@@ -108,7 +109,7 @@ def main() -> None:
 
 
 def _halve(place: Path) -> None:
-    """Copies each second submission of the class into a class of its own, and so the others."""
+    """Copies every second submission of the class into one class, and the others into another."""
     students = sorted((place / "many" / "submitted").iterdir())
     for number, part in enumerate(_HALVES):
         for student in students[number::2]:
@@ -116,12 +117,12 @@ def _halve(place: Path) -> None:
 
 
 def _few(folder: Path) -> list[Path]:
-    """The first submissions of the class."""
+    """Returns the first submissions of the class."""
     return sorted((folder / "many" / "submitted").glob(f"*/{ASSIGNMENT}"))[:_FEW]
 
 
 def _tests() -> str:
-    """What ours, and plain pytest, run."""
+    """Returns what our grader and plain pytest run."""
     suites = [
         exercise.hidden_suite for exercise in load_course(ROOT).assignment(ASSIGNMENT).exercises
     ]
@@ -131,7 +132,7 @@ def _tests() -> str:
 
 
 def _notebook_tests() -> str:
-    """What graders of notebooks run."""
+    """Returns what graders of notebooks run."""
     code, tests = cells(ROOT / "assignments" / ASSIGNMENT)
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
@@ -148,7 +149,7 @@ def _ours(folder: Path, kind: Kind, students: int, jobs: int) -> Row:
 
 
 def _stream(folder: Path, kind: Kind, students: int) -> Row:
-    """What stays warm: start, and one submission more."""
+    """Measures a warm grader: its start, and one more submission."""
     options = ("--course", ROOT, "--assignment", ASSIGNMENT, "--secret", folder / "secret.key")
 
     def grade(place: Path) -> None:
@@ -165,14 +166,14 @@ def _stream(folder: Path, kind: Kind, students: int) -> Row:
 def _whole_and_halves(
     label: str, grade: Callable[[Path], None], folder: Path, students: int
 ) -> Row:
-    """What the start and a submission take, whatever is in which half."""
+    """Returns the costs of the start and of a submission, whatever is in which half."""
     half = statistics.mean(measured(partial(grade, folder / part))[0] for part in _HALVES)
     whole, peak = measured(partial(grade, folder / "many"))
     return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
 
 
 def _pytest(folder: Path) -> Row:
-    """A process of pytest for each submission, with the same tests."""
+    """Runs a process of pytest for each submission, with the same tests."""
     suites = str(ROOT / "tests" / "hidden" / ASSIGNMENT)
 
     def grade() -> None:
@@ -186,7 +187,7 @@ def _pytest(folder: Path) -> Row:
 
 
 def _limit(folder: Path, kind: Kind) -> Row:
-    """All calls of the suite, encoded and decoded, in this process: CPU seconds of one thread."""
+    """Measures all calls of the suite, encoded and decoded, in one thread of this process."""
     each, calls = calls_alone(folder / "many" / "submitted", ASSIGNMENT)
     label = f"the calls alone, in one process, {kind.value}"
     return Row(label, f"{calls} calls, no test", 0.0, each, 0.0)
@@ -228,7 +229,7 @@ def _nbgrader(folder: Path, at_once: int) -> Row:
 
 
 def _otter(folder: Path) -> Row:
-    """otter-grader's run of each notebook, without its container."""
+    """Measures otter-grader's run of each notebook, without its container."""
     grader = Otter(folder / "otter", ASSIGNMENT, _few(folder))
     seconds, peak = measured(grader.grade)
     _must_tell_apart(grader.scores())
@@ -238,7 +239,7 @@ def _otter(folder: Path) -> Row:
 
 
 def _must_tell_apart(scores: Mapping[tuple[str, str], float]) -> None:
-    """A grader that ran nothing would be fast: of each submission one answer is wrong."""
+    """Checks that a grader finds each wrong answer: one that ran nothing would be fast."""
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:
         raise SystemExit(
@@ -253,20 +254,20 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "",
         f"Written by `make bench`. CPU of the whole process tree: two classes of {students} "
         f"submissions to `{ASSIGNMENT}`, three exercises each, in which no two answers return the "
-        f"same numbers; medians of {repeats}. One submission more is the difference between a "
-        "class and the mean of its halves, which are started alike. One class has right answers in "
-        "ordinary words. The other has each question in unusual words, such as loops over single "
-        "numbers, and one exercise in three wrong: such answers take longer, and a wrong one is "
-        "asked again for its mistake's name.",
+        f"same numbers; medians of {repeats}. The cost of one more submission is the difference "
+        "between a class and the mean of its halves, which are started alike. One class has right "
+        "answers in ordinary words. The other has each question in unusual words, such as loops "
+        "over single numbers, and one exercise in three wrong: such answers take longer, and a "
+        "wrong one is called again to name its mistake.",
         "",
         f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
-        "notebooks hold their modules in the answer cells. Each grader of notebooks must find the "
-        "wrong answers, or there is no table: one that ran nothing would be fast.",
+        "notebooks contain the modules in their answer cells. Each grader of notebooks must find "
+        "the wrong answers, or there is no table: one that ran nothing would be fast.",
         "",
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, "
         f"Linux {platform.release()}.",
         "",
-        "| | runs of each | start, s | one submission more, ms | times the first row | peak, MiB |",
+        "| | runs of each | start, s | one more submission, ms | times the first row | peak, MiB |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
@@ -284,7 +285,7 @@ def _median(rows: Sequence[Row]) -> Row:
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """CPU seconds of the descendants that a work starts, and their largest memory together."""
+    """Returns CPU seconds and joint peak memory of the processes that some work starts."""
     peak, done = 0.0, threading.Event()
 
     def watch() -> None:

@@ -1,16 +1,17 @@
-"""Shows what grows with a class: the same work for 200, 2,000 and, on request, 20,000 submissions.
+"""Shows what grows with a class: the same work for 200, 2,000 or 20,000 submissions.
 
     .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2] [--synthetic]
 
-The example class's `simplified_attention` is copied to as many students as are asked for, each copy
-with a line of its own, so that no two files are equal. Then each command runs once. Printed are
-wall and CPU seconds of all its processes, the latter in milliseconds for each submission too; the
-peak memory of its largest process and of all together (proportional set size: shared pages count
-once); what one process took more in the second half of its life; and the size of what the command
-wrote.
+The example class's `simplified_attention` is copied to the requested number of students, each copy
+with a line of its own, so that no two files are equal. Then each command runs once. It prints wall
+and CPU seconds of all its processes, the latter also in milliseconds for each submission; the peak
+memory of its largest process and of all together (proportional set size: shared pages count once);
+the memory by which one process grew in the second half of its life; and the size of what the
+command wrote.
 
-With `--synthetic` only the first, smallest class is graded. The others are its submissions and its
-results under other names, which shows what comes after grading for a class of any size in minutes.
+With `--synthetic`, only the first, smallest class is graded. The others have its submissions and
+its results under other names, which measures the steps after grading for a class of any size in
+minutes.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "si
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds, and bytes of memory at their peaks.
+    """Seconds, and peak bytes of memory.
 
-    `grown` is what one process, whichever did most, took more in the second half of its life.
+    `grown` is the largest number of bytes by which one process grew in the second half of its life.
     """
 
     wall: float
@@ -108,7 +109,7 @@ def _measure(folder: Path, count: int, jobs: int, wanted: Collection[str]) -> No
 
 
 def _make_class(submitted: Path, count: int, exercise: str) -> None:
-    """Copies of the example class; each module has a line of its own."""
+    """Makes copies of the example class in which each module has a line of its own."""
     examples = sorted(
         path
         for path in (ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}")
@@ -126,7 +127,7 @@ def _make_class(submitted: Path, count: int, exercise: str) -> None:
 
 
 def _copy_class(graded: Path, folder: Path, count: int) -> None:
-    """A class whose submissions, and the results of these, are those of a graded one."""
+    """Makes a class with the submissions and the results of a graded one."""
     lines = [json.loads(line) for line in (graded / "results.jsonl").read_text().splitlines()]
     (folder / "submitted").mkdir(parents=True)
     shutil.copy(graded / "secret.key", folder)

@@ -1,9 +1,9 @@
-"""The same submissions, given to graders that run notebooks: nbgrader as it is, and otter-grader.
+"""Gives the same submissions to graders that run notebooks: nbgrader as it is, and otter-grader.
 
-A submission becomes the released notebooks with its modules in their answer cells. Both graders run
-a notebook from its first cell to its last, with one test for each question: that its public checks
-pass. Hidden tests would have to lie open in the process of the notebook, and our `check` gives no
-points to nbgrader, so the tests stand in the place of the released `check(...)`.
+A submission becomes the released notebooks, with its modules in the answer cells. Both graders run
+a notebook from its first cell to its last, with one test for each question, which requires that its
+public checks pass. Hidden tests would have to be visible in the process of the notebook, and our
+`check` gives no points to nbgrader, so the tests replace the released `check(...)`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run(
 ) -> None:
     """Runs a command with lines as its input.
 
-    Ends this process where its exit code is neither 0 nor what is allowed.
+    Ends this process if its exit code is neither 0 nor an allowed one.
     """
     # nbgrader starts `alembic` by its name, otter `jupyter`
     path = f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}"
@@ -64,7 +64,7 @@ def run(
 
 
 def with_tests(folder: Path) -> Mapping[str, Notebook]:
-    """The notebooks of a folder, by name, in which the tests are ours."""
+    """Returns the notebooks of a folder by name, with our tests."""
     found: dict[str, Notebook] = {}
     for path in sorted(folder.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -78,9 +78,9 @@ def with_tests(folder: Path) -> Mapping[str, Notebook]:
 
 
 def answered(released: Path, submission: Path) -> Mapping[str, Notebook]:
-    """The notebooks of `with_tests` with the modules of a submission.
+    """Returns the notebooks of `with_tests` with the modules of a submission.
 
-    A module stands in the first answer cell; in the others there is nothing left to say.
+    A module is in the first answer cell; the others are empty.
     """
     found = with_tests(released)
     for name, notebook in found.items():
@@ -96,14 +96,14 @@ def _mark(cell: Mapping[str, Any], name: str) -> bool:
 
 
 def cells(released: Path) -> tuple[int, int]:
-    """How many code cells the notebooks of an assignment have, and how many of these are tests."""
+    """Returns the number of code cells in an assignment's notebooks, and of tests among them."""
     notebooks = with_tests(released).values()
     code = [c for notebook in notebooks for c in notebook["cells"] if c["cell_type"] == "code"]
     return len(code), sum(_mark(cell, "grade") for cell in code)
 
 
 class NBGrader:
-    """Courses of nbgrader's, each with the same submissions, that are graded side by side."""
+    """Makes courses of nbgrader with the same submissions, to be graded side by side."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path], many: int):
         self._assignment = assignment
@@ -124,21 +124,21 @@ class NBGrader:
             write_all(answered(ROOT / "assignments" / name, submission), target)
 
     def scores(self) -> Iterator[dict[tuple[str, str], float]]:
-        """Of each course the points by student and test."""
+        """Returns the points by student and test in each course."""
         for course in self._courses:
             with closing(sqlite3.connect(course / "gradebook.db")) as database:
                 found = database.execute(_SCORES).fetchall()
             yield {(student, test): score for student, test, score in found}
 
     def grade(self) -> None:
-        """Runs `nbgrader autograde` in each course, all at once."""
+        """Runs `nbgrader autograde` in all courses at once."""
         with ThreadPoolExecutor(len(self._courses)) as pool:
             command = [*_NBGRADER, "autograde", self._assignment]
             list(pool.map(lambda course: run(command, course), self._courses))
 
 
 class Otter:
-    """Assignments of otter's, one for each notebook: it grades one notebook at a time."""
+    """Makes an assignment of otter for each notebook, because it grades one at a time."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path]):
         shutil.rmtree(place, ignore_errors=True)
@@ -155,7 +155,7 @@ class Otter:
             write_all(notebooks, place / submission.parent.name)
 
     def _generate(self, released: Path, exercise: str) -> None:
-        """The `autograder.zip` of a notebook: the checks of its questions as otter's tests."""
+        """Makes the `autograder.zip` of a notebook, with the checks of its questions as tests."""
         folder = self._place / exercise
         (folder / "tests").mkdir(parents=True)
         shutil.copytree(released / "checks", folder / "checks")
@@ -173,7 +173,7 @@ class Otter:
         run([OTTER / "otter", *generate, *checks], folder)
 
     def scores(self) -> dict[tuple[str, str], float]:
-        """The points, of 1, by student and test."""
+        """Returns the points, of 1, by student and test."""
         return {
             (student, test["name"]): test["score"]
             for student in self._submissions
@@ -183,7 +183,7 @@ class Otter:
         }
 
     def grade(self) -> None:
-        """Runs `otter run`, without its container, for each notebook after the other."""
+        """Runs `otter run`, without its container, for one notebook after the other."""
         for student in self._submissions:
             for exercise in self._exercises:
                 zipped = self._place / exercise / "autograder.zip"

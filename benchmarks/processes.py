@@ -1,7 +1,8 @@
-"""CPU time and memory of all processes that a piece of work starts.
+"""Measures CPU time and memory of all processes that a piece of work starts.
 
-bubblewrap leaves the first process of its namespace without waiting for it, and the kernel adds up
-times of those only that somebody waited for. So the one who measures takes such orphans in.
+bubblewrap leaves the first process of its namespace without waiting for it, and the kernel only
+adds up the times of processes that somebody waited for. The measuring process therefore adopts such
+orphans.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ _SECONDS = 20.0
 
 
 def adopt_orphans() -> None:
-    """From now on what loses its parent below this process becomes its child (Linux)."""
+    """Makes this process the parent of its descendants that lose theirs (Linux)."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this process can't take orphans in")
 
 
 def cpu_of_ended() -> float:
-    """CPU seconds of all that has ended below this process; waits for the orphans first.
+    """Returns the CPU seconds of all descendants that have ended; waits for the orphans first.
 
-    Nothing else may be running: every child is waited for. `TimeoutError` tells of one that stays.
+    Nothing else may be running, because it waits for every child. Raises `TimeoutError` if one does
+    not end.
     """
     until = time.monotonic() + _SECONDS
     while _wait_for_one():
@@ -37,7 +39,7 @@ def cpu_of_ended() -> float:
 
 
 def _wait_for_one() -> bool:
-    """Whether there was a child."""
+    """Returns whether there was a child."""
     try:
         if os.waitpid(-1, os.WNOHANG) == (0, 0):
             time.sleep(0.02)
@@ -47,12 +49,12 @@ def _wait_for_one() -> bool:
 
 
 def memory(pid: int) -> float:
-    """Bytes of a process (proportional set size: shared pages count once); 0 where it has ended."""
+    """Returns the proportional set size (shared pages count once); 0 if the process has ended."""
     return _rolled_up(pid, "Pss")
 
 
 def heap(pid: int) -> float:
-    """Bytes of a process that are no file's, shared with forks or not; 0 where it has ended."""
+    """Returns the bytes of a process that belong to no file, shared or not; 0 if it has ended."""
     return _rolled_up(pid, "Anonymous")
 
 

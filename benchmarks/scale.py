@@ -1,4 +1,4 @@
-"""Works out what classes of several sizes take, from figures that benchmarks/growth.py prints.
+"""Computes what classes of several sizes need, from figures that benchmarks/growth.py prints.
 
     .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 

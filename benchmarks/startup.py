@@ -1,9 +1,9 @@
-"""What a command costs before it does anything: CPU of all its processes, next to `import torch`.
+"""Measures the CPU time of a command before it does anything, next to `import torch`.
 
     .venv/bin/python benchmarks/startup.py [--repeats 7]
 
 Commands run in turn, so that a busy machine is as busy for each; the first round, which fills
-caches, does not count. Prints medians, and how often `import torch` would fit into each.
+caches, does not count. Prints medians, also as multiples of `import torch`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _commands(place: Path) -> dict[str, list[str]]:
-    """What is measured; a folder of a student, and two classes of one student, stand ready."""
+    """Returns the commands to measure, on a student's folder and two classes of one student."""
     folder = place / "student" / ASSIGNMENT
     shutil.copytree(ROOT / "assignments" / ASSIGNMENT, folder)
     shutil.copy(_solution(ASSIGNMENT, EXERCISE), folder)

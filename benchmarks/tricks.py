@@ -1,11 +1,11 @@
-"""What each trick of the sandbox is worth: CPU without it, in turn with CPU as it is.
+"""Measures what each trick of the sandbox is worth: CPU time without it and with it, in turn.
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
 A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
 grading. Prints CPU of the fork server's tree and of this process, as medians: seconds of the start,
-milliseconds of a worker. A trick is switched off by a line that the fork server runs first, so
-nothing in the package knows of this. What is worth little should go.
+milliseconds of a worker. A trick is switched off by a line that the fork server runs first, so that
+the package does not need to support this. A trick that is worth little should be removed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=1 << 30, reply_byt
 
 @dataclass(frozen=True, slots=True)
 class Trick:
-    """One way to save, and what puts the plain way in its place."""
+    """One way to save time, and the code that replaces it by the plain way."""
 
     label: str
     #: Python that the fork server runs before it imports torch
@@ -107,7 +107,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What each worker runs and answers: a module's text, and its calls, together and alone."""
+    """Returns a worker's work: a module's text, and its calls, together and alone."""
 
     text: str
     batch: Batch
@@ -128,7 +128,7 @@ def _asked() -> Asked:
 
 
 def _cpu(trick: Trick, asked: Asked, workers: int) -> tuple[float, float]:
-    """CPU seconds of a fork server's start, and of each of its workers with what asks it."""
+    """Returns the CPU seconds of a fork server's start, and of each worker with its requests."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
         if trick.held:
             server.hold(asked.batch)

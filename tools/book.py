@@ -3,7 +3,7 @@
     .venv/bin/python -m tools.book [--to FOLDER] [ASSIGNMENT/EXERCISE ...]
 
 A page shows the cells of the released notebook. Its pictures come from running the same cells with
-the solutions in place of the stubs, in a forked child of one warm process; outputs are kept in
+the solutions instead of the stubs, in a forked child of one warm process; outputs are kept in
 build/lessons, so that only notebooks that changed run again. No page is written if one of them
 contains a secret of the course: the search is the one that every release passes.
 """

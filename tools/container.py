@@ -62,7 +62,7 @@ def main() -> int:
 
 
 class Engine:
-    """Buildah and podman with a store of their own; chroot and vfs work in any place."""
+    """Buildah and podman with a store of their own; chroot and vfs work everywhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -70,7 +70,7 @@ class Engine:
         self._store += ["--storage-driver", "vfs"]
 
     def make_base(self, name: str) -> None:
-        """Makes the base image from Debian's packages, unless it is there."""
+        """Makes the base image from Debian's packages, unless it exists."""
         if self._call("buildah", "images", "--quiet", name, check=False).strip():
             return
         tree = self._folder / "base"

@@ -76,23 +76,23 @@ class Place:
         self.exercise = Exercise("a", "e", questions, *paths)
 
     def notebook(self, data: bytes) -> None:
-        """Any bytes as a notebook."""
+        """Reads any bytes as a notebook."""
         with contextlib.suppress(SubmissionError):
             compile(module_of_notebook(data, NAMES).text, "<module>", "exec")
 
     def cells(self, data: bytes) -> None:
-        """Any text as the cells of a notebook, parted by form feeds."""
+        """Reads any text as the cells of a notebook, separated by form feeds."""
         sources = data.decode(errors="replace").split("\x0c")
         cells = [{"cell_type": "code", "source": source} for source in sources]
         self.notebook(json.dumps({"cells": cells}).encode())
 
     def module(self, data: bytes) -> None:
-        """Any bytes as a module."""
+        """Reads any bytes as a module."""
         (self.folder / "e.py").write_bytes(data)
         compile(read_exercise(self.folder, self.exercise).text, "<module>", "exec")
 
     def archive(self, data: bytes) -> None:
-        """Any bytes as an archive."""
+        """Reads any bytes as an archive."""
         path = self.folder / "submissions.zip"
         path.write_bytes(data)
         with entries_of(path) as found:
@@ -101,7 +101,7 @@ class Place:
                     list(contents_of(entry, Account()))
 
     def members(self, data: bytes) -> None:
-        """Any names and sizes in an archive that is whole, each on a line."""
+        """Reads a valid archive with any names and sizes, each on a line."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for line in data.split(b"\n")[:50]:
@@ -119,14 +119,14 @@ class Place:
         assert left <= {"corpus", "words", "submissions.zip", ".collecting.lock"}, left
 
     def reply(self, data: bytes) -> None:
-        """Any bytes as a worker's reply: the header, a zero, the tensors."""
+        """Reads any bytes as a worker's reply: the header, a zero, the tensors."""
         header, _, tensors = data.partition(b"\0")
         with contextlib.suppress(wire.BadFrame):
             wire.decode(header, bytearray(tensors))
 
 
 def examples(reader: str) -> list[bytes]:
-    """Inputs that the reader takes, for the fuzzer to change."""
+    """Returns inputs that the reader accepts, for the fuzzer to change."""
     cells = [{"cell_type": "code", "source": code.decode()} for code in CODE]
     notebooks = [
         json.dumps({"cells": cells}).encode(),
@@ -161,7 +161,7 @@ def _archive(method: int) -> bytes:
 
 
 def _escaped(word: str) -> str:
-    """A word as a dictionary of libFuzzer's has it."""
+    """Formats a word for a dictionary of libFuzzer."""
     return "".join(f"\\x{byte:02x}" for byte in word.encode())
 
 

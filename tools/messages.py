@@ -1,11 +1,13 @@
-"""Messages of wrong answers, next to what the answers mean to do: for a person to read.
+"""Prints messages of wrong answers next to the intended mistakes, for a person to read.
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The sample are those answers of tests/unseen that tests/unseen/messages.toml has, with the message
-that was read, and what it does: it `states` the fault, `leads` to it, is `general`, or `misleads`.
-Prints each message with that; `--check` prints only those that have changed since they were read,
-and ends with 1 where there are such, or one that misleads. The answers run in this process: they
+The sample consists of the answers of tests/unseen in tests/unseen/messages.toml, each with the
+message that was read, and a judgement: it `states` the fault, `leads` to it, is `general`, or
+`misleads`.
+Prints each message with its judgement; `--check` prints only those that have changed since they
+were read, and ends with 1 if there are any, or if a message misleads. The answers run in this
+process: they
 are our own.
 """
 
@@ -36,7 +38,7 @@ Read = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What an answer is told first, and what a reader said of that; empty where nobody did."""
+    """The first message of an answer, and a reader's judgement of it, if there is one."""
 
     answer: Unseen
     name: str
@@ -86,7 +88,7 @@ def _messages(namer: Namer, exercise: Exercise, folder: Path, read: Read) -> Ite
 
 
 def told_in(message: str) -> str:
-    """What a message says without its numbers: the first line, and those that say what to do."""
+    """Returns a message without numbers: the first line, and the lines that say what to do."""
     first, *others = message.split("\n")
     return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])
 

@@ -1,10 +1,10 @@
-"""Names wrong answers that were written from the questions alone, and says what nobody has read.
+"""Names wrong answers that were written from the questions alone, and reports unread names.
 
     python tools/names.py [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are those of tests/unseen. They run in this process: they are our own. Ends with 1 where
-an answer is not wrong, or has another name than the list: a person reads it there, next to what the
-answer means to do. Where the list has a name that the answer does not get, it is printed.
+The answers are those of tests/unseen. They run in this process: they are our own. Ends with 1 if an
+answer is not wrong, or has a name other than the one in the list: then a person reads it there,
+next to the intended mistake. A name in the list that the answer does not get is printed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tools.unseen import Namer, Unseen, unseen_of
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was said of one wrong answer; `problem` where a person has to look."""
+    """The name of one wrong answer; `problem` says why a person has to look at it."""
 
     answer: Unseen
     name: str

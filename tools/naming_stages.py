@@ -1,11 +1,11 @@
-"""Switches each stage of the search for a mistake's name off, and prints what it is worth.
+"""Switches off each stage of the search for a mistake's name, and prints what it is worth.
 
     python tools/naming_stages.py [--share N] [ASSIGNMENT[/EXERCISE] ...]
 
-Names the wrong answers of tests/unseen as they are named, then once more without each stage. A
-stage is worth the names that are lost without it; a name that is another one then is printed too.
-What is worth less than one name in a hundred should go. Tables are made first, where they are not
-there: then nothing is measured but the search.
+Names the wrong answers of tests/unseen as in grading, then again without each stage. A stage is
+worth the names that are lost without it; names that change without it are printed too.
+A stage that is worth less than one name in a hundred should be removed. Missing tables are made
+first, so that only the search is measured.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Off = Callable[[], AbstractContextManager[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A wrong answer, and what it replied to the probe."""
+    """A wrong answer, and its replies to the probe."""
 
     answer: Unseen
     diagnosis: Diagnosis
@@ -94,7 +94,7 @@ def _answers(names: Sequence[str], share: int) -> Iterator[Wrong]:
 
 
 def _asked(namer: Namer, answer: Unseen) -> Asked | None:
-    """What an answer replies to the probe, if it is to be named."""
+    """Returns an answer's replies to the probe, if it needs a name."""
     own = namer.executed(answer)
     replies: list[tuple[Probe, Replies]] = []
 
@@ -109,7 +109,7 @@ def _asked(namer: Namer, answer: Unseen) -> Asked | None:
 
 
 def _named(answers: Sequence[Wrong]) -> tuple[list[str], float]:
-    """The name of each, and the CPU seconds that all took."""
+    """Returns the name of each answer, and the CPU seconds for all."""
     names, start = [], time.process_time()
     for wrong in answers:
         wrong.diagnosis._diagnosed.clear()
@@ -163,7 +163,7 @@ def _stages() -> Mapping[str, Off]:
 
 
 def _without(is_off: Callable[[Row], bool]) -> AbstractContextManager[Any]:
-    """Tables without some rows."""
+    """Returns tables without some rows."""
     whole = KnownMistakes.table
 
     def table(self: KnownMistakes, question: str) -> Table:

@@ -1,10 +1,10 @@
-"""Whose verdict another processor could change: wrong answers near the tolerance, right ones too.
+"""Finds answers whose verdict another processor could change: those near the tolerance.
 
     python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10] [--right]
 
-Rounding differs between processors. A wrong answer that is accepted where the tolerance is ten
-times as large has errors not far above it, and a right one that is refused where it is a tenth has
-errors not far below: both may have the other verdict on another machine. Judges the solutions,
+Rounding differs between processors. A wrong answer that is accepted with ten times the tolerance
+has errors not far above it, and a right one that is refused with a tenth has errors not far below
+it: both may get the other verdict on another machine. Judges the solutions,
 alternatives, known mistakes and tests/unseen/{attack,promise} in this process: they are our own.
 With `--right`, only right answers. Ends with 1 if it finds one.
 """
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _answers(course: Course, exercise: Exercise) -> Iterator[Unseen]:
-    """The answers to each question of an exercise: what they mean, if they are wrong."""
+    """Returns the answers to each question of an exercise; wrong ones with their intention."""
     for case in cases_of(course, exercise, ("module",)):
         if case.kind in ("misconception", "combination"):
             yield Unseen(case.question, f"{case.kind} {case.name}", case.text)

@@ -1,4 +1,4 @@
-"""Starts a PostgreSQL of its own for tests and measurements: new, empty, on a Unix socket only.
+"""Starts a PostgreSQL server for tests and measurements: new, empty, on a Unix socket only.
 
     .venv/bin/python tools/postgresql.py [DATABASE...]
 
@@ -24,7 +24,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 
 def main() -> None:
-    """Runs a server while somebody holds the standard input open."""
+    """Runs a server until standard input is closed."""
     programs = _programs()
     if programs is None:
         print("PostgreSQL is not installed (Debian: postgresql)", file=sys.stderr)
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _programs() -> Path | None:
-    """The folder of the newest server's programs, which Debian does not put on the PATH."""
+    """Returns the folder of the newest server's programs, which Debian does not put on the PATH."""
     folders = sorted(_DEBIAN.glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
     found = shutil.which("postgres")
     folders += [Path(found).resolve().parent] if found else []
@@ -71,7 +71,7 @@ def _server(programs: Path, folder: str) -> Iterator[None]:
 
 
 def _user() -> str | None:
-    """Whom the server runs as where root starts it: root it refuses."""
+    """Returns the user for a server that root starts, because it refuses to run as root."""
     if os.getuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}

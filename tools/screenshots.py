@@ -38,7 +38,7 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One picture: from the cell that holds a text, over a number of cells."""
+    """One picture: a number of cells, beginning with the one that contains a text."""
 
     file: str
     text: str
@@ -80,7 +80,7 @@ def configure(settings: Path, theme: str) -> None:
 
 @contextlib.contextmanager
 def lab(folder: Path, settings: Path) -> Iterator[str]:
-    """JupyterLab over a folder; gives its address, and ends it."""
+    """Runs JupyterLab in a folder; yields its address, and ends it."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -109,7 +109,7 @@ def _wait_for(address: str) -> None:
 
 
 def take(browser: Browser, address: str, shot: Shot, target: Path) -> None:
-    """Opens the notebook, and writes a picture of its cells."""
+    """Opens the notebook, and writes pictures of its cells."""
     page = browser.new_page(viewport={"width": shot.width, "height": 900})
     page.set_default_timeout(_SECONDS * 1000)
     page.goto(f"{address}/doc/tree/scores.ipynb")

@@ -1,4 +1,4 @@
-"""What takes too long for the test run: 200,000 files for the readers, kills, and bad nights.
+"""Runs what takes too long for the test run: 200,000 files for the readers, kills, bad nights.
 
     python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
                          [--seed N]
@@ -7,8 +7,8 @@ The first 100,000 files are drawn (`tools/soak_inputs.py`), and none may take mo
 time or 1 GiB; the others come from `tools/fuzz.py`, which looks for inputs that reach new code.
 Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), graded with too
 little of everything (`tools/soak_nights.py`), and many submissions are graded at once. Every
-failure names the seed and number, or the file, that bring it back; `--first-input`, `--first-kill`
-and `--first-night` go on where a run was left. Exit code 1 after any failure.
+failure names the seed and number, or the file, that reproduce it; `--first-input`, `--first-kill`
+and `--first-night` continue an earlier run. Exit code 1 after any failure.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def fuzz(count: int, seed: int) -> int:
-    """Coverage-guided inputs, the same number for each reader; returns how many readers failed."""
+    """Feeds the same number of coverage-guided inputs to each reader; returns how many failed."""
     if not count:
         return 0
     if importlib.util.find_spec("atheris") is None:
@@ -83,7 +83,7 @@ def fuzz(count: int, seed: int) -> int:
 
 
 def _kept(found: Path) -> str:
-    """Where the input that failed can be looked at."""
+    """Returns the path of the input that failed."""
     return str(shutil.copy(found, Path(tempfile.gettempdir()) / found.name))
 
 

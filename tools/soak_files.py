@@ -1,7 +1,8 @@
-"""Feeds drawn files to everything that reads what a student submits, and watches what each costs.
+"""Feeds drawn files to everything that reads what a student submits, and measures the costs.
 
 A child process reads. The CPU time of each reading is measured, and the peak of memory of each
-file. What ends the child, or costs more than the limits below, is a failure like an exception is.
+file. A file that ends the child, or costs more than the limits below, is a failure, like one that
+raises an exception.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What one file did: CPU seconds of its longest reading, bytes at the peak, what went wrong."""
+    """The results for one file: CPU seconds of its longest reading, peak bytes, and the failure."""
 
     number: int
     kind: str
@@ -50,7 +51,7 @@ class Read:
 
 @dataclass(slots=True)
 class Seen:
-    """All files so far."""
+    """The results for all files so far."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     slowest: Read = Read(-1, "", 0.0, 0)
@@ -95,7 +96,7 @@ def feed(count: int, seed: int, first: int = 0) -> int:
 
 
 def _chunk(seed: int, start: int, count: int) -> Iterator[Read]:
-    """What came of some files; the child that a file ends is replaced for the next one."""
+    """Yields the results for some files; a child that a file ends is replaced for the next one."""
     at, end = start, start + count
     while at < end:
         near, far = _fork.Pipe(duplex=False)
@@ -152,7 +153,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """What is done with a submitted file, each by a process of its own."""
+    """Returns everything that is done with a submitted file, each in a process of its own."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)

@@ -1,6 +1,6 @@
-"""Draws what a student might submit, well formed or damaged, small or as large as the bounds let.
+"""Draws what a student might submit: well formed or damaged, small or as large as allowed.
 
-Every input is made of its number and a seed alone, so that each can be made again.
+Every input depends only on its number and a seed, so that it can be made again.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Drawn:
 
 
 def drawn(seed: int, number: int) -> Drawn:
-    """The input of that number."""
+    """Returns the input of that number."""
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choices(
         ["notebook", "module", "archive", "large notebook", "large module", "outputs"],
@@ -113,7 +113,7 @@ def _notebook(chance: random.Random) -> bytes:
 
 
 def _value(chance: random.Random, depth: int) -> object:
-    """Any JSON, NaN and Infinity and halves of characters among it."""
+    """Returns any JSON, including NaN, Infinity and halves of characters."""
     kind = chance.randrange(8 if depth else 6)
     plain = (None, True, -(10**30), float("nan"), float("inf"), "\ud800\u202e\0")
     if kind < 6:
@@ -123,7 +123,7 @@ def _value(chance: random.Random, depth: int) -> object:
 
 
 def _repeated(chance: random.Random) -> str:
-    """Some signs again and again, with something before and behind them."""
+    """Returns some characters repeated many times, with something before and after them."""
     size = int(_SMALLEST * (_LARGEST / _SMALLEST) ** chance.random())
     again = "".join(chance.choices(_SIGNS, k=chance.choice([1, 1, 2, 3, 6])))
     ends = [chance.choice(["", *PIECES, *_SIGNS]) for _ in range(2)]
@@ -140,7 +140,7 @@ def _large_notebook(chance: random.Random) -> bytes:
 
 
 def _outputs(chance: random.Random) -> bytes:
-    """A notebook with little code and up to 100 MB of what it showed."""
+    """Returns a notebook with little code and up to 100 MB of output."""
     size = int(1_000_000 * 100 ** chance.random())
     inner = chance.choice(['"A"', "[]", "{}", "0,0,0,0,0,0,0", '{"a":[1,2]}', '"\\ud800"'])
     body = ",".join([inner] * (size // (len(inner) + 1)))

@@ -2,8 +2,8 @@
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
-Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with
-other random numbers. Ends with 1 where one was called by another's name.
+Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with different
+random numbers. Ends with 1 if one got the name of another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tools.unseen import ask_here
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """How often one misconception was given which name; '' where it was given none."""
+    """The number of times that one misconception got each name; '' means no name."""
 
     name: str
     names: Counter[str]

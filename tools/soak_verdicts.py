@@ -1,12 +1,11 @@
-"""Judges everything that is right many times with fresh inputs: not one refusal may come.
+"""Judges all right answers many times with fresh inputs; none may be refused.
 
     python tools/soak_verdicts.py [--times 300] [--jobs 2] [--minutes M] [--seed S]
 
 All solutions, alternatives and right answers of tests/unseen are judged by the hidden suites in
-this process, each time with other inputs and other random numbers. What a solution gives to a
-softmax is watched as well: scores of 50 or more are asked of few questions only, so a plain `exp`
-is right in the others. Ends with 1 at a refusal; its seed is printed, so that it can be looked at
-again with `--times 1 --seed`.
+this process, each time with different inputs and random numbers. The inputs of a solution's softmax
+are also observed: only a few questions use scores of 50 or more, so a plain `exp` is right in the
+others. Ends with 1 after a refusal; its seed is printed, so that `--times 1 --seed` reproduces it.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Some repetitions of one exercise: verdicts given, and the refusals in words."""
+    """Some repetitions of one exercise: the number of verdicts, and the refusals in words."""
 
     verdicts: int
     refusals: tuple[str, ...]

@@ -1,9 +1,9 @@
-"""Whether a mistake has the same points whatever inputs are drawn: students who share it compare.
+"""Checks that a mistake has the same points whatever inputs are drawn, because students compare.
 
     python tools/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
 
 Judges every known mistake, and every combination of two, once with each seed, and lists those whose
-points differ, with the tests that fail now and then.
+points differ, with the tests that fail only sometimes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WRONG = ("misconception", "combination")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What one draw gave a mistake."""
+    """The points and failed tests of a mistake in one draw."""
 
     score: float
     max_score: float

@@ -1,7 +1,7 @@
 """Trains the model of the capstone with the ready-made block, as a student would.
 
-Writes its weights to `source/decoder_attention/extras/storyteller.json`, and prints the curve that
-stands in `autograder/attention/notebooks/stories.py`. Takes about a minute: `make weights`.
+Writes its weights to `source/decoder_attention/extras/storyteller.json`, and prints the curve for
+`autograder/attention/notebooks/stories.py`. Takes about a minute: `make weights`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EXTRAS = Path(__file__).parents[1] / "source" / "decoder_attention" / "extras"
 
 
 def trained() -> dict[str, Any]:
-    """The names of the notebook after its training."""
+    """Returns the names of the notebook after its training."""
     from autograder.parts import DecoderBlock
 
     own.own_or_part = lambda question: DecoderBlock

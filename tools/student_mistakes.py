@@ -2,11 +2,11 @@
 
     python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
-Release puts it into the bundle, so that `check` says of an answer what it seems to confuse. Each
-mistake of the catalogue is asked as `check` asks a student's answer; what it answers in the checks
-that it fails is the key to its sentence. A mistake is left out where it passes all checks, and if
-another one with another sentence answers the same. A file that was written for the checks, the
-catalogue and the solutions as they are is left alone; `--check` ends with 1 where one was not.
+Release puts the file into the bundle, so that `check` can say what an answer seems to confuse. Each
+mistake of the catalogue is called as `check` calls a student's answer; its answers in the checks
+that it fails are the key to its sentence. A mistake is left out if it passes all checks, or if
+another one with a different sentence answers the same. A file that is up to date with the checks,
+the catalogue and the solutions is left alone; `--check` ends with 1 if one is not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def is_current(course: Course, assignment: Assignment) -> bool:
-    """Whether an assignment's file was written for what it depends on now."""
+    """Returns whether an assignment's file is up to date with everything that it depends on."""
     try:
         text = _place(course, assignment).read_text(encoding="utf-8")
         return bool(json.loads(text)["of"] == _digest(course, assignment))
@@ -68,7 +68,7 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Sealed sentences of the mistakes of an exercise, by question."""
+    """Returns sealed sentences of the mistakes of an exercise, by question."""
     found: defaultdict[str, dict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -83,9 +83,9 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
-    """What each mistake of an exercise answers in the checks that it fails.
+    """Returns the answers of each mistake of an exercise in the checks that it fails.
 
-    One mistake of each question is asked at a time, in a module whose other answers are right.
+    One mistake of each question is called at a time, in a module whose other answers are right.
     """
     right = LocalImplementation.from_file(exercise.solution).namespace
     by_question: defaultdict[str, list[Variant]] = defaultdict(list)
@@ -116,7 +116,7 @@ def _place(course: Course, assignment: Assignment) -> Path:
 
 
 def _digest(course: Course, assignment: Assignment) -> str:
-    """Of all that the file depends on."""
+    """Returns a digest of everything that the file depends on."""
     files = [Path(known_mistakes.__file__), Path(recording.__file__)]
     for exercise in assignment.exercises:
         files += [exercise.public_suite, exercise.solution]

@@ -1,8 +1,8 @@
-"""Wrong answers that were written from the questions alone, and what names them in this process.
+"""Reads wrong answers that were written from the questions alone, and names them in this process.
 
-The list (`tests/unseen/*.toml`) holds right answers in a student's style, and mistakes as changes
-of their text, each with what it means to do and the name that a person found fitting. A name that
-nobody has read is a question to the author.
+The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and mistakes as
+changes of their text, each with its intention and the name that a person found fitting. A name that
+nobody has read is printed for the author to judge.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from autograder.suite.local import LocalImplementation
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """One answer: what it means to do, the text that does it, and the name that was read.
+    """One answer: its intention, its text, and the name that was read.
 
-    The right ones mean nothing.
+    Right answers have no intention.
     """
 
     question: str
@@ -40,7 +40,7 @@ class Unseen:
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[Unseen]:
     """The answers to an exercise's questions: right ones, each with changes that make it wrong.
 
-    Raises `ContentError` for a change of what a text does not hold.
+    Raises `ContentError` for a change of something that the text does not contain.
     """
     path = folder / f"{exercise.assignment}.toml"
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
@@ -67,7 +67,7 @@ def _changed(path: Path, text: str, changes: Sequence[tuple[str, str]]) -> str:
 
 
 def ask_here(text: str, batch: Batch) -> Replies:
-    """What a module of our own replies to a batch, in this process."""
+    """Returns the replies of a module of ours to a batch, in this process."""
     own: dict[str, Any] = {"__name__": "entry"}
     exec(compile(text, "<entry>", "exec"), own)
     return replies_of(own, batch)
@@ -82,18 +82,18 @@ class Namer:
         self.diagnosis = Diagnosis(runner, course, exercise, ask_here)
 
     def named(self, answer: Unseen) -> QuestionResult:
-        """The result of an answer, with its name where it has one."""
+        """Returns the result of an answer, with its name if it has one."""
         own = self.executed(answer)
         return self.diagnosis.explain(
             self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
         )
 
     def judged(self, answer: Unseen) -> QuestionResult:
-        """The same without a name, which costs less."""
+        """Returns the result without a name, which costs less."""
         return self._judged(answer, self.executed(answer))
 
     def executed(self, answer: Unseen) -> dict[str, Any]:
-        """What its module holds."""
+        """Returns the names of its module."""
         own: dict[str, Any] = {"__name__": "unseen"}
         for path, text in (
             ("<solution>", self._exercise.solution.read_text(encoding="utf-8")),

@@ -1,12 +1,12 @@
-"""The same attacks and accidents given to nbgrader, otter-grader and this project, side by side.
+"""Gives the same attacks and accidents to nbgrader, otter-grader and this project.
 
     make bench-security
 
 Every case is a class of two: the case, and an honest student graded after it. All three graders
-get the same notebooks. A grader does well where the case has the points that a fair person would
-give and the honest student has all. otter runs as `otter run`, which is what `otter grade` runs in
-a container for each submission: that takes the machine and other students out of reach, and nothing
-else. Ends with 1 if this project does not do well in a case.
+get the same notebooks. A grader does well if the case gets the points that a fair person would give
+and the honest student gets all. otter runs as `otter run`, which `otter grade` runs in a container
+for each submission: that protects the machine and other students, and changes nothing else. Ends
+with 1 if this project does not do well in a case.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GOOD = "fair"
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Somebody on this machine who is not to be reached."""
+    """A server on this machine that nobody should be able to reach."""
 
     server: socket.socket
     reached: threading.Event
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def _tell(course: Path, case: Case, grader: str) -> str:
-    """One case with one grader, in a word or two."""
+    """Returns the outcome of one case with one grader in a word or two."""
     place = course.parent / f"{case.name.replace(' ', '-')}-{grader}"
     copy_course(course, place)
     listener = Listener.start()
@@ -138,7 +138,7 @@ def _answered(released: dict[str, list[dict[str, object]]], answers: str) -> dic
 
 
 def _verdict(case: Case, scores: Scores) -> str:
-    """Harm to others first, then the case's own score."""
+    """Returns harm to others if there is any, otherwise the case's own score."""
     if scores.get(HONEST_STUDENT) != 2 * POINTS:
         return "harms another"
     score = scores.get(CASE)

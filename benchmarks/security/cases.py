@@ -1,4 +1,4 @@
-"""What is submitted: one notebook per case, the same for all three graders."""
+"""The submissions: one notebook per case, the same for all three graders."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Notebook = dict[str, Any]
 class Case:
     """A submission of two questions, and the points that a fair person would give it.
 
-    In `answers` stand {course}, {others} and {port}: the course's folder, the folder of another
-    student, and a port of this machine on which somebody listens.
+    `answers` may contain {course}, {others} and {port}: the course's folder, the folder of another
+    student, and a port of this machine with a server.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Case:
 
 
 def _attack(name: str, double: str, before: str = "", fair: float = POINTS) -> Case:
-    """`double` is what the attack answers; `half` is right."""
+    """`double` is the answer of the attack; `half` is right."""
     return Case(name, f"import torch\n\n{before}\n\n{double}\n\n{RIGHT_HALF}\n", fair)
 
 
@@ -143,7 +143,7 @@ def _duplicated(notebook: Notebook) -> bytes:
 
 
 def _bare(notebook: Notebook) -> bytes:
-    """As some notebook services save it: no metadata, no cell ids."""
+    """Returns a notebook as some services save it, without metadata and cell ids."""
     cells = [
         {key: value for key, value in cell.items() if key != "id"} | {"metadata": {}}
         for cell in notebook["cells"]
@@ -164,7 +164,7 @@ def _with_cells(*sources: str) -> Callable[[Notebook], bytes]:
 
 
 def _newer(notebook: Notebook) -> bytes:
-    """Saved by another version of the tool."""
+    """Returns a notebook as a different version of the tool saves it."""
     changed = json.loads(json.dumps(notebook))
     for cell in changed["cells"]:
         if "nbgrader" in cell["metadata"]:

@@ -1,4 +1,4 @@
-"""The three graders, each as its manual says, on a class of one case and one honest student."""
+"""Runs the three graders as their manuals say, on a class of one case and one honest student."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ Scores = Mapping[str, float | None]
 
 
 class Hangs(Exception):
-    """A grader did not come to an end."""
+    """A grader did not end."""
 
 
 def run(command: list[str | Path], folder: Path) -> None:
-    """Runs it, whatever its exit code; what it starts ends with it. Raises `Hangs`."""
+    """Runs a command and ends all processes that it starts; raises `Hangs`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # for alembic
     with open(folder / "log.txt", "ab") as log:
         process = subprocess.Popen(
@@ -65,7 +65,7 @@ def run(command: list[str | Path], folder: Path) -> None:
 
 
 def nbgrader_course(place: Path) -> None:
-    """A course of nbgrader's with the assignment generated; its release is what students get."""
+    """Makes a course of nbgrader, and generates the assignment that students get."""
     source = place / "source" / ASSIGNMENT
     source.mkdir(parents=True)
     (source / f"{EXERCISE}.ipynb").write_text(json.dumps(_source_notebook()))
@@ -104,7 +104,7 @@ def _cell(name: str, source: str, solution: bool = False, points: float = 0.0) -
 
 
 def by_nbgrader(place: Path) -> Scores:
-    """`nbgrader autograde` of a course that `nbgrader_course` made."""
+    """Runs `nbgrader autograde` in a course that `nbgrader_course` made."""
     run([sys.executable, "-m", "nbgrader", "autograde", ASSIGNMENT], place)
     query = """
         select submitted_assignment.student_id,
@@ -120,7 +120,7 @@ def by_nbgrader(place: Path) -> Scores:
 
 
 def by_otter(place: Path) -> Scores:
-    """`otter run` of each submission, without its container, which needs a Docker engine."""
+    """Runs `otter run` for each submission, without the container, which needs Docker."""
     tests = place / "tests"
     tests.mkdir()
     for name, test in TESTS.items():
@@ -151,7 +151,7 @@ def _score_of_otter(path: Path) -> float | None:
 
 
 def by_ours(place: Path) -> Scores:
-    """`autograder grade` with a hidden suite of the same two questions."""
+    """Runs `autograder grade` with a hidden suite of the same two questions."""
     for name, text in (
         (f"solutions/{ASSIGNMENT}/{EXERCISE}.py", _solution()),
         (f"source/{ASSIGNMENT}/assignment.toml", _SETTINGS),
@@ -179,5 +179,5 @@ def _solution() -> str:
 
 
 def copy_course(course: Path, place: Path) -> None:
-    """The generated course, for one case."""
+    """Returns the generated course for one case."""
     shutil.copytree(course, place)

@@ -52,14 +52,14 @@ _REPEATING = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, all others as they were."""
+    """Runs long files first, and keeps the order of all others."""
     order = {name: number for number, name in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Coverage is not measured where tracing what is repeated would take minutes."""
+    """Does not measure coverage of repeated code whose tracing would take minutes."""
     unmeasured = item.path.name in (*_LONG, *_REPEATING)
     measuring = Coverage.current() if unmeasured else None
     if measuring is None:
@@ -83,9 +83,8 @@ os.register_at_fork(after_in_child=_untrace)
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What known mistakes answer is kept for this run of the tests only, by all its processes.
-
-    Found out once in a run, not once in each process: the tables are locked while they grow.
+    """The answers of known mistakes are kept for this test run and shared by its processes. Each is
+    computed once in a run, because tables are locked while they grow.
     """
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
@@ -274,7 +273,7 @@ def submit(class_folder: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Callable[[], str]]:
-    """Makes a new database in a PostgreSQL of this test run's own; returns its address."""
+    """Makes a new database in this test run's own PostgreSQL; returns its address."""
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "tools" / "postgresql.py"), "first"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -1,4 +1,4 @@
-"""A grading run inside a test: a fork server for it, and the results that it gives."""
+"""A grading run inside a test: its fork server and its results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Results(SilentEvents):
 
 @contextlib.contextmanager
 def started_fork_server() -> Iterator[ForkServer]:
-    """One that ends with the block; a skip where this machine gives no tier."""
+    """Starts a fork server for the block; skips the test if this machine supports no tier."""
     try:
         fork_server = start_fork_server()
     except IsolationUnavailable as error:

@@ -1,4 +1,4 @@
-"""A Python process of its own, which is given tasks and answers them, both as JSON."""
+"""A separate Python process that receives tasks and answers them, both as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def run_tasks(
     arguments: Sequence[str], tasks: object, folder: Path, *, finds_autograder: bool = True
 ) -> Any:
-    """What the process prints, run in a folder; raises RuntimeError with its errors if it fails."""
+    """Returns the output of a process in a folder; raises RuntimeError with its errors."""
     found = {"PYTHONPATH": str(ROOT)} if finds_autograder else {}
     done = subprocess.run(
         [sys.executable, *arguments],

@@ -1,9 +1,9 @@
 """Every test draws the same random numbers, whatever ran before it in the process.
 
-What an import, a fixture or a test draws begins anew from one seed, each on its own: a fixture of
-a whole module is set up before one of its tests only, and must not change what that one draws.
-Hypothesis draws by itself: `derandomize=True` makes its examples the same in every run, too.
-Seeds of a class come from `secrets`, and workers are seeded for each question: neither is touched.
+The random numbers of each import, fixture and test start from one seed, separately: a fixture of a
+whole module is set up before only one of its tests, and must not change what that test draws.
+Hypothesis has its own generator: `derandomize=True` makes its examples the same in every run. Seeds
+of a class come from `secrets`, and workers are seeded for each question; neither is changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEED = int(os.environ.get("TEST_SEED", 0))
 
 
 def begin_anew() -> None:
-    """Seeds what draws in this process; torch where it is there, since importing it takes long."""
+    """Seeds all generators of this process; torch's only if it is loaded."""
     random.seed(SEED)
     numpy.random.seed(SEED)
     if "torch" in sys.modules:
@@ -32,7 +32,7 @@ def begin_anew() -> None:
 
 
 class _TorchFinder(MetaPathFinder):
-    """Finds torch for the first test that imports it: by itself torch begins anywhere."""
+    """Seeds torch for the first test that imports it, because torch starts with a random seed."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -54,17 +54,17 @@ sys.meta_path.insert(0, _TorchFinder())
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectstart() -> None:
-    """Before a module of tests is imported."""
+    """Called before a module of tests is imported."""
     begin_anew()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
-    """Before a fixture is set up."""
+    """Called before a fixture is set up."""
     begin_anew()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
-    """Before a test is called."""
+    """Called before a test is called."""
     begin_anew()

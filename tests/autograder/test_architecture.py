@@ -201,7 +201,7 @@ def _names(requirements: list[str]) -> set[str]:
 
 
 def _declared_for(path: Path) -> set[str]:
-    """What a module may import: a student's installation has no extras."""
+    """Returns what a module may import: a student's installation has no extras."""
     project = _project()
     names = _names(project["dependencies"])
     if path.relative_to(PACKAGE).parts[0] == "student":

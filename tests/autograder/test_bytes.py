@@ -1,4 +1,4 @@
-"""Bytes of a student are bytes: no name, file or output that is no text ends a run."""
+"""Students' names, files and outputs that are not text never end a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_torn_line_of_results_is_refused_as_no_line(tmp_path: Path, data: byte
 
 
 def _text_reads(tree: ast.AST) -> Iterator[ast.Call]:
-    """Calls that decode a file or a program's output, as whoever wrote it chose it."""
+    """Yields calls that decode a file or a program's output, whose bytes somebody else chose."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue

@@ -1,4 +1,4 @@
-"""Due dates and durations: each text has one reading, or is refused with the way to write it."""
+"""Due dates and durations have one reading, or are refused with the right form."""
 
 from __future__ import annotations
 

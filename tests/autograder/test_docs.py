@@ -1,4 +1,4 @@
-"""The documentation: it builds without a warning, and its pages lead somewhere."""
+"""The documentation builds without a warning, and its links work."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
 
 
 def _commands(text: str) -> list[str]:
-    """What a page tells people to type: lines of code blocks, and code inside sentences."""
+    """Yields the commands of a page: lines of code blocks, and code inside sentences."""
     command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # up to a comment; `"#name"` is none
     lines = re.findall(rf"^(?: {{4}})?\$? *(?:\.venv/bin/)?{command}", text, re.MULTILINE)
     inline = re.findall(r"`(?:\.venv/bin/)?(autograder [^`\n]+)`", text)

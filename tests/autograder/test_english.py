@@ -1,4 +1,4 @@
-"""The English of docstrings, help, messages and docs: these habits stay out of all of them."""
+"""The English of docstrings, help, messages and docs: some habits are not allowed there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 #: the text of parts decides which inputs are drawn, so their words change with their code only
 MODULES = sorted(
-    path for path in (ROOT / "autograder").rglob("*.py") if path.parent.name != "parts"
+    path
+    for folder in ("autograder", "benchmarks", "tests/autograder", "tools")
+    for path in (ROOT / folder).rglob("*.py")
+    if path.parent.name != "parts" and "solutions" not in path.parts
 )
 
 #: a docstring that begins with one of these has a clause as its subject
@@ -31,8 +34,6 @@ HABITS = {
 }
 
 
-#: the digest of an assignment includes these files, so a new word would draw new inputs
-DIGESTED = ("parts",)
 #: a use of a habit's words that is ordinary English
 ORDINARY = (
     *("a pronoun stands for", "a stand-in"),
@@ -54,8 +55,8 @@ def _texts() -> tuple[dict[str, str], dict[str, str]]:
     messages: dict[str, str] = {}
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for path in MODULES:
-        package = path.relative_to(ROOT / "autograder").as_posix()
-        said = {} if package.startswith(DIGESTED) else messages
+        is_read = path.is_relative_to(ROOT / "autograder") and "parts" not in path.parts
+        said = messages if is_read else {}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
             if isinstance(node, documented):
@@ -70,7 +71,7 @@ def _docstrings() -> dict[str, str]:
 
 
 def _messages() -> dict[str, str]:
-    """Messages, help of options, words of pages; a text of several pieces is read as its pieces."""
+    """Returns messages, help of options and words of pages, each piece of a text alone."""
     return _texts()[1]
 
 

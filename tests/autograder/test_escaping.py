@@ -1,4 +1,4 @@
-"""Any text is shown as that text by whoever reads the target, and no other module escapes."""
+"""Every target shows any text literally, and no other module escapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files with grades or names obey the umask, and keep the mode that they have."""
+"""Files with grades or names obey the umask, and keep their mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing in the caller's environment changes what is asked or earned."""
+"""Nothing in the caller's environment changes inputs or points."""
 
 from __future__ import annotations
 

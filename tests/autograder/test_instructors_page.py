@@ -1,10 +1,8 @@
-"""docs/instructors.md as a reader types it: every command, in order, in an empty folder.
-
-The class on that page is the example class, so this is also the main job as its user calls it,
-from files to nbgrader's export: every score and verdict is compared with `examples/expected.json`.
-
-The first set-up is spared its downloads: a virtual environment that borrows the packages of the
-one that runs this test stands where `make` looks for it.
+"""docs/instructors.md as a reader types it: every command, in order, in an empty folder. The class
+on that page is the example class, so this also tests the main workflow, from files to nbgrader's
+export: every score and verdict is compared with `examples/expected.json`. To avoid downloads, a
+virtual environment that borrows the packages of the one that runs this test is placed where `make`
+looks for it.
 """
 
 from __future__ import annotations
@@ -61,7 +59,7 @@ def commit(folder: Path, environment: dict[str, str]) -> None:
 
 
 def repository(folder: Path, environment: dict[str, str]) -> Path:
-    """An instructor's copy: what git keeps of this repository, as it is now."""
+    """An instructor's copy: the current files of this repository that git tracks."""
     everywhere = shutil.ignore_patterns(".*_cache", "__pycache__")
     at_the_top = {".git", ".venv", "build", "dist", "course", ".hypothesis"}
 
@@ -74,7 +72,7 @@ def repository(folder: Path, environment: dict[str, str]) -> Path:
 
 
 def downloads(folder: Path, environment: dict[str, str]) -> None:
-    """What platforms give: a zip of submissions, clones, and three tables of people."""
+    """The downloads of platforms: a zip of submissions, clones, and three tables of people."""
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
         for path in (EXAMPLE / "bruno" / ASSIGNMENT).iterdir():
@@ -88,7 +86,7 @@ def downloads(folder: Path, environment: dict[str, str]) -> None:
 
 
 def borrow_packages(course: Path, environment: dict[str, str]) -> None:
-    """Makes .venv as set-up leaves it, with the packages of the environment that runs this."""
+    """Makes .venv as after set-up, with the packages of the environment that runs this."""
     venv, packages = course / ".venv", sysconfig.get_path("purelib")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (own,) = venv.glob("lib/python*/site-packages")
@@ -131,14 +129,14 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def autograder(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One more command of that instructor's."""
+    """Runs one more command of that instructor."""
     command = [str(course / ".venv" / "bin" / "autograder"), *arguments]
     return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def results(course: Path) -> dict[tuple[str, str], SubmissionResult]:
-    """What the page's class was given, by student and assignment."""
+    """Returns the results of the page's class, by student and assignment."""
     lines = read_results(course / "course" / "results.jsonl")
     return {(line.student, line.assignment): line for line in lines}
 

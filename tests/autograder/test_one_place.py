@@ -1,4 +1,4 @@
-"""Each question is answered by one module: a second reader of times, tables or rules is noticed."""
+"""Each question is answered by one module: a second reader of times, tables or rules fails."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _mentioned(tree: ast.Module) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def mentioned() -> dict[str, set[str]]:
-    """The modules that mention a name or a text."""
+    """Returns the modules that mention a name or a text."""
     places = defaultdict(set)
     for module, tree in _modules():
         for name in _mentioned(tree):

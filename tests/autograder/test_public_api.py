@@ -1,4 +1,4 @@
-"""What a package offers stands in its `__init__`, and is offered on purpose."""
+"""A package's public names are in its `__init__`, and are chosen on purpose."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_importing_the_face_loads_nothing_heavy() -> None:
 
 
 def _offered(package: ModuleType) -> set[str]:
-    """The public names that a package's `__init__` binds, its own modules aside."""
+    """Returns the public names that a package's `__init__` binds, except its modules."""
     return {
         name
         for name, value in vars(package).items()

@@ -1,4 +1,4 @@
-"""What a test draws depends on no other test."""
+"""The random numbers of a test depend on no other test."""
 
 from __future__ import annotations
 

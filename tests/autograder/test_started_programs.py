@@ -1,7 +1,6 @@
-"""No program is started in a student's folder or with its files, and nothing there is obeyed.
-
-The commands of a class are called in the folder of a student who put settings, hooks and modules of
-every library there, and an audit hook of Python writes down what is started and opened.
+"""No program is started in a student's folder or with its files, and nothing there is obeyed. The
+commands of a class are called in the folder of a student who put settings, hooks and modules of
+every library there, and an audit hook of Python records what is started and opened.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Night:
-    """What the commands started and opened, and where."""
+    """The programs that the commands started and the files that they opened, with their folders."""
 
     events: list[dict[str, Any]]
     students: tuple[Path, ...]

@@ -2,11 +2,11 @@
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
-The wrong answers of tests/unseen/attack are among them, which were written to pass for right, and
-those of tests/unseen/promise, each of which breaks one promise of a question.
-Mutants run in this process: they are our own solutions with one change. Ends with 1 where a
-mutant survives that tests/mutation/equivalent.toml does not explain, or where one of its entries
-explains no survivor.
+The mutants include the wrong answers of tests/unseen/attack, which were written to pass as right,
+and those of tests/unseen/promise, which break one promise of a question each.
+Mutants run in this process: they are our own solutions with one change. Ends with 1 if a mutant
+survives that tests/mutation/equivalent.toml does not explain, or if one of its entries explains no
+survivor.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KINDS = ("text", "behaviour", "attack")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What became of the mutants of one exercise."""
+    """The results for the mutants of one exercise."""
 
     exercise: str
     mutants: int

@@ -1,8 +1,8 @@
 """Defects of behaviour: right code that is wrong at some call, size, layout, mode or moment.
 
-A mutant is a solution whose function or class is wrapped in one of them. Which can occur (is there
-a tensor to lay out, a mode to be in?) the question's declaration of traits tells; where one does
-not show all the same, a sentence in tests/mutation/equivalent.toml says why.
+A mutant is a solution whose function or class is wrapped in one of them. The question's declaration
+of traits says which of them can occur (is there a tensor to lay out, a mode to be in?); if one has
+no effect, a sentence in tests/mutation/equivalent.toml says why.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFECTS = {**EVERYWHERE, **MOMENTS, **PATTERNS, **WAYS}
 
 
 def facts(traits: Traits) -> frozenset[str]:
-    """What a question's declaration says of it, in the words of `DEFECTS`."""
+    """Returns the properties that a question declares, in the words of `DEFECTS`."""
     tensors = [item for item in traits.inputs if isinstance(item, Tensor | Ids)]
     floating = [item for item in tensors if isinstance(item, Tensor)]
     letters = [letter for item in traits.inputs for letter in item.letters]
@@ -51,7 +51,7 @@ def facts(traits: Traits) -> frozenset[str]:
 
 
 def spoil(name: str, target: Any) -> Any:
-    """The function or class with that defect."""
+    """Returns the function or class with that defect."""
     if name in RATES:
         change = RATES[name][1]
         return (
@@ -88,7 +88,7 @@ def _built_with(change: Change, target: Any) -> Any:
 
 
 def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:
-    """Each defect that can occur in a question, with the module in which it does."""
+    """Yields each defect that can occur in a question, with the module that contains it."""
     known = facts(traits)
     for name, (needs, _) in {**DEFECTS, **RATES}.items():
         if known.issuperset(needs.split()):

@@ -1,4 +1,4 @@
-"""Defects of behaviour that were met: each a function of a call, and their table."""
+"""Defects of behaviour seen in answers: each a function of a call, and a table of them."""
 
 from __future__ import annotations
 
@@ -109,14 +109,14 @@ def _makes_float64_the_default(call: Call) -> Any:
 
 
 def _turns_gradients_off(call: Call) -> Any:
-    """For all calls that follow, but for the answer's own: a worker is not the grader's process."""
+    """Affects later calls, but not the grader's: a worker is not the grader's process."""
     is_first = not call.kept
     call.kept["off"] = True
     return call.right() if is_first else _no_grad(call)
 
 
 def _at_first(call: Call) -> Any:
-    """With the weights of the first call."""
+    """Uses the weights of the first call."""
     if call.layer is None:
         return call.right()
     weights = dict(call.layer.named_parameters())
@@ -132,7 +132,7 @@ def _at_first(call: Call) -> Any:
 
 
 def _stuck_mode(mode: bool) -> Defect:
-    """Stays in a mode for good once it was in it."""
+    """Stays in a mode forever once it has been in it."""
 
     def defect(call: Call) -> Any:
         layer = call.layer
@@ -172,7 +172,7 @@ def _count(call: Call) -> int:
 
 
 def _half_batch_shares(call: Call) -> Any:
-    """The second half of the first dimension is drawn as the first one was."""
+    """Draws the second half of the first dimension like the first half."""
     tensor = call.tensors[0] if call.tensors else None
     if tensor is None or tensor.dim() < 1 or tensor.shape[0] < 2 or tensor.shape[0] % 2:
         return call.right()

@@ -1,4 +1,4 @@
-"""The mutants that change nothing that is judged, each with the reason written down."""
+"""Reads the list of mutants that change nothing that is judged, each with its reason."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """One mutant that no test can, or should, tell from the solution; lines before and after.
+    """One mutant that no test can or should distinguish from the solution: lines before and after.
 
-    `*` for module or question stands for each: a defect of behaviour that is none anywhere.
+    `*` for module or question means all: such a change of behaviour is nowhere a defect.
     """
 
     module: str
@@ -28,14 +28,14 @@ class Equivalent:
     reason: str
 
     def fits(self, mutant: Mutant) -> bool:
-        """Whether this explains the mutant."""
+        """Returns whether this explains the mutant."""
         module, question, *change = mutant.key
         where = self.module in (module, "*") and self.question in (question, "*")
         return where and change == [self.operator, self.before, self.after]
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
-    """The entries of the file, one for each `after`; raises `ValueError` for a wrong one."""
+    """Returns the entries of the file, one for each `after`; raises `ValueError`."""
     if not path.is_file():
         return ()
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])

@@ -1,4 +1,4 @@
-"""Defects that show at some moment only: what holds of a call, times what goes wrong then."""
+"""Defects that show only at some moment: conditions on a call, combined with faults."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _numbers(call: Call) -> list[torch.Tensor]:
 
 
 def _two_large(call: Call) -> bool:
-    """A matrix of many rows and many columns; of several arguments, many numbers in each."""
+    """Returns whether a matrix has many rows and columns, or several arguments are large."""
     return all(max((1, *t.shape)) > 16 for t in call.tensors) and len(set(_far(call))) > 1
 
 
 def _far(call: Call) -> list[tuple[int, int]]:
-    """Where sizes are above 16: the argument and the dimension, from the end."""
+    """Returns the places of sizes above 16: the argument, and the dimension from the end."""
     return [
         (place, dim)
         for place, tensor in enumerate(call.tensors)
@@ -40,7 +40,7 @@ def _wants_gradient(call: Call) -> bool:
 
 
 def _some_frozen(call: Call) -> bool:
-    """Whether a gradient is wanted, but not to the first argument."""
+    """Returns whether a gradient is wanted, but not to the first argument."""
     floating = [t for t in call.tensors if t.is_floating_point()]
     frozen = bool(floating) and not floating[0].requires_grad
     others = any(tensor.requires_grad for tensor in floating)
@@ -53,7 +53,7 @@ def _last_frozen(call: Call) -> bool:
 
 
 def _once(condition: Condition) -> Condition:
-    """Whether the condition has held in a call before this one."""
+    """Returns whether the condition held in an earlier call."""
 
     def since(call: Call) -> bool:
         seen = call.kept.get(since, False)
@@ -64,7 +64,7 @@ def _once(condition: Condition) -> Condition:
 
 
 def _follows(one: Condition, other: Condition) -> Condition:
-    """Whether `other` holds, and `one` has held before."""
+    """Returns whether `other` holds, and `one` has held before."""
     seen = _once(one)
     return lambda call: seen(call) and other(call)
 
@@ -78,12 +78,12 @@ def _nth(number: int) -> Condition:
 
 
 def _grown(call: Call) -> bool:
-    """Whether a call came before in which a size of the first argument was smaller."""
+    """Returns whether a size of the first argument was smaller in an earlier call."""
     return _compared(call, _grown, min)
 
 
 def _shrunk(call: Call) -> bool:
-    """Whether a call came before in which a size of the first argument was larger."""
+    """Returns whether a size of the first argument was larger in an earlier call."""
     return _compared(call, _shrunk, max)
 
 

@@ -1,7 +1,7 @@
 """Mutants of the solutions: each with one change between the solution markers.
 
-Texts of error messages stay. A mutant is known by module, question, operator and the lines before
-and after, never by the number of a line.
+Texts of error messages are not changed. A mutant is identified by module, question, operator and
+the lines before and after, never by the number of a line.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What a mutant is known by."""
+        """The key that identifies a mutant."""
         return self.module, self.question, self.operator, self.before, self.after
 
 
 def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
-    """Every mutant of a solution module, each once."""
+    """Yields every mutant of a solution module once."""
     text = solution.read_text(encoding="utf-8")
     tree, inside = ast.parse(text), solution_lines(text)
     original = ast.unparse(tree)
@@ -56,7 +56,7 @@ def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
 
 
 def _result(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """The value loses its gradient, its dtype, or one dimension's meaning."""
+    """Yields values that lose their gradient, their dtype, or the meaning of a dimension."""
     if isinstance(node, ast.Return) and node.value is not None:
         for method in ("detach", "float", "double", "contiguous().squeeze", "clone().zero_"):
             text = f"({ast.unparse(node.value)}).{method}()"

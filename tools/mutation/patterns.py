@@ -1,4 +1,4 @@
-"""Defects of chance: patterns that come back, and rates that are not the ones asked for."""
+"""Defects of randomness: patterns that recur, and rates that differ from the requested ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Change = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _half_kept(dim: int) -> Defect:
-    """The first half along a dimension is drawn as in the first call of that shape."""
+    """Draws the first half along a dimension as in the first call of that shape."""
 
     def defect(call: Call) -> Any:
         generator = torch.default_generator
@@ -34,7 +34,7 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """That many patterns in turn, each that many times; other ones in every process."""
+    """Uses that many patterns in turn, each repeatedly, and different ones in every process."""
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1

@@ -25,7 +25,7 @@ def _writes_without_gradients(call: Call) -> Any:
 
 
 def _eval_without_gradients(call: Call) -> Any:
-    """Drops nothing where nobody asks for gradients."""
+    """Drops nothing if no gradients are requested."""
     layer = call.layer
     if layer is None or torch.is_grad_enabled() or not layer.training:
         return call.right()
@@ -37,7 +37,7 @@ def _eval_without_gradients(call: Call) -> Any:
 
 
 def _kept_object(call: Call) -> Any:
-    """The object that an earlier call with the same arguments returned."""
+    """Returns the object that an earlier call with the same arguments returned."""
     numbers = tuple(tuple(tensor.detach().flatten().tolist()) for tensor in call.tensors)
     if call.layer is not None and (call.training or torch.is_grad_enabled()):
         return call.right()
@@ -57,7 +57,7 @@ def _from_the_beginning(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _hooked(change: Callable[[torch.Tensor], torch.Tensor]) -> Defect:
-    """A hook on each result that changes the gradient which comes in."""
+    """Puts a hook on each result that changes the incoming gradient."""
 
     def hooked(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.requires_grad:
@@ -116,7 +116,7 @@ def _through(function: type[torch.autograd.Function]) -> Defect:
 
 
 def _frozen_all(call: Call) -> Any:
-    """None learns where one does not."""
+    """Trains no weight if one of them is frozen."""
     weights = [] if call.layer is None else list(call.layer.parameters())
     learns = all(weight.requires_grad for weight in weights) and torch.is_grad_enabled()
     with torch.set_grad_enabled(learns):
@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """With the numbers that weights had when this last changed."""
+    """Uses the numbers that weights had when this last changed."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

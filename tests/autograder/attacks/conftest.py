@@ -1,4 +1,4 @@
-"""A class full of attackers, graded once in each tier, and what was there before and after."""
+"""A class full of attackers, graded once in each tier, and the state of files before and after."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Attack:
     waits: bool = False
 
     def allows(self, question: str, verdict: str) -> bool:
-        """Whether a question of the attacked module may have this verdict."""
+        """Returns whether a question of the attacked module may have this verdict."""
         if question == self.question:
             return verdict in ([self.verdict] if isinstance(self.verdict, str) else self.verdict)
         if isinstance(self.others, str):
@@ -81,7 +81,7 @@ _OF_THE_WALL = ("dying", "forging", "leaving", "reaching", "resources", "snoopin
 
 
 def attacks_in(tier: Tier) -> list[Attack]:
-    """The attacks that are tried in a tier."""
+    """Returns the attacks that are tried in a tier."""
     if tier is Tier.A:
         return ATTACKS
     return [a for a in ATTACKS if a.kind in _OF_THE_WALL and not a.waits]
@@ -140,7 +140,7 @@ class Sandboxed:
         self.results.write_text("")
 
     def submit(self, student: str) -> Path:
-        """A student who is right."""
+        """A student with right answers."""
         place = self.submitted / student / "walled"
         shutil.copytree(SOLUTIONS, place)
         with open(place / "attacked.py", "a") as file:
@@ -148,7 +148,7 @@ class Sandboxed:
         return place
 
     def attack(self, attack: Attack) -> None:
-        """A student who is not."""
+        """An attacker."""
         place = self.submit(attack.name)
         module = place / "attacked.py"
         for name, text in (attack.files or {}).items():
@@ -164,7 +164,7 @@ class Sandboxed:
         module.write_text(text)
 
     def grade(self, parent: ForkServer, jobs: int = 2) -> dict[str, SubmissionResult]:
-        """The results by student. Python keeps no compiled files meanwhile: none are to change."""
+        """Returns the results by student. Python writes no compiled files."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         engine = SuiteEngine(load_course(self.root), lambda tier: contextlib.nullcontext(parent))
@@ -176,7 +176,7 @@ class Sandboxed:
         return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
-        """Mode, size and time of every file but the new tables: nobody may change it."""
+        """Returns mode, size and time of every file except new tables; none may change."""
         found = {}
         tables = self.root / TABLES
         for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:

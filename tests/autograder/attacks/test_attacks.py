@@ -113,7 +113,7 @@ def test_a_lock_that_is_left_would_be_found(tmp_path: Path) -> None:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether another process can lock a file in both ways that there are."""
+    """Returns whether another process can lock a file in both ways."""
     run = subprocess.run([sys.executable, "-S", "-c", _LOCKS, path], capture_output=True, text=True)
     assert run.stdout in ("free\n", "taken\n"), run.stderr
     return run.stdout == "free\n"
@@ -129,7 +129,7 @@ def test_no_process_is_left(graded: Any, parent_of: Any, tier: Tier) -> None:
 
 
 def _below(pid: int) -> set[int]:
-    """All processes below one."""
+    """Returns all descendants of a process."""
     found: set[int] = set()
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in map(int, (task / "children").read_text().split()):
@@ -138,9 +138,8 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Below bubblewrap stand the first process of its namespace and the fork server.
-
-    In tier A the parent has a namespace of its own, and somebody outside who waits for it.
+    """Below bubblewrap are the first process of its namespace and the fork server. In tier A the
+    parent has a namespace of its own, and a process outside that waits for it.
     """
     found: set[int] = set()
     for _ in range(length):
@@ -151,7 +150,7 @@ def _chain(pid: int, length: int) -> set[int]:
 
 
 def _ends(pid: int) -> bool:
-    """Whether a process ends within some seconds, if it has not."""
+    """Returns whether a process has ended, or ends within some seconds."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

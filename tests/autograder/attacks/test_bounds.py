@@ -1,4 +1,4 @@
-"""The grader's own time, which no clock of a question takes: it looks at a little of any reply."""
+"""The grader's own time, which no question's clock measures: it examines only a part of a reply."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_right_answer_is_computed_with_a_workers_limits(
 
 
 def test_naming_counts_a_tensor_as_often_as_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tensors of gradients are looked at for what is not finite."""
+    """All tensors of gradients are searched for numbers that are not finite."""
 
     def looked_at(tensor: torch.Tensor) -> torch.Tensor:
         raise AssertionError("a reply that is too large was looked at")

@@ -1,4 +1,4 @@
-"""A student's layer at work: it learns, its looks are read from outside, and nothing fails."""
+"""A student's layer at work: it learns, its attention is read from outside, and nothing fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAPPED = "Anna met Ben and gave ___ ___ book"
 
 
 class Mean(nn.Module):
-    """Attention that looks at all words alike."""
+    """Attention that weights all words equally."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def backend() -> Iterator[None]:
 
 
 def written() -> str:
-    """Everything that stands in the picture just drawn."""
+    """Returns all text in the picture just drawn."""
     figure = plt.gcf()
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     return " ".join([figure.get_suptitle(), *texts]).replace("\n", " ")

@@ -15,7 +15,7 @@ from autograder.attention.notebooks.attention_view import attention_view
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is displayed."""
+    """The HTML that is displayed."""
     shown: list[Any] = []
     monkeypatch.setattr(module, "display", shown.append)
     return shown

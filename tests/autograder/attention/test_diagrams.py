@@ -1,4 +1,4 @@
-"""Diagrams: what they say, and no wider than a phone shows."""
+"""Diagrams: their contents, and a width that fits a phone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def backend() -> Iterator[None]:
 
 
 def texts() -> list[str]:
-    """Everything written in the figure just drawn."""
+    """Returns all text in the figure just drawn."""
     return [text.get_text() for axes in plt.gcf().axes for text in axes.texts]
 
 

@@ -1,4 +1,4 @@
-"""Patterns that repeat are told, independent ones are not."""
+"""Repeated patterns are reported, independent ones are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notebook that puts a student's answer to work uses it once it is right, else the part."""
+"""A notebook uses a student's answer once it is right, and otherwise the part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures: never fail, and are no wider than a phone shows."""
+"""Pictures never fail, and fit a phone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def drawn() -> Figure:
 
 
 def texts(figure: Figure) -> set[str]:
-    """Everything written in the panels."""
+    """Returns all text in the panels."""
     return {text.get_text() for axes in figure.axes for text in axes.texts}
 
 
@@ -103,7 +103,7 @@ def test_a_flow_names_its_steps_and_shapes() -> None:
 
 
 def frames(figure: Figure) -> int:
-    """How many cells have a frame."""
+    """Returns the number of cells with a frame."""
     return sum(not patch.get_fill() for patch in figure.axes[0].patches)
 
 

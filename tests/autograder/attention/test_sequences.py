@@ -1,4 +1,4 @@
-"""Pictures along a sequence show what they should, and refuse what nobody could read."""
+"""Pictures along a sequence show the right things, and refuse what would be unreadable."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def make_wheel(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def wheel(make_wheel: Callable[..., Path]) -> Path:
-    """A wheel that holds nothing."""
+    """An empty wheel."""
     return make_wheel()
 
 
@@ -70,7 +70,7 @@ def folder(course: Course, wheel: Path) -> Path:
 
 @pytest.fixture
 def solve(root: Path, folder: Path) -> Callable[[str], None]:
-    """Puts the solution module in place of a stub."""
+    """Replaces a stub by the solution module."""
 
     def put(exercise: str) -> None:
         shutil.copy(root / "solutions" / "basics" / f"{exercise}.py", folder)

@@ -2,8 +2,8 @@
 
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin, writes `{name: run}` to stdout. A
 cell is the source of code, or `["holds", claim]`: an expression that must be true at that place. A
-run has what no reader of the notebook should see (`troubles`), claims that do not hold (`untrue`),
-what its check cells say (`checks`), how many pictures it shows, and the CPU seconds that it took.
+run contains errors that no reader should see (`troubles`), claims that do not hold (`untrue`), the
+output of check cells (`checks`), the number of pictures, and the CPU seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def rounds(value: Any, *texts: str) -> bool:
-    """Whether the numbers, with as many decimals as are printed, read like the texts."""
+    """Returns whether the numbers equal the texts when rounded to the same decimals."""
     found = numbers(value)
     digits = [len(text.partition(".")[2]) for text in texts]
     return len(found) == len(texts) and all(
@@ -51,7 +51,7 @@ def rounds(value: Any, *texts: str) -> bool:
 
 
 def near(value: Any, *expected: float) -> bool:
-    """Whether the numbers are the expected ones, up to what float32 loses."""
+    """Returns whether the numbers are the expected ones, up to rounding in float32."""
     return torch.allclose(
         torch.tensor(numbers(value)), torch.tensor(numbers(list(expected))), atol=1e-5
     )
@@ -76,7 +76,7 @@ CLAIM_NAMES = {
 
 
 def holds(claim: str, names: dict[str, Any]) -> bool:
-    """Whether a claim is true; one that raises is not."""
+    """Returns whether a claim is true; one that raises is not."""
     try:
         return bool(eval(claim, {**names, **CLAIM_NAMES}))
     except Exception:
@@ -117,12 +117,12 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
 
 
 def plain_texts(said: CapturedIO) -> list[str]:
-    """What was displayed, as text."""
+    """Returns what was displayed, as text."""
     return [output.data["text/plain"] for output in said.outputs if "text/plain" in output.data]
 
 
 def main() -> None:
-    """Two children at a time, a new one for each notebook."""
+    """Runs two children at a time, a new one for each notebook."""
     torch.set_num_threads(1)  # a forked child has none of its parent's threads
     matplotlib.use("module://matplotlib_inline.backend_inline")
     tasks: list[Task] = [tuple(task) for task in json.load(sys.stdin)]

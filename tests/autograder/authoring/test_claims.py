@@ -1,4 +1,4 @@
-"""Claims stand next to what a text states; students never see them."""
+"""Claims are next to the statements of a text; students never see them."""
 
 from __future__ import annotations
 

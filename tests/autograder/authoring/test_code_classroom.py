@@ -36,7 +36,7 @@ def parsed(folder: Path, name: str) -> dict[Any, Any]:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> dict[str, Any]:
-    """How a runner starts a step: its folder, its PATH, the file of the summary."""
+    """Starts a step as a runner does: with its folder, its PATH, and the file of the summary."""
     tools, work = tmp_path / "tools", tmp_path / "work"
     tools.mkdir()
     work.mkdir()

@@ -68,7 +68,7 @@ CONTRACT = {
 
 @pytest.fixture
 def ruled(root: Path) -> Path:
-    """The small course with rules that no suite of it asks for."""
+    """The small course with rules that none of its suites tests."""
     (root / "source" / "basics" / "rules.toml").write_text(RULES)
     (root / "source" / "not_allowed.toml").write_text(CALLS)
     return root

@@ -1,4 +1,4 @@
-"""What a solution computes is found in a cell, in whatever steps and by whatever names."""
+"""A solution's computation is found in a cell, whatever its steps and names are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def attention(queries, keys, values):
 
 
 def found(tmp_path: Path, *cells: str) -> list[str]:
-    """The lines of the cells that show what the solution computes, each once."""
+    """Returns the lines of cells that show what the solution computes, each once."""
     path = tmp_path / "attention.py"
     path.write_text(SOLUTION, encoding="utf-8")
     secret = {key for key, _ in expressions_of(path)}

@@ -1,4 +1,4 @@
-"""What stands in `extras/` goes out with an assignment: notebooks without questions, and files."""
+"""Files in `extras/` are released with an assignment: notebooks without questions, and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASSIGNMENT = load_course(Path(__file__).parents[3]).assignment("decoder_attentio
 
 @pytest.fixture
 def extras(tmp_path: Path) -> Path:
-    """The folder of extras of a course that has nothing else."""
+    """The folder of extras of a course without anything else."""
     folder = tmp_path / "source" / ASSIGNMENT.name / "extras"
     folder.mkdir(parents=True)
     return folder

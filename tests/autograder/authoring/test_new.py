@@ -1,4 +1,4 @@
-"""`autograder new`: all files of an exercise, and the first thing that is to do in them."""
+"""`autograder new` writes all files of an exercise, and says what to do first."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_the_example_class_earns_is_compared_question_by_question() -> None
 
 
 def _files(root: Path) -> list[Path]:
-    """Without what Python keeps beside the modules that it imports, where it may."""
+    """Returns the files, without compiled files of Python."""
     return sorted(path for path in root.rglob("*") if "__pycache__" not in path.parts)
 
 
@@ -134,7 +134,7 @@ FILLED_IN = {
 
 
 def _fill_in(root: Path) -> None:
-    """Does all that is to do for `third`; what a comment asks for is done below it."""
+    """Completes all TO DO marks of `third`, each below its comment."""
     for path, answers in FILLED_IN.items():
         file = root / path
         text = re.sub(r"^ *# TO DO.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)

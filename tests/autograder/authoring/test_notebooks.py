@@ -57,7 +57,7 @@ def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
 
 
 def cells_of(exercise: Exercise, *, solved: bool) -> list[Any]:
-    """The cells of code, and where the notebook is solved, the claims between them."""
+    """Returns the code cells; in a solved notebook, also the claims between them."""
     claims = claims_by_text(exercise) if solved else {}
     cells: list[Any] = []
     for cell in notebook_of(exercise, solved=solved).cells:
@@ -90,13 +90,13 @@ def run_all(folders: Path, *, solved: bool) -> Runs:
 
 @pytest.fixture(scope="module")
 def stubs(folders: Path) -> Runs:
-    """What the untouched notebooks show."""
+    """The outputs of the untouched notebooks."""
     return run_all(folders, solved=False)
 
 
 @pytest.fixture(scope="module")
 def solved(folders: Path) -> Runs:
-    """What the solved notebooks show."""
+    """The outputs of the solved notebooks."""
     return run_all(folders, solved=True)
 
 

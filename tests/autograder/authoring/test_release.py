@@ -418,7 +418,7 @@ def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Pat
 
 
 def test_another_content_of_a_students_wheel_is_another_version() -> None:
-    """Else pip says of a new bundle's wheel that it is there already."""
+    """Otherwise pip would consider the wheel of a new bundle installed already."""
 
     def made(text: str) -> str:
         metadata = b"Name: x\nVersion: 1\n"

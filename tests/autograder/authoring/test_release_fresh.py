@@ -1,4 +1,4 @@
-"""What is committed in `assignments/` is what release would write now, and tells nothing hidden."""
+"""`assignments/` is up to date with the course, and reveals nothing hidden."""
 
 from __future__ import annotations
 

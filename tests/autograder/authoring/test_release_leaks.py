@@ -1,4 +1,4 @@
-"""What students must not see is found wherever it is planted."""
+"""Secrets are found wherever they are planted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def refused(root: Path, wheel: Path) -> str:
-    """The message with which a release is refused; nothing was written."""
+    """Returns the message of a refused release, which wrote nothing."""
     with pytest.raises(ContentError) as caught:
         release(load_course(root), wheel=wheel)
     assert not (root / "assignments").exists()

@@ -1,4 +1,4 @@
-"""Other right ways: from alternatives, and given out only after submitting."""
+"""Other right ways come from alternatives, and are published only after submitting."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The packages that a wheel requires (PyTorch is large) are borrowed from the environment of the
 tests by a .pth file that is written after the installation. Such a file does not read the .pth
-files of the folder that it names, so this repository cannot be imported in place of the wheel.
+files of the folder that it names, so this repository cannot be imported instead of the wheel.
 `make versions` installs everything from a package index.
 """
 

@@ -1,4 +1,4 @@
-"""Due dates, late days and which submission counts are the class's, over the content's."""
+"""A class's due dates, late days and counting rule override those of the content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class folder's own tables: who is in the class, what was decided, and that no row is lost."""
+"""The class folder's own tables record people and decisions, and lose no row."""
 
 from __future__ import annotations
 

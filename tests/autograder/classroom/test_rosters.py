@@ -1,4 +1,4 @@
-"""Lists of any platform are matched with who is in the class, and lose nobody and nothing."""
+"""Lists of any platform are matched with the class, without losing anybody or anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times are read for certain or are unknown, in every place and on every machine."""
+"""Times are certain or unknown, wherever they are read and on every machine."""
 
 from __future__ import annotations
 

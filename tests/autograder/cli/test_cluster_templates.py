@@ -22,7 +22,7 @@ ASSIGNMENT = "simplified_attention"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A class of one submission, so that of its parts one has something to do."""
+    """A class of one submission, so that only one part has something to do."""
     place = tmp_path / "course"
     shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place / "submitted" / "ada" / ASSIGNMENT)
     return place
@@ -38,7 +38,7 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
 
 
 def _merged(folder: Path, parts: int) -> tuple[str, bool]:
-    """Whose result came of the parts, and whether it is right throughout."""
+    """Returns the students of the merged results, and whether each has full marks."""
     shards = sorted((folder / "shards").glob("*.jsonl"))
     assert len(shards) == parts
     sizes = [len(read_results(shard)) for shard in shards]

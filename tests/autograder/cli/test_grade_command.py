@@ -1,4 +1,4 @@
-"""`autograder grade` before it grades: folders that are one level off."""
+"""`autograder grade` reports folders that are one level off before it grades."""
 
 from __future__ import annotations
 

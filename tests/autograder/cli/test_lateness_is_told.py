@@ -1,4 +1,4 @@
-"""`grade` says due dates and who is late before the gradebook takes anything off."""
+"""`grade` reports due dates and late students before the gradebook applies penalties."""
 
 from __future__ import annotations
 

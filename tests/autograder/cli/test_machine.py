@@ -1,4 +1,4 @@
-"""What a machine refuses is told with a remedy, and a closed stream takes nobody's place."""
+"""A refusal of the machine is reported with a remedy, and closed streams are replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`examples/service.py`: files in by HTTP, results out, over one warm `autograder grade -`."""
+"""`examples/service.py` receives files by HTTP and grades them with a warm `autograder grade -`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STRANGE = (
 
 
 def _raw(url: str, head: str, data: bytes) -> bytes:
-    """The status that a request written by hand is answered with."""
+    """Returns the status of the answer to a request written by hand."""
     address = urllib.parse.urlsplit(url)
     with socket.create_connection((address.hostname, address.port or 0), timeout=60) as there:
         there.sendall(head.encode() + b"\r\n\r\n" + data)

@@ -1,4 +1,4 @@
-"""`collect` on real clones of repositories, in the layouts that code classrooms give."""
+"""`collect` reads real clones of repositories in the layouts of code classrooms."""
 
 from __future__ import annotations
 

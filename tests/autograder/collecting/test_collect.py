@@ -1,4 +1,4 @@
-"""`collect`: what learning platforms download finds its place, and nothing unsafe or lost."""
+"""`collect` places downloads of learning platforms, loses nothing and accepts nothing unsafe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Files = Mapping[str, "bytes | Files"]
 
 
 def zipped(files: Files, time: tuple[int, ...] = (2026, 3, 1, 12, 0, 0)) -> bytes:
-    """An archive; a table inside is an archive inside."""
+    """Returns an archive; a table inside is an archive inside."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -53,7 +53,7 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
 
 
 def members_of(source: Path) -> list[object]:
-    """All that is read of a download, as one submission."""
+    """Returns everything that is read from a download, as one submission."""
     with entries_of(source) as found:
         return [
             member
@@ -63,7 +63,7 @@ def members_of(source: Path) -> list[object]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """All files below a folder, timestamps aside."""
+    """Returns all files below a folder except timestamps."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""`autograder collect` as its user calls it."""
+"""The command `autograder collect`."""
 
 from __future__ import annotations
 

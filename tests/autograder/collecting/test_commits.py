@@ -87,7 +87,7 @@ def test_a_repository_with_long_hashes_is_read(tmp_path: Path) -> None:
 
 @pytest.fixture
 def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """A `git` that comes first, and writes down how it was called."""
+    """A `git` that is first on the PATH, and records its calls."""
     programs, log = tmp_path / "programs", tmp_path / "called"
     programs.mkdir()
     for name in ("git", "hook"):

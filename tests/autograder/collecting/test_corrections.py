@@ -1,4 +1,4 @@
-"""What an instructor corrected in `submitted/` stays, and a collection can be taken back."""
+"""An instructor's corrections in `submitted/` stay, and a collection can be undone."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ KEY = ("ada", "simplified_attention")
 
 
 class Class:
-    """A class that collects a folder of uploads again and again."""
+    """A class that collects a folder of uploads repeatedly."""
 
     def __init__(self, root: Path) -> None:
         self.uploads, self.folder = root / "uploads", root / "course"
         self.place = self.folder / "submitted" / KEY[0] / KEY[1]
 
     def upload(self, stamp: str = "", **files: str) -> None:
-        """What ada has on the platform from now on."""
+        """Sets ada's files on the platform."""
         own = self.uploads / KEY[0] / KEY[1]
         own.mkdir(parents=True, exist_ok=True)
         for path in own.iterdir():
@@ -44,7 +44,7 @@ class Class:
         return made
 
     def files(self, folder: Path | None = None) -> dict[str, str]:
-        """What is in the folder of the submission, or another one."""
+        """Returns the contents of the submission's folder, or of another one."""
         return {path.name: path.read_text() for path in (folder or self.place).iterdir()}
 
 

@@ -1,4 +1,4 @@
-"""Archives that nobody's learning platform writes: nothing leaves its place, nobody loses work."""
+"""Archives that no platform writes: nothing leaves its folder, and nobody loses work."""
 
 from __future__ import annotations
 

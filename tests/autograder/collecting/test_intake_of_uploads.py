@@ -1,4 +1,4 @@
-"""Whatever a student uploaded is used or told, and nothing right is replaced by something wrong."""
+"""Every uploaded file is used or reported, and never replaces a right file by a wrong one."""
 
 from __future__ import annotations
 

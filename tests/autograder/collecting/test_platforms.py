@@ -1,4 +1,4 @@
-"""What platforms really write: whose each file is, when it was submitted, what is refused whole.
+"""Real downloads of platforms: the owner and time of each file, and downloads that are refused.
 
 The forms of names are those of Moodle's mod/assign/classes/downloader.php (a name without `_`, the
 number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), of Canvas's
@@ -52,7 +52,7 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
 
 @pytest.fixture
 def there(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
-    """What lies in the folder of submissions."""
+    """Returns the contents of the folder of submissions."""
     submitted = tmp_path / "course" / "submitted"
 
     def tree() -> dict[str, bytes]:

@@ -1,10 +1,10 @@
-"""There and back, platform by platform: collect, give points, export; everybody has their own.
+"""Collects, gives points and exports for each platform; everybody gets their own points.
 
 Names of files are made from people's names as the platforms make them. Moodle's `clean_filename`
 leaves out the signs of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
-letters, digits and `_` of the sortable name in lower case. What comes back is read by the rule of
-the platform: Moodle's importziplib.php takes the second part between `_` for the participant,
-Canvas the first two parts that are numbers for the user and the attachment.
+letters, digits and `_` of the sortable name in lower case. Exports are read by the rules of the
+platforms: Moodle's importziplib.php takes the second part between `_` as the participant, Canvas
+the first two parts that are numbers as the user and the attachment.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def result(student: str, score: float) -> SubmissionResult:
 
 
 class Class:
-    """A class of whom everybody wrote their own number into their file."""
+    """A class in which everybody wrote their own number into their file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,21 +70,21 @@ class Class:
         assert report.missing == ()
 
     def grades(self) -> Grades:
-        """Points for each student: the number that is in the file."""
+        """Gives each student as many points as the number in the file."""
         found = (self.folder / "course" / "submitted").glob("*/masks/masking.py")
         points = {path.parent.parent.name: float(path.read_text()) for path in found}
         results = [result(student, score) for student, score in sorted(points.items())]
         return Grades(tuple(results), missing=Missing.ZERO, zero_for=frozenset({"masks"}))
 
     def exported(self, kind: str, table: Path) -> list[dict[str, str]]:
-        """The rows that the platform takes back; nobody may be left over."""
+        """Returns the rows that the platform imports; none may be left over."""
         written = export(kind, self.grades(), self.folder / "back.csv", table)
         assert not [note for note in written.notes if "has no result" not in note]
         with written.path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))
 
     def delivered(self, way: DeliveryFormat) -> dict[str, str]:
-        """The pages in the archive that goes back, by name; each holds its student's points."""
+        """Returns the pages in the exported archive by name; each contains its student's points."""
         course = self.folder / "course"
         results = self.grades().results
         for one in results:

@@ -1,4 +1,4 @@
-"""One person has one folder, whatever the platform, where the class's roster knows them."""
+"""A person on the class's roster has one folder, whatever the platform is."""
 
 from __future__ import annotations
 

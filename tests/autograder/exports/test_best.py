@@ -1,4 +1,4 @@
-"""In a class in which the best submission counts, it is in `submitted/`, and its line is last."""
+"""If the best submission of a class counts, it is in `submitted/`, and its line is the last."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Make = Callable[..., SubmissionResult]
 
 
 class Class:
-    """A class in which ada submitted twice; what the files are worth is known."""
+    """A class in which ada submitted twice, with known points."""
 
     def __init__(self, course: Course, make_result: Make) -> None:
         self.course, self.folder = course, course.root / "course"
@@ -69,13 +69,13 @@ class Class:
             file.write(json.dumps(line.to_json()) + "\n")
 
     def more(self, found: FoundSubmissions) -> None:
-        """What grades earlier submissions."""
+        """Grades earlier submissions."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)
 
     def choose(self) -> tuple[str, ...]:
-        """Lets the best one count."""
+        """Lets the best submission count."""
         return let_best_count(self.folder, self.course, self.results, [KEY], self.more)
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""A class over a term: who is late, extensions, who is missing, withdrawals; as commands."""
+"""The commands for a class over a term: lateness, extensions, missing work, withdrawals."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Term:
             return {row["student"]: row for row in csv.DictReader(file)}
 
     def scores(self) -> dict[str, float]:
-        """What nbgrader itself says."""
+        """Returns nbgrader's own scores."""
         with Gradebook(f"sqlite:///{self.folder / 'gradebook.db'}") as gradebook:
             found = gradebook.assignment_submissions("masks")
             return {s.student.id: s.score - s.late_submission_penalty for s in found}

@@ -1,4 +1,4 @@
-"""`autograder export`, as it is called: what it writes, what it says, and its exit code."""
+"""The command `autograder export`: its files, its output and its exit code."""
 
 from __future__ import annotations
 

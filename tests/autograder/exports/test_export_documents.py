@@ -1,4 +1,4 @@
-"""Gradescope, JUnit and Markdown: each by its own format's rules, and any text stays text."""
+"""Gradescope, JUnit and Markdown follow their formats' rules, and any text stays text."""
 
 from __future__ import annotations
 

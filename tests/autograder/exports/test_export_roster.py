@@ -1,4 +1,4 @@
-"""Canvas's and Moodle's tables: their own format, whose row it is, and that nothing is lost."""
+"""Canvas's and Moodle's tables keep their format, match their rows, and lose nothing."""
 
 from __future__ import annotations
 

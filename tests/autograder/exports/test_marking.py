@@ -1,4 +1,4 @@
-"""Grading by hand: points, comments that are used again, second looks, whose work waits."""
+"""Grading by hand: points, reusable comments, second looks, and waiting work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a student's page says, and what it can't do."""
+"""The contents of a student's page, and what it can't do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autograder.results.wording import NEXT_STEPS, VERDICT_WORDS, readable_test
 
 
 def text_of(page: str) -> str:
-    """The words of a page, as a reader sees them."""
+    """Returns the text of a page as a reader sees it."""
     body = page.partition("<body>")[2]
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 

@@ -1,4 +1,4 @@
-"""The class report: its numbers, and its page, in a browser too."""
+"""The class report: its numbers and its page, also in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feedback is not written again from the same files, and is where anything has changed."""
+"""Feedback is written again only if a file has changed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ASSIGNMENT = "simplified_attention"
 
 @dataclass(frozen=True)
 class Run:
-    """What a run did, with the results that it gave."""
+    """The report of a run, with its results."""
 
     report: RunReport
     graded: tuple[SubmissionResult, ...]
@@ -54,13 +54,13 @@ def fork_server() -> Iterator[ForkServer]:
 
 @pytest.fixture(scope="module")
 def mortal_fork_server() -> Iterator[ForkServer]:
-    """One for the tests that kill it."""
+    """A fork server for the tests that kill it."""
     with started_fork_server() as started:
         yield started
 
 
 class ClassFolder:
-    """A folder of submissions, and what grading it gave."""
+    """A folder of submissions and the results of grading it."""
 
     def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
         self.submitted = folder / "submitted"
@@ -69,7 +69,7 @@ class ClassFolder:
         self._fork_server = fork_server
 
     def submit(self, student: str, **files: str) -> Path:
-        """`scores="text"` submits scores.py; what is not named is submitted right."""
+        """`scores="text"` submits scores.py; all other exercises are right."""
         place = self.submitted / student / ASSIGNMENT
         without = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place, ignore=without)
@@ -99,7 +99,7 @@ def a_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFol
 
 @pytest.fixture
 def impatient_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFolder:
-    """One where a loop without an end has ended after two seconds of CPU, not after eight."""
+    """A course in which an endless loop ends after two seconds of CPU, not after eight."""
     assignments = tuple(
         replace(assignment, limits=replace(assignment.limits, cpu_seconds=2.0))
         for assignment in course.assignments

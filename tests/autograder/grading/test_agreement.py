@@ -1,4 +1,4 @@
-"""Replies that agree with the solution's pass unseen: those that the test would pass."""
+"""Replies that agree with the solution's pass without a test, if the test would pass them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bad night changes no grade: odd paths, locales and homes, and settings of everything."""
+"""Unusual paths, locales, homes and settings change no grade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grade --scheduler`: three workers of dask, of which one is killed in the middle of the run."""
+"""`grade --scheduler`: three workers of dask; one of them is killed during the run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 @contextlib.contextmanager
 def _cluster(folder: Path, count: int) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
-    """The address of a scheduler, and its workers, each a process as on a machine of its own."""
+    """The address of a scheduler, and its workers, each in a process of its own."""
     file = folder / "scheduler.json"
     quiet = ["--no-dashboard", "--scheduler-file", str(file)]
     scheduler = [*_PYTHON, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
@@ -63,7 +63,7 @@ def _cluster(folder: Path, count: int) -> Iterator[tuple[str, list[subprocess.Po
 
 
 def _submit(a_class: ClassFolder, number: int) -> None:
-    """One exercise of three: right, wrong, or no Python, by turns."""
+    """Returns one of three exercises in turn: right, wrong, or invalid Python."""
     place = a_class.submitted / f"s{number:03}" / "simplified_attention"
     place.mkdir(parents=True)
     if number % 3:

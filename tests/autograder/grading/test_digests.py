@@ -1,4 +1,4 @@
-"""What inputs and regrading depend on: what is asked, and a version that people raise."""
+"""Inputs and regrading depend only on the questions, and on a version that people raise."""
 
 from __future__ import annotations
 

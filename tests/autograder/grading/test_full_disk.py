@@ -1,6 +1,6 @@
 """A full disk at each stage: a message, whole files only, and the next call completes them.
 
-The limit of a file's size is what fills up: a write beyond it fails as on a full disk.
+A limit on file sizes imitates a full disk: a write beyond it fails in the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Files = dict[str, bytes]
 def graded(
     tmp_path_factory: pytest.TempPathFactory, course: Course, fork_server: ForkServer
 ) -> Path:
-    """A class folder with results, and nothing made of them."""
+    """A class folder with results, and nothing made from them yet."""
     place = tmp_path_factory.mktemp("class")
     a_class = ClassFolder(place, course, fork_server)
     a_class.submit("ada")
@@ -45,7 +45,7 @@ def home(graded: Path, tmp_path: Path) -> Path:
 
 
 def called(*arguments: str, limit: int | None = None) -> tuple[int, str]:
-    """Runs a command in a fork where files have at most so many bytes; returns code and text."""
+    """Runs a command in a fork with a limit on file sizes; returns code and text."""
     near, far = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -71,7 +71,7 @@ def called(*arguments: str, limit: int | None = None) -> tuple[int, str]:
 
 
 def files_in(home: Path) -> Files:
-    """All files but the submissions, by name."""
+    """Returns all files except the submissions, by name."""
     own = (path for path in home.rglob("*") if path.is_file())
     return {
         path.relative_to(home).as_posix(): path.read_bytes()

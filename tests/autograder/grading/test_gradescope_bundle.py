@@ -35,7 +35,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def harness(bundle: Path, tmp_path: Path) -> Path:
-    """The harness's root as its image has it after setup.sh, which installs this very project."""
+    """The harness's root as in its image after setup.sh, which installs this project."""
     root = tmp_path / "autograder"
     subprocess.run([sys.executable, "-m", "zipfile", "-e", bundle, root / "source"], check=True)
     command = root / "source" / "venv" / "bin" / "autograder"

@@ -1,4 +1,4 @@
-"""The proof of the content, as part of the test run, and what it says to students.
+"""The proof of the content, as part of the test run, and its messages to students.
 
 All solutions and stubs, a fourth of the alternatives and a sixth of the misconceptions of each
 question are graded in the sandbox as modules, one of 24 of all as notebooks too, the same in every
@@ -34,7 +34,7 @@ _MACHINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a failed test says about a known mistake."""
+    """The message of a failed test about a known mistake."""
 
     case: str
     question: str
@@ -45,7 +45,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The report, and all that was said."""
+    """The report, and all messages."""
 
     report: ValidationReport
     said: tuple[Said, ...]
@@ -55,7 +55,7 @@ class Matrix:
 
 
 def _drawn(course: Course) -> set[str]:
-    """The labels of the cases that are graded here: drawn by their checksums."""
+    """Returns the labels of the cases that are graded here, chosen by their checksums."""
     drawn: set[str] = set()
     modules: dict[tuple[str, Exercise, str], list[str]] = {}
     exercises = [e for assignment in course.assignments for e in assignment.exercises]
@@ -146,7 +146,7 @@ def test_no_message_shows_the_machine(matrix: Matrix) -> None:
 
 
 def _where(matrix: Matrix, holds: object) -> list[Said]:
-    """Messages that lack something; a call that is not allowed has nothing that came."""
+    """Returns incomplete messages; a call that is not allowed needs no result."""
     assert callable(holds)
     return [
         said for said in matrix.said if said.verdict is not Verdict.FORBIDDEN and not holds(said)

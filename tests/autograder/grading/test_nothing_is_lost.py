@@ -42,7 +42,7 @@ TRUNCATED = 0
 
 
 class DiesAfter(SilentEvents):
-    """Events that end the grader when that many results are there; -1 as soon as it starts."""
+    """Events that end the grader after that many results; -1 means as soon as it starts."""
 
     def __init__(self, count: int) -> None:
         self._left = count
@@ -58,7 +58,7 @@ class DiesAfter(SilentEvents):
 
 
 def in_another_process(work: Callable[[], object]) -> int:
-    """Does it in a fork; returns the number of the signal that ended that, or 0."""
+    """Runs this in a fork; returns the number of the signal that ended it, or 0."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -88,7 +88,7 @@ def expected(path: Path) -> dict[str, float]:
 
 
 def _tear(self: ResultsFile, result: SubmissionResult) -> None:
-    """Half of a line, and the end."""
+    """Writes half of a line, and ends."""
     line = json.dumps(result.to_json()).encode()
     os.write(self._file.fileno(), line[: len(line) // 2])
     _die()
@@ -122,7 +122,7 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
 
 
 def _patiently(results: Path, grade: Callable[[], T]) -> T:
-    """Waits for a grader that holds the results file: the kernel ends a killed one's jobs soon."""
+    """Waits for a grader that locks the results file: a killed one's jobs end soon."""
     while True:
         try:
             return grade()
@@ -291,7 +291,7 @@ def test_two_graders_at_once_write_one_line_each(
 def test_a_file_missing_for_a_moment_costs_nobody_anything(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as by a synchronization that runs: what was read is no submission, and read again."""
+    """A running synchronization may do this: the submission must be read again."""
     place = a_class.submit("ada")
     file, aside, was_away = place / "softmax.py", place / "aside", place / "was_away"
 
@@ -314,7 +314,7 @@ def test_a_file_missing_for_a_moment_costs_nobody_anything(
 def test_a_file_swapped_for_a_moment_is_not_graded(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its digest is the same before and after: `--resume` would keep the other file's score."""
+    """The digest is the same before and after, so `--resume` would keep the other file's score."""
     place = a_class.submit("ada")
     file, aside, other = place / "scores.py", place / "aside", place / "other"
     other.write_text(WRONG)

@@ -48,7 +48,7 @@ def test_one_regraded_question_replaces_only_its_earlier_result(
 
 
 class Inner:
-    """A grader that keeps what it is asked."""
+    """A grader that records its calls."""
 
     def __init__(self, result: autograder.SubmissionResult) -> None:
         self.result = result

@@ -1,4 +1,4 @@
-"""What travels to other machines: bytes that are only ever read as data."""
+"""Files for other machines are bytes that are only read as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class is asked: the same for all first attempts, at once, and other numbers later."""
+"""A class gets equal inputs for first attempts, in one batch, and different numbers later."""
 
 from __future__ import annotations
 

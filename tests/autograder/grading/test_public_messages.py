@@ -1,7 +1,5 @@
-"""What the public checks say about known mistakes.
-
-Every fifth misconception of each question is checked as a student's folder would be, in this
-process: they are our own.
+"""Messages of the public checks about known mistakes. Every fifth misconception of each question is
+checked like a student's folder, in this process, because the answers are our own.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ _MACHINE = re.compile(
 
 @pytest.fixture(scope="module")
 def said(course: Course) -> list[tuple[str, CheckedTest]]:
-    """Every failed check with the name of its question."""
+    """Yields every failed check with the name of its question."""
     torch.set_num_threads(1)
     return [
         (question.question, test)
@@ -43,7 +41,7 @@ def said(course: Course) -> list[tuple[str, CheckedTest]]:
 
 
 def _rounds(course: Course, exercise: Exercise) -> Iterator[LocalImplementation]:
-    """Modules in each of which every question is answered by one of its misconceptions."""
+    """Returns modules in which every question is answered by one of its misconceptions."""
     by_question: dict[str, list[Variant]] = {}
     for variant in variants_in(course.variants("misconceptions", exercise)):
         by_question.setdefault(variant.question, []).append(variant)

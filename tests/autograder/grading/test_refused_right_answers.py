@@ -1,4 +1,4 @@
-"""What `validate` says about a right answer that a generated test refuses."""
+"""`validate` explains why a generated test refuses a right answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a stream: a line without an end costs little, and keeps nobody waiting."""
+"""Lines of a stream: an endless line costs little, and delays nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`grade -`: a line in, an answer out, for as long as there are lines."""
+"""`grade -` answers each line as long as there are lines."""
 
 from __future__ import annotations
 

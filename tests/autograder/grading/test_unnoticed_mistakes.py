@@ -1,6 +1,5 @@
-"""Which known mistakes the public checks let through: those listed with a reason, and no others.
-
-Only the first failing check of a mistake is asked for, in this process: they are our own.
+"""The public checks miss only the known mistakes that are listed with a reason. Only the first
+failing check of a mistake is run, in this process, because the answers are our own.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MOST = 60
 
 @pytest.fixture(scope="module")
 def unnoticed(course: Course) -> set[tuple[str, str]]:
-    """Question and name of every known mistake that passes all checks of its question."""
+    """Returns question and name of every known mistake that passes all checks of its question."""
     torch.set_num_threads(1)
     return {
         (variant.question, variant.name)
@@ -54,7 +53,7 @@ def _passing(course: Course, exercise: Exercise) -> Iterator[Variant]:
 
 
 def _checks_of(module: ModuleType, question: str) -> list[Callable[..., None]]:
-    """Those with numbers first: what an answer is asked about itself takes longer."""
+    """Runs checks with given numbers first, because consistency checks take longer."""
     checks = [
         value
         for name, value in vars(module).items()

@@ -1,4 +1,4 @@
-"""What ends a job is left out, told as its student's doing, and costs nobody else."""
+"""A file that ends a job is left out and reported, and costs nobody else anything."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MARK = "# ends the job"
 
 @pytest.fixture
 def hostile(a_class: ClassFolder) -> ClassFolder:
-    """A class of one who is right, and one whose file ends whatever looks at it."""
+    """A class of a student with right answers, and one whose file ends its reader."""
     solution = (ROOT / "solutions" / ASSIGNMENT / "scores.py").read_text()
     a_class.submit("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
     a_class.submit("zoe")
@@ -44,7 +44,7 @@ def hostile(a_class: ClassFolder) -> ClassFolder:
 
 @pytest.fixture(autouse=True)
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that does nothing is given up after seconds, long before its submission's end."""
+    """A job that does nothing is abandoned after some seconds."""
     monkeypatch.setattr(patience, "quiet_seconds", lambda assignment: 4.0)
     monkeypatch.setattr(patience, "whole_seconds", lambda assignment: 3600.0)
 
@@ -113,7 +113,7 @@ def test_memory_needed_to_judge_a_reply_is_the_answers_fault() -> None:
 
 
 def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times are those that the next place, or the end, is entered at."""
+    """Returns the times at which the next place, or the end, was entered."""
     times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0, 32.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()

@@ -20,7 +20,7 @@ from .servers import MOODLE_TOKEN, TOKEN, Canvas, Moodle, canvas_server, moodle_
 
 @dataclass
 class Class:
-    """A class folder that is connected with a platform of the test; nothing really waits."""
+    """A class folder that is connected to a platform of the test; nothing really waits."""
 
     platform: str
     folder: Path
@@ -53,7 +53,7 @@ class Class:
         return push(self.platform, self.folder, **self._options(yes, others))
 
     def file(self, student: str, name: str = "masking.py") -> Path:
-        """Returns where a student's file of `masks` is."""
+        """Returns the path of a student's file of `masks`."""
         return self.folder / "submitted" / student / "masks" / name
 
 
@@ -73,13 +73,13 @@ def moodle() -> Iterator[Moodle]:
 
 @pytest.fixture
 def on_canvas(canvas: Canvas, course: Course, class_folder: Path) -> Class:
-    """A class that is connected with Canvas."""
+    """A class that is connected to Canvas."""
     return Class("canvas", class_folder, course, canvas.course, TOKEN)
 
 
 @pytest.fixture
 def on_moodle(moodle: Moodle, course: Course, class_folder: Path) -> Class:
-    """A class that is connected with Moodle."""
+    """A class that is connected to Moodle."""
     return Class("moodle", class_folder, course, moodle.course, MOODLE_TOKEN)
 
 

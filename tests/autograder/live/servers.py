@@ -1,7 +1,7 @@
 """Servers that speak the documented endpoints of Canvas and Moodle, for tests of the connection.
 
 They run in threads of the test's own process, page as the platforms do, check tokens, and fail when
-they are told to. No test needs a real platform.
+a test wants them to. No test needs a real platform.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOODLE_TOKEN = "0123456789abcdef0123456789abcdef"
 
 @dataclass(frozen=True)
 class Request:
-    """One request as a server got it; `form` has the fields of the address and of the body."""
+    """One request as a server received it; `form` has the fields of the address and of the body."""
 
     method: str
     path: str
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass
 class Response:
-    """What a server answers; bytes as they are, everything else as JSON."""
+    """The response of a server: bytes as they are, everything else as JSON."""
 
     content: Any
     status: int = 200
@@ -50,9 +50,9 @@ class Response:
 
 @dataclass
 class Fault:
-    """What goes wrong with requests whose path, with the function's name, contains a text.
+    """A fault of requests whose path, with the function's name, contains a text.
 
-    `response` is answered instead; without it the connection is dropped. With `is_after`, the
+    `response` is sent instead; without it, the connection is dropped. With `is_after`, the
     request is obeyed first. The first `skip` requests succeed, the next `times` fail.
     """
 
@@ -90,7 +90,7 @@ class Server:
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
-        """Returns the text in which faults look for theirs."""
+        """Returns the text that faults are compared with."""
         return f"{request.method} {request.path} {request.form.get('wsfunction', '')}"
 
     def _fault(self, request: Request) -> Fault | None:

@@ -1,4 +1,4 @@
-"""The connection is patient, tells what is wrong, and gives its token to the site alone."""
+"""The connection retries, reports what is wrong, and sends its token to the site only."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ THROTTLED = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
 
 
 def open_canvas(canvas: Canvas, waited: list[float], token: str = TOKEN) -> Platform:
-    """Connects with Canvas; nothing really waits."""
+    """Connects to Canvas; nothing really waits."""
     address = address_of("canvas", canvas.course)
     return connect(address, Token(token), RetryPolicy(waited.append))
 
 
 def open_moodle(moodle: Moodle, token: str = MOODLE_TOKEN) -> Platform:
-    """Connects with Moodle; nothing really waits."""
+    """Connects to Moodle; nothing really waits."""
     return connect(address_of("moodle", moodle.course), Token(token), RetryPolicy(lambda _: None))
 
 

@@ -1,4 +1,4 @@
-"""`autograder pull` and `autograder push` as their users call them."""
+"""The commands `autograder pull` and `autograder push`."""
 
 from __future__ import annotations
 

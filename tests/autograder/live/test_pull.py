@@ -1,4 +1,4 @@
-"""A pull brings people, dates and submissions, once, and says before what it will change."""
+"""A pull brings people, dates and submissions once, and shows beforehand what will change."""
 
 from __future__ import annotations
 

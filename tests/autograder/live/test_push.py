@@ -27,7 +27,7 @@ def scores(canvas: Canvas) -> dict[int, float]:
 
 
 def writes(canvas: Canvas) -> int:
-    """Returns how many requests wrote grades."""
+    """Returns the number of requests that wrote grades."""
     return sum(request.path.endswith("/update_grades") for request in canvas.requests)
 
 

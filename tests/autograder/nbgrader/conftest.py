@@ -34,7 +34,7 @@ Main = Callable[[], object]
 
 @dataclass(frozen=True)
 class NbgraderClass:
-    """A class folder and what an instructor types in it."""
+    """A class folder, and the commands of its instructor."""
 
     folder: Path
     exchange: Path
@@ -42,14 +42,14 @@ class NbgraderClass:
 
     @property
     def environment(self) -> dict[str, str]:
-        """A user's own: nothing of the machine's Jupyter is seen."""
+        """Returns a user's own environment, without the machine's Jupyter settings."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         own = {"HOME": str(self.home), "PATH": path, "PYTHONWARNINGS": "ignore"}
         kept = {name: value for name, value in os.environ.items() if "JUPYTER" not in name}
         return {**kept, **own}
 
     def run(self, *command: object, code: int | None = 0, cwd: Path | None = None) -> str:
-        """Runs a command in the class folder; returns all that it says."""
+        """Runs a command in the class folder; returns its output."""
         done = subprocess.run(
             [str(word) for word in command], cwd=cwd or self.folder, env=self.environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -58,11 +58,11 @@ class NbgraderClass:
         return done.stdout
 
     def nbgrader(self, *words: object, code: int = 0, cwd: Path | None = None) -> str:
-        """The same for nbgrader's commands, in a fork: to start takes longer than their work."""
+        """Runs nbgrader's commands in a fork, because starting them takes longer."""
         return self._in_a_fork(nbgraderapp.main, ["nbgrader", *words], code, cwd)
 
     def write_source(self, *words: object, code: int = 0) -> str:
-        """`autograder nbgrader`, in a fork too."""
+        """Runs `autograder nbgrader` in a fork as well."""
         return self._in_a_fork(cli.main, ["autograder", "nbgrader", *words], code)
 
     def _in_a_fork(
@@ -80,7 +80,7 @@ class NbgraderClass:
         return said
 
     def notebook(self, step: str, student: str, name: str) -> Notebook:
-        """A notebook of a step of nbgrader's."""
+        """Returns a notebook of one of nbgrader's steps."""
         path = self.folder / step / student / ASSIGNMENT / f"{name}.ipynb"
         document: Notebook = json.loads(path.read_text())
         return document
@@ -110,7 +110,7 @@ def _be(
 
 
 def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
-    """The cell that nbgrader knows by a name."""
+    """Returns the cell with a name of nbgrader's."""
     cells = notebook["cells"]
     found = [c for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == name]
     assert len(found) == 1, name
@@ -152,7 +152,7 @@ def _add_written_question(path: Path) -> None:
 
 
 def _add_own_assignment(folder: Path) -> None:
-    """As nbgrader's documentation writes them: an answer, and a test with a hidden part."""
+    """Cells as in nbgrader's documentation: an answer and a partly hidden test."""
     kinds = {"grade": False, "solution": False, "locked": False, "task": False}
     answer = new_code_cell("### BEGIN SOLUTION\nx = 2\n### END SOLUTION")
     answer.metadata["nbgrader"] = kinds | {"grade_id": "x", "schema_version": 3, "solution": True}
@@ -167,7 +167,7 @@ def _add_own_assignment(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def collected(built: NbgraderClass) -> NbgraderClass:
-    """Submissions in the exchange, collected: one comes by `submit`, the others lie there."""
+    """Submissions in the exchange, collected: one through `submit`, the others directly."""
     built.nbgrader("release_assignment", ASSIGNMENT)
     student = built.home / "student"
     student.mkdir()
@@ -190,14 +190,14 @@ def collected(built: NbgraderClass) -> NbgraderClass:
 
 @pytest.fixture(scope="session")
 def autograded(collected: NbgraderClass) -> NbgraderClass:
-    """The class after `nbgrader autograde`, which calls nothing an error."""
+    """The class after `nbgrader autograde`, which reported no error."""
     log = collected.run("nbgrader", "autograde", ASSIGNMENT)
     assert "ERROR" not in log
     return collected
 
 
 def _solve(folder: Path, built: NbgraderClass) -> None:
-    """Fills every answer in with the solution."""
+    """Fills in every answer with the solution."""
     for path in folder.glob("*.ipynb"):
         source = json.loads((built.folder / "source" / ASSIGNMENT / path.name).read_text())
         notebook = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""A JupyterHub with a student and an instructor, who hand notebooks on in an exchange."""
+"""A JupyterHub with a student and an instructor, who exchange notebooks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ c.LabApp.news_url = None
 
 @dataclass(frozen=True)
 class Hub:
-    """A running hub; `home` holds the users' folders."""
+    """A running hub; `home` contains the users' folders."""
 
     url: str
     home: Path
@@ -81,7 +81,7 @@ class Hub:
 
 @contextmanager
 def running_hub(root: Path, users: tuple[str, ...]) -> Iterator[Hub]:
-    """A hub whose users have folders below `root`; all of it ends with the block."""
+    """Runs a hub whose users have folders below `root`; it ends with the block."""
     root.mkdir()
     ports = _free_ports(3)
     for user in users:
@@ -108,7 +108,7 @@ def running_hub(root: Path, users: tuple[str, ...]) -> Iterator[Hub]:
 
 
 def _command(root: Path) -> list[str]:
-    """The hub in a place where our own user is called `jovyan`, and which ends with all in it."""
+    """Runs the hub in a namespace in which our own user is called `jovyan`."""
     me = pwd.getpwuid(os.getuid())
     (root / "passwd").write_text(f"{_USER}:x:{me.pw_uid}:{me.pw_gid}::{root}:/bin/sh\n")
     place = ["--dev-bind", "/", "/", "--ro-bind", str(root / "passwd"), "/etc/passwd"]

@@ -1,4 +1,4 @@
-"""A grading run in a process of its own imports nothing from the folder that it is called in."""
+"""A grading run in a separate process imports nothing from the current folder."""
 
 from __future__ import annotations
 

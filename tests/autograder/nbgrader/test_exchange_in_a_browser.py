@@ -94,7 +94,7 @@ def formgrader(page: Page) -> FrameLocator:
 
 
 def click_and_confirm(frame: FrameLocator, button: str, message: str) -> None:
-    """A button of formgrader; what it says afterwards is closed."""
+    """Clicks a button of formgrader, and closes the message afterwards."""
     frame.locator(button).click()
     frame.locator(".modal-body", has_text=message).wait_for()
     frame.locator(".modal-footer button").click()
@@ -117,7 +117,7 @@ def run_cell(page: Page, text: str) -> Locator:
 
 
 def write_answer(page: Page, question: str, line: str) -> None:
-    """Puts a line in the place of the last one, which raises NotImplementedError."""
+    """Replaces the last line, which raises NotImplementedError."""
     page.locator(f".jp-CodeCell:has-text('def {question}') .cm-content").first.click()
     page.keyboard.press("Control+End")
     page.keyboard.press("Shift+Home")
@@ -174,7 +174,7 @@ def fetch_and_open(page: Page, notebook: str) -> None:
 
 
 def answer_and_check(page: Page, question: str, line: str) -> Locator:
-    """What the check of the question shows below its cell."""
+    """Returns the output of the question's check cell."""
     write_answer(page, question, line)
     return run_cell(page, f'check("{question}")').locator(".jp-OutputArea")
 
@@ -215,7 +215,7 @@ def grade_by_hand(page: Page) -> None:
 
 
 def give_feedback(page: Page) -> None:
-    """Autogrades once more before: what was graded by hand stays."""
+    """Autogrades again before: manual grades stay."""
     frame = formgrader(page)
     frame.locator(".breadcrumb a:has-text('Manual Grading')").click()
     frame.locator("text=Manage Assignments").click()
@@ -226,7 +226,7 @@ def give_feedback(page: Page) -> None:
 
 
 def read_feedback(page: Page, hub: Hub) -> str:
-    """The text of the page that a student gets."""
+    """Returns the text of the page that a student gets."""
     page.click("#refresh_assignments_list")
     page.click("#submitted_assignments_list button:text-is('Fetch Feedback')")
     page.locator("#submitted_assignments_list >> text=(view feedback)").first.wait_for()

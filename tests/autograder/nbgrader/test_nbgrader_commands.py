@@ -24,7 +24,7 @@ WRITTEN = 5.0
 
 
 def grades(place: NbgraderClass, column: str = "score") -> dict[str, float]:
-    """What `nbgrader export` says of our assignment."""
+    """Returns the rows of `nbgrader export` for our assignment."""
     place.nbgrader("export", "--to", "grades.csv")
     with open(place.folder / "grades.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["assignment"] == ASSIGNMENT]

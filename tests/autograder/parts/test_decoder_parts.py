@@ -1,4 +1,4 @@
-"""Parts of the decoder's exercises do what the questions of their names ask for."""
+"""Parts of the decoder's exercises do what the questions of the same names require."""
 
 from __future__ import annotations
 

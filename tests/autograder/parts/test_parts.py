@@ -1,4 +1,4 @@
-"""Parts do what their questions ask for, and are no answers to them."""
+"""Parts do what their questions require, and are not accepted as answers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def solution(assignment: str, exercise: str, name: str) -> Any:
 
 
 def loaded(layer: nn.MultiheadAttention, source: Any) -> nn.MultiheadAttention:
-    """Torch's attention with the weights of ours: it keeps the three projections together."""
+    """Returns torch's attention with our weights; it keeps the three projections together."""
     layers = (source.W_query, source.W_key, source.W_value)
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.cat([part.weight for part in layers]))
@@ -63,7 +63,7 @@ def test_the_encoder_block_is_torchs_encoder_layer() -> None:
 
 
 def decoder_of_torch(block: Any, x: torch.Tensor, past: Past | None, heads: int) -> Any:
-    """A decoder block of torch's functions and of complex numbers, with the weights of ours."""
+    """Returns a decoder block made of torch's functions and complex numbers, with our weights."""
     attention, size = block.attention, x.shape[-1] // heads
     seen = 0 if past is None else past[0].shape[2]
     normed = F.layer_norm(x, x.shape[-1:], block.norm1.weight, block.norm1.bias)

@@ -1,4 +1,4 @@
-"""What grading again changed: of whom, from, to, because of what, and who has looked."""
+"""The changes made by grading again: student, scores, cause, and whether anybody has looked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts is read from the results file when it is looked at, not kept in memory."""
+"""Results that count are read from the file when they are used, not kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograder merge`: shards become one file; what two of them say differently is an error."""
+"""`autograder merge` joins shards into one file; contradictions between them are errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes results into a file of a name."""
+    """Writes results into a file with this name."""
 
     def writing(name: str, *results: SubmissionResult) -> Path:
         with ResultsFile(tmp_path / name) as file:

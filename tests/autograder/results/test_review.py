@@ -1,4 +1,4 @@
-"""Which results a person should look at, and which are no mistake that others may share."""
+"""Results that a person should look at, and those that are not a mistake to be shared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MakeResult = Callable[..., autograder.SubmissionResult]
 
 
 def stopped(result: autograder.SubmissionResult, *places: int) -> autograder.SubmissionResult:
-    """The result in which these questions of the first exercise stopped with an error."""
+    """Returns a result in which these questions of the first exercise stopped with an error."""
     first, *others = result.exercises
     questions = tuple(
         replace(question, verdict=Verdict.ERROR, behaviour="sha256:1", misconception=None)

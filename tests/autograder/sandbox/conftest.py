@@ -1,4 +1,4 @@
-"""A fork server of each tier that this machine gives, started once."""
+"""A fork server of each tier that this machine supports, started once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Student:
 
 @pytest.fixture
 def student(parent: ForkServer) -> Iterator[Callable[..., Student]]:
-    """Hands a module's text to a fresh worker, which may have other CPU seconds than `LIMITS`."""
+    """Sends a module's text to a fresh worker, whose CPU seconds may differ from `LIMITS`."""
     sessions: list[Session] = []
 
     def open_worker(text: str, cpu_seconds: float = LIMITS.cpu_seconds) -> Student:

@@ -1,4 +1,4 @@
-"""Many requests in one frame: what comes back, and what is refused."""
+"""Many requests in one frame: their replies, and frames that are refused."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_what_a_held_batch_needs_is_loaded_once(
 
 
 def _has_kernels(parent: ForkServer) -> bool:
-    """Whether a worker has torch's kernels of the second device from its start."""
+    """Returns whether a worker has torch's kernels of the second device from its start."""
     session = parent.open(LIMITS, questions=1)
     try:
         text = "import sys\ndef loaded():\n    return 'torch._refs' in sys.modules\n"

@@ -1,4 +1,4 @@
-"""The wall clock of a question: time counts in which somebody looked and the worker could run."""
+"""The wall clock of a question counts only time in which the worker was watched and could run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.sandbox.clock import Budget, Clock, cpu_seconds, waited_seconds
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Says how long the worker waited for a processor: not at all, where a test does not say."""
+    """Sets how long the worker waited for a processor: by default not at all."""
 
     def say(seconds: float) -> None:
         monkeypatch.setattr(clocks, "waited_seconds", lambda pid: seconds)
@@ -28,7 +28,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def _spent(monkeypatch: pytest.MonkeyPatch, budget: Budget, times: Iterable[float]) -> list[bool]:
-    """Whether the time was used up at each of the looks, of which the first begins the call."""
+    """Returns whether the time was used up at each look; the first look begins the call."""
     now = iter(times)
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     clock = Clock(budget, os.getpid())

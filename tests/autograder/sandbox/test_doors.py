@@ -1,4 +1,4 @@
-"""Doors that are shut in every tier. The attack corpus tries them in whole submissions."""
+"""Operations that every tier denies. The attack corpus tries them in whole submissions."""
 
 from __future__ import annotations
 

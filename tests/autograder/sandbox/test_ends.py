@@ -1,4 +1,4 @@
-"""How a worker ended: told for every signal, and known however late the fork server says it."""
+"""The end of a worker is reported for every signal, even if the fork server reports it late."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.worker import confine
 
 
 class _Status:
-    """The fork server's end, which says it only to whoever waits for some time."""
+    """The fork server's end of the channel, which reports only after some time."""
 
     def __init__(self, said: bytes, patience: float = 10.0) -> None:
         self._said, self._patience, self._waits = said, patience, 0.0
@@ -33,7 +33,7 @@ class _Status:
         return self._said
 
     def close(self) -> None:
-        """As a socket has it."""
+        """Returns the descriptor, as a socket does."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The doors as other graders find them: an ordinary user, and a container without namespaces."""
+"""The denied operations for other graders: an ordinary user, and a container without namespaces."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 @cache
 def _python(*grader: str) -> str:
-    """An interpreter that this grader may use, with torch; a skip that says why there is none."""
+    """An interpreter with torch that this grader may use; skips the test if there is none."""
     if grader[0] == "setpriv" and os.getuid() != 0:
         pytest.skip("only root becomes another user; this run is an ordinary user's itself")
     if shutil.which(grader[0]) is None:
@@ -64,7 +64,7 @@ def _python(*grader: str) -> str:
 
 
 def _shut_doors(grader: list[str], tier: Tier) -> int:
-    """How many doors this grader's students find shut; an open one fails the caller."""
+    """Returns the number of operations that are denied; an allowed one fails the caller."""
     python = _python(*grader)
     module = str(HERE / "test_doors.py")
     run = _run([*grader, python, "-B", "-m", "pytest", "-q", "-k", f"tier_{tier}", module])
@@ -93,7 +93,7 @@ def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
 
 
 def test_a_class_is_graded_while_one_answer_hangs() -> None:
-    """Grade, gradebook, pages and report, in the tier that every such user has."""
+    """Makes grades, gradebook, pages and report in the tier that every such user has."""
     python, home = _python(*ORDINARY_USER), Path(tempfile.mkdtemp(prefix="class-"))
     answers = {"ada": "pass", "mal": "time.sleep(10**6)", "zoe": "pass"}
     for student, line in answers.items():

@@ -1,4 +1,4 @@
-"""Every system call by its number: what the filter decides, and what a worker is told."""
+"""Every system call by number: the filter's decision, and the error that a worker gets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NEVER: dict[str, tuple[int | None, int | None]] = {
 
 
 def decided(machine: str, number: int, args: Sequence[int] = (), where: int = 0) -> int:
-    """What a filter returns for a call: its program, interpreted as the kernel would."""
+    """Returns a filter's result for a call by interpreting its program as the kernel does."""
     full = [*args, *[0] * (6 - len(args))]
     data = struct.pack(
         "<iIQ6Q", number, where or ARCHITECTURES[machine], 0, *[arg & (1 << 64) - 1 for arg in full]

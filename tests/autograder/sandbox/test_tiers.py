@@ -1,4 +1,4 @@
-"""A tier that failed just now is no tier that is not there."""
+"""A tier that has failed once is not a missing tier."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As for an ordinary user where bubblewrap is installed and may make no namespaces."""
+    """Imitates an ordinary user for whom bubblewrap may not make namespaces."""
 
     class Refused(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:

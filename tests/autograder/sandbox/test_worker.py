@@ -1,4 +1,4 @@
-"""What a worker answers, and how its end is told."""
+"""The replies of a worker, and reports on its end."""
 
 from __future__ import annotations
 

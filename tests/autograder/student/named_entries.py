@@ -1,7 +1,6 @@
 """Checks wrong answers as a student would: `python named_entries.py ROOT FOLDER`.
-
 FOLDER/entries.json lists assignment, exercise, question, sentence and module; FOLDER/named.json
-then says for each of them whether `check` told the sentence.
+then says for each whether `check` showed the sentence.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _LINES, _MOST_SECONDS = 40, 30.0
 
 
 def run(task: dict[str, Any]) -> str:
-    """All bytes that the terminal gets, as text."""
+    """Returns all bytes that the terminal gets, as text."""
     process, terminal = pty.fork()
     if process == 0:
         _command(task)
@@ -55,7 +55,7 @@ def run(task: dict[str, Any]) -> str:
 
 
 def _command(task: dict[str, Any]) -> None:
-    """In the child: as if it had just been started with this environment."""
+    """Runs in the child as if it had just been started with this environment."""
     os.environ.update(task["environment"])
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     for name in ("stdin", "stdout", "stderr"):

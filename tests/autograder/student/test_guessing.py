@@ -1,4 +1,4 @@
-"""Predict, then run: a guess is asked for, compared, and never given away."""
+"""Predict, then run: a guess is requested and compared, and the answer is never revealed."""
 
 from __future__ import annotations
 

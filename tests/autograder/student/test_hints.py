@@ -1,4 +1,4 @@
-"""`autograder hint`: one at a time, from what release took out of `hints.toml`."""
+"""`autograder hint` shows the released hints of `hints.toml` one at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `check` says of a known mistake, and what the bundle must not say."""
+"""Sentences of `check` about known mistakes, and secrets that the bundle must not reveal."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_sentence_about_code_needs_an_answer_with_it(tmp_path: Path) -> None:
 def test_nearly_every_mistake_is_named_while_a_student_works(
     course: Course, tmp_path: Path
 ) -> None:
-    """Written into a student's folder and checked in a process of its own, as `check` does it."""
+    """Writes the answer into a student's folder and checks it in a separate process."""
     entries = [
         (assignment.name, exercise.name, variant.question, hint_of(variant), text)
         for assignment in course.assignments
@@ -139,7 +139,7 @@ def test_the_bundle_describes_the_current_checks_and_catalogue(
 
 
 def test_code_words_in_a_sentence_are_missing_in_other_answers(course: Course) -> None:
-    """A name is told of answers that have its last word: a letter alone is in all of them."""
+    """A name needs an answer that contains its last word; a single letter is in all of them."""
     code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))
     assert code
     assert [text for text in code if len(re.findall(r"\w+", text)[-1]) < 3] == []

@@ -1,6 +1,5 @@
-"""`docs/messages.md`: every message of `check`, collected from where the messages are made.
-
-Written again by `python tests/autograder/student/test_messages_page.py`.
+"""`docs/messages.md`: every message of `check`, collected from the modules that make them. `python
+tests/autograder/student/test_messages_page.py` writes it again.
 """
 
 from __future__ import annotations

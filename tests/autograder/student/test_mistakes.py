@@ -1,4 +1,4 @@
-"""Mistakes that students make, as a table: each says the text that the student must read."""
+"""A table of students' mistakes, each with the text that the student must read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mistakes() -> list[Mistake]:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """For each question a copy of its assignment, modules only."""
+    """A copy of the assignment for each question, with modules only."""
     root = tmp_path_factory.mktemp("mistakes")
     found: dict[str, Path] = {}
     for source in sorted((ROOT / "assignments").glob("*/checks/assignment.json")):
@@ -54,7 +54,7 @@ def shell() -> Iterator[InteractiveShell]:
 
 
 def in_terminal(mistake: Mistake, folder: Path) -> str:
-    """What `autograder check QUESTION` says."""
+    """Returns the output of `autograder check QUESTION`."""
     manifest = json.loads((folder / "checks" / "assignment.json").read_text())
     question = mistake["question"]
     exercise = next(
@@ -73,7 +73,7 @@ def in_terminal(mistake: Mistake, folder: Path) -> str:
 
 
 def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
-    """What `check(QUESTION)` shows after these cells."""
+    """Returns the output of `check(QUESTION)` after these cells."""
     shell.reset(new_session=True)
     shell.user_ns["torch"] = __import__("torch")
     notebook = folder / "scores.ipynb"

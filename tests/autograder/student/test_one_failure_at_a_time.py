@@ -1,4 +1,4 @@
-"""The first failure is open, one cause is told once, and the call that fails can be repeated."""
+"""The first failure is open, each cause is shown once, and a failing call can be repeated."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def cells_of(notebook: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wheel() -> tuple[str, bytes]:
-    """What a student installs, of the code as it is."""
+    """The wheel that a student installs, made from the current code."""
     buffer, package = io.BytesIO(), Path(autograder.__file__).parent
     with zipfile.ZipFile(buffer, "w") as archive:
         for path in package.rglob("*.py"):
@@ -52,7 +52,7 @@ def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
-    """What a check shows in each place."""
+    """The output of a check in each place."""
     root = tmp_path_factory.mktemp("places")
     places = {name: root / name for name in ("alone", "wheel", "colab", "kaggle", "kernel")}
     for folder in places.values():

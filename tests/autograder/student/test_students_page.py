@@ -1,4 +1,4 @@
-"""docs/students.md: each of its claims is held by a test, and its pictures are there."""
+"""docs/students.md: a test supports each of its claims, and its pictures exist."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_each_feature_that_is_here_names_its_test() -> None:
 
 
 def sentences() -> list[str]:
-    """The sentences outside of tables, up to the comparison, whose rows name their tests."""
+    """Returns the sentences outside tables up to the comparison, whose rows name their tests."""
     text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
     text = re.sub(r"\]\([^)]*\)", "]", text).replace("[All messages]", "All messages")
     paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "|", "!["))]

@@ -85,7 +85,7 @@ LATER = {"autograder.student.notebook_tools", "autograder.student.tracing", "pdb
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """Names of what one `check` loads after torch; files of what all of a student's commands do."""
+    """The modules that a `check` loads after torch, and the files that all commands load."""
     folder = tmp_path_factory.mktemp("student") / "simplified_attention"
     shutil.copytree(ASSIGNMENT, folder)
     shutil.copy(ROOT / "solutions" / folder.name / "scores.py", folder)
@@ -97,7 +97,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 def test_one_check_loads_little_besides_torch(told: list[list[str]]) -> None:
-    """The time that it takes to start is that of these modules."""
+    """These modules determine the start-up time."""
     installed = set(packages_distributions())
     tops = {name.partition(".")[0] for name in told[0]}
     assert tops & installed - {"autograder"} <= BESIDES_TORCH
@@ -106,7 +106,7 @@ def test_one_check_loads_little_besides_torch(told: list[list[str]]) -> None:
 
 @pytest.fixture(scope="module")
 def loaded(told: list[list[str]]) -> list[Path]:
-    """What a student's commands load, and the checks that they run."""
+    """Returns the files that a student's commands load, and the checks that they run."""
     files = told[1]
     modules = [Path(file) for file in files]
     assert {"runner.py", "saved_files.py", "notebook_tools.py"} <= {path.name for path in modules}
@@ -147,7 +147,7 @@ def test_no_function_or_constant_that_only_unix_has_is_used(loaded: list[Path]) 
 
 
 def test_every_text_file_is_read_and_written_as_utf_8(loaded: list[Path]) -> None:
-    """Windows would take the encoding of its own language."""
+    """Windows would use the encoding of its own language."""
     found = []
     for where, node in nodes(loaded):
         if not isinstance(node, ast.Call):

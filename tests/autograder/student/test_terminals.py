@@ -43,7 +43,7 @@ def task(
 
 @pytest.fixture(scope="module")
 def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What each terminal got."""
+    """The output of each terminal."""
     import shutil
     import zipfile
 

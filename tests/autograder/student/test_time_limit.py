@@ -1,4 +1,4 @@
-"""What takes too long is ended, also where Ctrl-C is ignored."""
+"""Code that takes too long is ended, even if it ignores Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a failure is true of it: all checks and tests, with answers of one kind each."""
+"""Messages about a failure are true: all checks and tests, with answers of one kind each."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def right(exercise: Exercise) -> Mapping[str, Any]:
 
 
 def _failures(exercise: Exercise, right: Mapping[str, Any], wrong: Wrong) -> Iterator[str]:
-    """What students read, check by check; a check of chance has words of its own."""
+    """Yields the messages of each check; checks of randomness have words of their own."""
     names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}
     found = run_checks(exercise.public_suite, LocalImplementation(names), AnswerContext(globals()))
     source = exercise.public_suite.read_text()

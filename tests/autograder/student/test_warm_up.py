@@ -1,4 +1,4 @@
-"""The warm-up: right lines are told, wrong ones get a nudge, empty ones wait."""
+"""The warm-up confirms right lines, gives a nudge for wrong ones, and ignores empty ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograder watch`: what counts as saved, and what is shown then."""
+"""`autograder watch`: the files that count as saved, and what is shown then."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def save(path: Path, text: str) -> None:
 
 
 def seen(folder: Path, *steps: Step, exercises: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """What the watch gives while the steps happen, one in each pause."""
+    """Returns what the watch yields while the steps happen, one in each pause."""
     left = iter(steps)
 
     def pause() -> None:

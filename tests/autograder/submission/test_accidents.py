@@ -1,4 +1,4 @@
-"""What people submit by accident, as a table: each row is one student, graded in one class run."""
+"""A table of accidental submissions: each row is one student, graded in one class run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOTH = ("query_scores", "attention_scores")
 
 
 def code(source: Any, **more: Any) -> dict[str, Any]:
-    """A code cell as Jupyter writes it."""
+    """Returns a code cell as Jupyter writes it."""
     return {
         "cell_type": "code",
         "execution_count": None,
@@ -32,14 +32,14 @@ def code(source: Any, **more: Any) -> dict[str, Any]:
 
 
 def notebook(*cells: Any, **more: Any) -> bytes:
-    """A notebook; a text stands for a code cell."""
+    """Returns a notebook; a text means a code cell."""
     made = [code(cell) if isinstance(cell, str) else cell for cell in cells]
     document = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}
     return json.dumps(document).encode()
 
 
 def old_notebook(*cells: str, number: int) -> bytes:
-    """Formats 2 and 3: worksheets, and `input` for `source`."""
+    """Returns a notebook of format 2 or 3, with worksheets, and `input` instead of `source`."""
     made = [{"cell_type": "code", "input": cell, "language": "python"} for cell in cells]
     document = {"metadata": {"name": ""}, "nbformat": number, "worksheets": [{"cells": made}]}
     return json.dumps(document).encode()
@@ -47,7 +47,7 @@ def old_notebook(*cells: str, number: int) -> bytes:
 
 @dataclass(frozen=True)
 class Accident:
-    """Files (a text for `scores.py`), the verdict of each question, and words that must be said."""
+    """Files (a text means `scores.py`), the verdict of each question, and words of the message."""
 
     name: str
     files: dict[str, bytes]

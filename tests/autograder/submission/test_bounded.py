@@ -1,4 +1,4 @@
-"""Whatever a file does to its reader, the process that asked goes on."""
+"""Whatever a file does to its reader, the calling process continues."""
 
 from __future__ import annotations
 

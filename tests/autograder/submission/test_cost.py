@@ -1,4 +1,4 @@
-"""What reading costs grows no faster than a text: no shape makes a reader go back over it."""
+"""The cost of reading is linear in the text: no text makes a reader backtrack."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _notebook(kind: str, text: str) -> bytes:
 
 
 def _seconds(read: Callable[[str], object], text: str) -> float:
-    """CPU seconds of one reading, whatever comes of it."""
+    """Returns the CPU seconds of one reading, whatever its result is."""
     gc.disable()
     before = time.process_time()
     try:
@@ -126,7 +126,7 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -> str:
-    """What shows that a reader takes time that grows with the square of a text; else empty."""
+    """Returns evidence that a reader's time grows with the square of a text, or an empty text."""
     for size in (SIZE, 2 * SIZE):  # a second, longer look confirms it
         long = _seconds(read, shape(size))
         if long < SHORT or long <= MOST_GROWTH * _seconds(read, shape(size // 4)):
@@ -135,7 +135,7 @@ def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -
 
 
 def _searches() -> dict[str, Callable[[str], object]]:
-    """Every use of a regular expression that a module of the package keeps, by its place."""
+    """Yields every use of a regular expression in the package, by its place."""
     found: dict[str, Callable[[str], object]] = {}
     for info in pkgutil.walk_packages(autograder.__path__, "autograder."):
         if "__main__" in info.name:

@@ -1,4 +1,4 @@
-"""Which statements of a notebook or module are executed, when, and what a failure costs."""
+"""The execution of a notebook or module: which statements run, when, and what failures cost."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def module(*cells: str, names: tuple[str, ...] = ("f",)) -> Any:
 
 
 def executed(*cells: str, names: tuple[str, ...] = ("f",)) -> dict[str, Any]:
-    """The names of the notebook after its execution."""
+    """Returns the names of the notebook after its execution."""
     namespace: dict[str, Any] = {"__name__": "answers"}
     execute(module(*cells, names=names).text, "answers.py", namespace, names)
     return namespace
 
 
 def value(*cells: str) -> object:
-    """What `f()` gives."""
+    """Returns the result of `f()`."""
     return executed(*cells)["f"]()
 
 

@@ -1,4 +1,4 @@
-"""What a person is told of a file that is not there."""
+"""Messages to a person about a missing file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Students' names are data: through grade, record, feedback, report and export, in any script."""
+"""Students' names in any script are data in grade, record, feedback, report and export."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ NAMES = [
 
 @dataclass(frozen=True)
 class Outcome:
-    """A class folder after all commands, and what each of them said."""
+    """A class folder after all commands, and their outputs."""
 
     folder: Path
     said: dict[str, Result]

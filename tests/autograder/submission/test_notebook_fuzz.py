@@ -1,4 +1,4 @@
-"""Whatever bytes come as a notebook or module: a text that compiles, or a `SubmissionError`."""
+"""Any bytes read as a notebook or module give a text that compiles, or a `SubmissionError`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NOTEBOOKS = st.lists(CELLS | JSON, max_size=6).map(lambda cells: {"cells": cells
 
 
 def check_notebook(data: bytes) -> None:
-    """The reader's promise."""
+    """Checks the reader's promise."""
     try:
         module = module_of_notebook(data, NAMES)
     except SubmissionError as error:
@@ -86,7 +86,7 @@ def test_random_bytes_are_read_or_refused(data: bytes, head: bytes) -> None:
 
 @pytest.fixture(scope="module")
 def exercise(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
-    """An exercise in a folder of its own; its submission stands in `submitted`."""
+    """An exercise in a folder of its own; its submission is in `submitted`."""
     root = tmp_path_factory.mktemp("fuzz")
     (root / "submitted").mkdir()
     questions = (Question("f", False, 1), Question("A", True, 2))

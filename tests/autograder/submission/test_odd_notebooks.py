@@ -1,4 +1,4 @@
-"""Notebooks of a form that Jupyter never writes: graded like others, or refused in words."""
+"""Notebooks that Jupyter would never write are graded like others, or refused with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A right answer is never refused for another one's mistake, however it reaches that one."""
+"""A right answer is never refused for the mistake of another one, however it uses it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def results(graded: Callable[[Submitted], dict[str, SubmissionResult]]) -> Mapping[str, set[str]]:
-    """Of each case the questions that are not right."""
+    """The questions of each case that are not right."""
     solution = (ROOT / "solutions" / BLOCKWISE).read_text(encoding="utf-8")
     files = {way: {"self_attention/scaling.py": SCALING + text} for way, text in WAYS.items()}
     files |= {name: {path: f"import torch\n{text}"} for name, (path, text, _) in OTHERS.items()}

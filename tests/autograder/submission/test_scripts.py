@@ -1,4 +1,4 @@
-"""Modules that were a notebook, with pictures and parts, are graded as they are meant."""
+"""Modules that were saved from notebooks, with pictures and parts, are graded as intended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which modules hold no answer, so that the notebook next to them counts."""
+"""Modules without an answer, next to which the notebook counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note tells of code that may go round a rule, and of none that does what every layer does."""
+"""A note reports code that may evade a rule, but not code that every layer contains."""
 
 from __future__ import annotations
 

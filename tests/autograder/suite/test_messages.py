@@ -1,4 +1,4 @@
-"""What a failure says: a relation that is true, an error's own text, equal causes once."""
+"""The message of a failure: a true relation, an error's own text, equal causes once."""
 
 from __future__ import annotations
 

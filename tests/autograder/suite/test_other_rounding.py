@@ -1,4 +1,4 @@
-"""A right answer with other rounding stays right, up to the tolerance of the contract."""
+"""A right answer with different rounding stays right, up to the tolerance of the contract."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXACT = {"split_heads", "merge_heads", "embed"}
 
 
 class _Rounded:
-    """The solution, with each number that it returns made larger by a part of itself."""
+    """The solution, with each returned number increased by a fraction of itself."""
 
     def __init__(self, inner: Any, change: Any) -> None:
         self._inner, self._change = inner, change
@@ -74,7 +74,7 @@ class _Rounded:
 
 
 def _few_steps(leaf: Any) -> Any:
-    """Three times the distance of two numbers, as another order of sums gives it."""
+    """Returns three times the distance of two numbers, like a different order of sums."""
     return leaf * (1 + 3 * torch.finfo(leaf.dtype).eps) if _is_float(leaf) else leaf
 
 

@@ -1,4 +1,4 @@
-"""Arguments and values that are pairs of tensors, and calls that hand a state on."""
+"""Arguments and values that are pairs of tensors, and calls that pass on a state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autograder.worker.substitution import stand_in
 
 
 def appended(x: torch.Tensor, past: Any = None) -> Any:
-    """Sums over all that came so far; the state is the pair of what came and its double."""
+    """Sums over all inputs so far; the state is the pair of these inputs and their doubles."""
     first = x if past is None else torch.cat([past[0], x])
     second = 2 * x if past is None else torch.cat([past[1], 2 * x])
     return first.sum() + second.prod(), (first, second)

@@ -1,4 +1,4 @@
-"""What hidden suites ask lies within what the questions promise: a right answer may rely on it."""
+"""Hidden suites stay within the promises of the questions, on which a right answer may rely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that is not allowed is found by whatever name it is reached."""
+"""A call that is not allowed is found whatever name it is reached by."""
 
 from __future__ import annotations
 

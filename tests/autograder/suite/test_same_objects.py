@@ -1,4 +1,4 @@
-"""What is kept by the object of an argument is out of date; an argument may be left out."""
+"""Values cached by an argument's object become outdated; an argument may be left out."""
 
 from __future__ import annotations
 

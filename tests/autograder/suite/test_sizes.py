@@ -1,4 +1,4 @@
-"""What sizes generated tests ask: of every question, one of everything and what nobody can know."""
+"""The sizes in generated tests: each size is once 1 and once large, and some are unpredictable."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A test makes all its calls, whatever fails: the first failure counts, all is recorded."""
+"""A test makes all its calls even after a failure: the first one counts, and all are recorded."""
 
 from typing import Any
 

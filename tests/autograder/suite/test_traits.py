@@ -1,4 +1,4 @@
-"""From a declaration come calls that show what holds for every question."""
+"""A declaration generates calls that test the general properties of a question."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _expect(source: str) -> Expect:
 
 
 def _asked(traits: Traits, trait: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sizes]:
-    """The sizes of the calls that a generated test makes."""
+    """Returns the sizes of the calls that a generated test makes."""
     asked: list[Sizes] = []
 
     def arguments_of(inputs: Any, draw: Draw, sizes: Sizes, *rest: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Variants as data: how a file of them is read."""
+"""Variants as data, and the reader of a file of variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class's course on a Canvas and on a Moodle of our own, without any grade yet."""
+"""The class's course on servers that act as Canvas and Moodle, without grades at first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Two courses for the same made-up class: what can be submitted, and what each answer is worth.
-
-The points are known without the grader: of `Doubles` by looking at its answers, of `Attention`
-from `examples/expected.json`, which people looked through, and because solutions earn everything.
+"""Two courses for the same made-up class, with possible submissions and their points. The points
+are known without the grader: those of `Doubles` from its answers, those of `Attention` from
+`examples/expected.json`, which people have checked, and because solutions earn everything.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Question = tuple[str, str]
 
 @dataclass(frozen=True)
 class Answer:
-    """Files by name, and the points of each question; `unfair`: those before the suite is fixed."""
+    """Files by name, and the points of each question; `unfair` before the suite is fixed."""
 
     files: Mapping[str, str]
     points: Mapping[Question, float]
@@ -36,7 +35,7 @@ class Answer:
     unreadable: frozenset[str] = frozenset()
 
     def before(self) -> Mapping[Question, float]:
-        """The points while the first assignment's suite is unfair."""
+        """Returns the points while the first assignment's suite is unfair."""
         return {**self.points, **self.unfair}
 
 
@@ -49,7 +48,7 @@ class Content(Protocol):
 
     @property
     def unfair(self) -> Question:
-        """The question that the unfair suite asks."""
+        """The question of the unfair suite."""
 
     @property
     def fourth(self) -> Question:
@@ -62,16 +61,16 @@ class Content(Protocol):
         """Fixes the first assignment's suite."""
 
     def answer(self, name: str, draw: random.Random) -> Answer:
-        """What somebody submits for an assignment."""
+        """One submission for an assignment."""
 
     def right(self, name: str) -> Answer:
         """Full marks."""
 
     def unusual(self, name: str) -> Answer:
-        """Full marks, in a way that nobody finds twice."""
+        """Returns a submission with full marks that is unlike all others."""
 
     def empty(self, name: str) -> Answer:
-        """The stubs, untouched."""
+        """Returns the untouched stubs."""
 
 
 def _written(root: Path, name: str, text: str) -> None:
@@ -132,7 +131,7 @@ _BODIES = {
 
 
 class Doubles:
-    """One small question each week; a test of the first is worth too little at the beginning."""
+    """A course with one small question each week; at first, a test of the first one is unfair."""
 
     names = tuple(f"week{number}" for number in range(1, 7))
     unfair = ("double1", "double1")
@@ -181,9 +180,8 @@ class Doubles:
 
 
 class Attention:
-    """The course of this repository; of its first question a test fails for everybody at first.
-
-    Students write the solution, the stub, or what somebody of the example class wrote.
+    """The course of this repository, in which a test of the first question fails for everybody at
+    first. Students write the solution, the stub, or the answer of a member of the example class.
     """
 
     names = (
@@ -272,7 +270,7 @@ def _exercises(name: str) -> tuple[str, ...]:
 
 @cache
 def _of(student: str, name: str, exercise: str) -> Answer:
-    """What somebody of the example class wrote for an exercise, and earned."""
+    """Returns what a member of the example class wrote for an exercise, and earned."""
     folder = REPOSITORY / "examples/submitted" / student / name
     files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
     said = _expected()[student][name][exercise]
@@ -291,7 +289,7 @@ def _can_be_read(name: str, text: str) -> bool:
 
 @cache
 def _solution(name: str, exercise: str) -> Answer:
-    """The solution, which earns what ada's does."""
+    """Returns the solution, which earns as much as ada's answer."""
     file = f"{exercise}.py"
     text = (REPOSITORY / "solutions" / name / file).read_text()
     return Answer({file: text}, _of("ada", name, exercise).points)
@@ -299,7 +297,7 @@ def _solution(name: str, exercise: str) -> Answer:
 
 @cache
 def _stub(name: str, exercise: str) -> Answer:
-    """What is given out, which earns nothing."""
+    """Returns the released stub, which earns nothing."""
     file = f"{exercise}.py"
     text = (REPOSITORY / "assignments" / name / file).read_text()
     return Answer({file: text}, dict.fromkeys(_of("ada", name, exercise).points, 0.0))
@@ -318,7 +316,7 @@ def _pool(name: str, exercise: str) -> tuple[Answer, ...]:
 
 
 def _is_clear(answer: Answer) -> bool:
-    """Whether the unfair suite takes from it all that its test gives, or there is nothing."""
+    """Returns whether the unfair suite takes away all points of its test, or there are none."""
     got = answer.points.get(Attention.unfair)
     full = _of("ada", Attention.names[0], Attention.unfair[0]).points[Attention.unfair]
     return got is None or got in (0.0, full)

@@ -1,4 +1,4 @@
-"""Who is in the made-up class: names, numbers of the platforms, sections."""
+"""The people of the made-up class: names, numbers of the platforms, sections."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NAMESAKES = (9, 11)
 
 @dataclass(frozen=True)
 class Student:
-    """One of the class, as all platforms know them."""
+    """One person of the class, as all platforms know them."""
 
     n: int
 
     @property
     def last_first(self) -> str:
-        """As Canvas sorts them: commas, quotes, umlauts, CJK and apostrophes are among them."""
+        """The sortable name on Canvas; some have commas, quotes, umlauts or CJK characters."""
         if self.n in NAMESAKES:
             return "Müller, Chiara"
         if self.n % 3:
@@ -29,13 +29,13 @@ class Student:
 
     @property
     def name(self) -> str:
-        """As people write it."""
+        """The name as people write it."""
         last, _, first = self.last_first.partition(", ")
         return f"{first} {last}"
 
     @property
     def login(self) -> str:
-        """What the roster calls them."""
+        """The name on the roster."""
         return f"login{self.n}"
 
     @property
@@ -45,24 +45,24 @@ class Student:
 
     @property
     def email(self) -> str:
-        """Where they are reached."""
+        """The e-mail address."""
         return f"s{self.n}@u.example"
 
     @property
     def canvas(self) -> int:
-        """Canvas's number of them."""
+        """Canvas's number of the person."""
         return 100 + self.n
 
     def participant(self, week: int) -> int:
-        """Moodle's number of them, another one in each assignment."""
+        """Moodle's number of the person, which differs in each assignment."""
         return 5000 * week + 7 * self.n
 
     @property
     def team(self) -> str:
-        """One of two groups on Moodle."""
+        """One of the two groups on Moodle."""
         return ("Blue Team", "Red-Team")[self.n % 2]
 
     @property
     def section(self) -> str:
-        """One of three."""
+        """One of the three sections."""
         return "ABC"[self.n % 3]

@@ -1,6 +1,5 @@
-"""Downloads of submissions, and tables of people, as the platforms write them.
-
-Names of files are made as the platforms make them: see `collecting/test_round_trip.py`.
+"""Writes downloads of submissions and tables of people as the platforms do. File names are made as
+the platforms make them: see `collecting/test_round_trip.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MOODLE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Upload:
-    """Files that somebody gives a platform, and when (UTC); `attempt` from 1."""
+    """Files that somebody uploads to a platform, and the time (UTC); `attempt` counts from 1."""
 
     student: Student
     files: Mapping[str, str]
@@ -97,7 +96,7 @@ def gradescope_export(path: Path, uploads: Iterable[Upload]) -> Path:
 
 
 def clones(folder: Path, assignment: str, uploads: Iterable[Upload]) -> Path:
-    """A folder with a clone of each student's repository, as `gh classroom clone` makes it."""
+    """Makes a folder with a clone of each student's repository, as `gh classroom clone` does."""
     for upload in uploads:
         place = folder / f"{assignment.replace('_', '-')}-{upload.student.github}"
         place.mkdir(parents=True)
@@ -123,7 +122,7 @@ def classroom_roster(path: Path, students: Iterable[Student]) -> Path:
 
 
 def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[str, float]) -> Path:
-    """Canvas's gradebook as it exports it: two rows of nobody first, then the people."""
+    """Writes Canvas's gradebook as exported: two rows that are not people, then the people."""
     rows = [
         (*CANVAS_COLUMNS, *columns),
         ("    Points Possible", *[""] * 4, *map(str, columns.values())),

@@ -1,6 +1,5 @@
-"""The term: who submits what and when, what is decided of it, and what each total must be.
-
-All of `expected` is worked out from the story alone, by other ways than the grader's.
+"""The term: who submits what and when, which decisions are made, and the right totals. `expected`
+is computed from the story alone, by methods other than the grader's.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class Term:
 
     @property
     def students(self) -> tuple[Student, ...]:
-        """All who were ever in the class."""
+        """Everybody who was ever in the class."""
         return tuple(map(Student, range(self.size)))
 
     def name(self, week: int) -> str:
@@ -101,7 +100,7 @@ class Term:
     # what happens
 
     def begin(self) -> None:
-        """The course is written and given out, and the class gets its roster."""
+        """Writes and releases the course, and gives the class its roster."""
         lines = {
             self.name(week): f'duedate = "{due:%Y-%m-%d %H:%M} UTC"\ngrace = "15min"\n'
             for week, due in DUE.items()
@@ -137,13 +136,13 @@ class Term:
         return (n % 9, week) in ((8, 4), (8, 5))
 
     def arrives(self, n: int, week: int) -> datetime:
-        """When somebody submits; weeks without a due date have some day."""
+        """Returns when somebody submits; weeks without a due date use an arbitrary day."""
         due = DUE.get(week, datetime(2026, 4, 1, 12, tzinfo=UTC) + timedelta(weeks=week))
         return due + self._after(n, week)
 
     @staticmethod
     def _after(n: int, week: int) -> timedelta:
-        """How long after the due date; below zero it is before."""
+        """Returns how long after the due date somebody submits; negative means before it."""
         if week == 2:
             if n in (LATE, EXTENDED):
                 return timedelta(hours=2)
@@ -159,7 +158,7 @@ class Term:
     def collect(
         self, week: int, only: Iterable[int] | None = None, attempt: int = 1
     ) -> CollectReport:
-        """Downloads what the class submitted for a week, as the platform writes it."""
+        """Writes the platform's download of the class's submissions for a week."""
         chosen = range(self.size) if only is None else only
         uploads = [
             Upload(Student(n), self._files(n, week), self.arrives(n, week), attempt, n % 4 == 1)
@@ -201,7 +200,7 @@ class Term:
         return {name: _numbered(name, text, n) for name, text in files.items()} | request
 
     def grade(self) -> None:
-        """Grades what is new, and what the fixed suite concerns."""
+        """Grades new submissions, and those affected by the fixed suite."""
         report = autograder.grade(self.folder / "submitted", course=self.root, resume=True, jobs=2)
         assert report.run.failed == 0
 
@@ -226,12 +225,12 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def look(self, when: str) -> None:
-        """Somebody looks at what grading changed; exports before that say so."""
+        """Somebody looks at the changes of grading; earlier exports remind of them."""
         self.notes[when] = autograder.export("csv", self.folder).notes
         self.told[when] = autograder.class_changes(self.folder)
 
     def withdraw(self, n: int, week: int) -> None:
-        """A submission that shall not count any more."""
+        """Withdraws a submission."""
         who = self.folder_of(n, week)
         autograder.withdraw(self.folder, who, self.name(week), "left", course=self.root)
         self.withdrawn.add((n, week))
@@ -239,7 +238,7 @@ class Term:
     # what must come of it
 
     def late(self, n: int, week: int) -> timedelta:
-        """How late, after grace, extra time and the extension."""
+        """Returns how late a submission is, after grace, extra time and the extension."""
         if week not in DUE:
             return timedelta()
         allowed = GRACE
@@ -250,7 +249,7 @@ class Term:
         return max(timedelta(), self.arrives(n, week) - DUE[week] - allowed)
 
     def questions(self, n: int, week: int) -> Mapping[tuple[str, str], float]:
-        """The points of each question that count, before anything is taken off."""
+        """Returns the points of each question that count, before any penalty."""
         points = dict(self.submitted[n, week].points)
         if (n, week) in self.manual:
             question, entered = self.manual[n, week]
@@ -258,15 +257,15 @@ class Term:
         return points
 
     def counts(self, n: int, week: int) -> bool:
-        """Whether there is a submission that counts."""
+        """Returns whether there is a submission that counts."""
         return (n, week) in self.submitted and (n, week) not in self.withdrawn
 
     def days_late(self, n: int, week: int) -> int:
-        """How many days that have begun, after grace, extra time and the extension."""
+        """Returns the number of days begun, after grace, extra time and the extension."""
         return math.ceil(self.late(n, week) / timedelta(days=1))
 
     def late_days(self, n: int) -> Mapping[int, int]:
-        """The days of the budget that each week takes, in the order of the due dates."""
+        """Returns the late days that each week takes, in the order of the due dates."""
         left, taken = BUDGET, {}
         for week in sorted(DUE, key=lambda week: DUE[week]):
             days = self.days_late(n, week) if (n, week) in self.submitted else 0
@@ -275,12 +274,12 @@ class Term:
         return taken
 
     def penalty(self, n: int, week: int) -> float:
-        """What being late costs."""
+        """Returns the penalty for late work."""
         tenths = 0 if week in self.late_days(n) else min(10, self.days_late(n, week))
         return sum(self.questions(n, week).values()) * tenths / 10
 
     def total(self, n: int, week: int) -> float | None:
-        """The points in the end; None where nothing counts."""
+        """Returns the final points; None if nothing counts."""
         if not self.counts(n, week):
             return None
         return sum(self.questions(n, week).values()) - self.penalty(n, week)
@@ -288,14 +287,14 @@ class Term:
     # who is who
 
     def folder_of(self, n: int, week: int) -> str:
-        """The folder's name of a student in a week, by the number in the files."""
+        """Returns the name of a student's folder in a week, by the number in the files."""
         for path in sorted((self.folder / "submitted").glob(f"*/{self.name(week)}/*")):
             if _number_in(path) == n:
                 return path.parent.parent.name
         raise AssertionError(f"nothing of {n} in {self.name(week)}")
 
     def number_of(self) -> Mapping[str, int]:
-        """Which student each folder is."""
+        """Returns the student of each folder."""
         found: dict[str, int] = {}
         for path in (self.folder / "submitted").glob("*/*/*"):
             number = _number_in(path)
@@ -322,7 +321,7 @@ class Term:
         return platforms.canvas_gradebook(path, self.students, columns)
 
     def column(self, week: int) -> str:
-        """What Canvas calls an assignment."""
+        """Returns Canvas's name of an assignment."""
         return f"{self.name(week).replace('_', ' ').capitalize()} ({70 + week})"
 
 

@@ -1,4 +1,4 @@
-"""The night of docs/unattended.md, as it is written: something is wrong, and the rest goes on."""
+"""The night of docs/unattended.md as written: something is wrong, and the rest continues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Night:
         self.folder.mkdir()
 
     def download(self, assignment: str, damaged: str = "") -> None:
-        """What the platform gives: everybody's files, of one student encrypted ones."""
+        """Writes the platform's download, with everybody's files; one student's are encrypted."""
         answers = ROOT / "examples" / "submitted" / "ada" / assignment
         with zipfile.ZipFile(self.root / "inbox" / f"{assignment}.zip", "w") as archive:
             for number, student in enumerate(STUDENTS):
@@ -55,7 +55,7 @@ class Night:
 
     @staticmethod
     def _encrypt(path: Path, student: str) -> None:
-        """Sets the mark of a password in all headers of somebody's files."""
+        """Sets the flag for a password in all headers of somebody's files."""
         data = bytearray(path.read_bytes())
         for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
             start = 30 if head == b"PK\x03\x04" else 46
@@ -67,7 +67,7 @@ class Night:
         path.write_bytes(bytes(data))
 
     def run(self, *, is_killed: bool = False) -> tuple[int, str]:
-        """Runs the script; kills it and all that it started when the first result is there."""
+        """Runs the script; kills it and everything that it started after the first result."""
         environment = {
             **os.environ,
             "COURSE": str(self.root),
@@ -88,7 +88,7 @@ class Night:
         return status, log.read_text()
 
     def results(self) -> list[tuple[str, str, float]]:
-        """Student, assignment and score of each whole line."""
+        """Returns student, assignment and score of each whole line."""
         path = self.folder / "results.jsonl"
         lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
         found = (json.loads(line) for line in lines)
@@ -97,7 +97,7 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
-    """A night that is killed, one that completes it, and one after a correction."""
+    """One night that is killed, one that completes it, and one after a correction."""
     night = Night(tmp_path_factory.mktemp("night"))
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)

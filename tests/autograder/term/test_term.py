@@ -146,7 +146,7 @@ def test_resubmissions_and_scores_by_hand_are_told(term: Term) -> None:
 
 
 def by_hand(term: Term) -> set[int]:
-    """Those whose points a person changed, to others than the grader's."""
+    """Returns the students whose points a person changed."""
     return {
         n
         for (n, week), (question, points) in term.manual.items()
@@ -352,7 +352,7 @@ def test_a_flaky_platform_has_the_totals_after_a_push(
 
 
 def _opened(browser: Browser, path: Path) -> Page:
-    """A page that asked for nothing but itself, in which nothing went wrong."""
+    """Opens a page, and checks that it requested nothing else and raised no error."""
     page = browser.new_page()
     asked: list[str] = []
     errors: list[str] = []

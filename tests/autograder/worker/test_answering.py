@@ -1,4 +1,4 @@
-"""What a worker answers: as little as the grader needs."""
+"""A worker's replies contain only what the grader needs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_only_shows_something_stops_no_answer() -> None:
 
 
 class _Frozen(nn.Module):
-    """A mask as a parameter that does not train: the first of its parameters, and no number."""
+    """A mask that is a frozen parameter: the first of its parameters, and not a number."""
 
     def __init__(self) -> None:
         super().__init__()

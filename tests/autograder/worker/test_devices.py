@@ -1,4 +1,4 @@
-"""The meta device as a second device: what a GPU would refuse is refused, and nothing else."""
+"""The meta device as a second device refuses what a GPU would refuse, and nothing else."""
 
 from typing import Any
 

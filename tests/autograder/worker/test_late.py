@@ -1,4 +1,4 @@
-"""Parts of torch wait until something has a use for them; nothing else does."""
+"""Parts of torch are loaded only when something uses them."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the fork server does to its memory, so that a fork finds it ready, in another process."""
+"""The fork server prepares its memory for forks; tested in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finding of the statistics names a mistake, in the words that the statistics have."""
+"""A finding of the statistics names a mistake in the words of the statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPE = (5, 4, 3, 12, 12)
 
 
 def _dropped(together: int | None) -> torch.Tensor:
-    """Random zeros, of which those along a dimension fall together."""
+    """Draws zeros that are equal along a dimension."""
     numbers = torch.rand(*(1 if n == together else size for n, size in enumerate(SHAPE)))
     return (numbers < 0.4).expand(SHAPE)
 

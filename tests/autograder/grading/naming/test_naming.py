@@ -1,4 +1,4 @@
-"""Names of mistakes: what is compared, what is kept, what families are made of a solution."""
+"""Names of mistakes: comparisons, stored answers, and families made from a solution."""
 
 from __future__ import annotations
 
@@ -337,7 +337,7 @@ def test_a_large_class_has_members_of_every_known_step(course: Course) -> None:
 
 
 def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
-    """What answers when both are made at once."""
+    """Returns the answers when both changes are made at once."""
     pairs = [
         first.change.with_(second.change)
         for first in found
@@ -584,7 +584,7 @@ def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:
 
 
 def _is_close(value: torch.Tensor, expected: torch.Tensor) -> bool:
-    """But for rounding, which hangs on the order of sums and on the numbers drawn."""
+    """Ignores rounding, which depends on the order of sums and on the numbers drawn."""
     alike = (value.shape, value.dtype) == (expected.shape, expected.dtype)
     return alike and torch.allclose(value, expected, atol=1e-6)
 
@@ -657,7 +657,7 @@ def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None
 
 
 def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
-    """Numbers; an error where a layout is unusual, or more often."""
+    """Returns numbers, or raises an error for unusual layouts or more often."""
     if often or not inputs.is_contiguous():
         raise RuntimeError
     return inputs

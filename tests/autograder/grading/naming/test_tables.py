@@ -1,4 +1,4 @@
-"""Tables of what known mistakes answer: made once, kept, read again, and searched."""
+"""Tables of the answers of known mistakes are made once, kept, read again and searched."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _table() -> Table:
 
 
 class _Given:
-    """An answer that is known."""
+    """An answer with known replies."""
 
     def __init__(self, short: float, long: float) -> None:
         self._answers = _answers(short, long)

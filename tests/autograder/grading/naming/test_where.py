@@ -1,4 +1,4 @@
-"""What is said of the calls that an answer gets right, where no known mistake explains it."""
+"""Without a known mistake, the calls that an answer gets right are described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a student reads of a family: which step it is, in words true of any code, and a lead."""
+"""A family's text for a student: the step, in words that are true of any code, and a hint."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _TOLD = (
 
 @pytest.fixture(scope="module")
 def details(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """What the members of a layer say of themselves."""
+    """Returns the details of the members of a layer."""
     solution: Path = tmp_path_factory.mktemp("layer") / "solution.py"
     solution.write_text(_LAYER)
     return {member.detail() for member in members(solution, "Layer", {})}
@@ -98,7 +98,7 @@ def test_names_that_only_the_solution_has_are_not_told(details: set[str]) -> Non
 
 
 def _used() -> set[str]:
-    """The families that code and the tables of steps speak of."""
+    """Returns the families that code and the tables of steps mention."""
     rows = [rows_of(name) for name, of in STEPS.items() if isinstance(of, list)]
     rows += [of for name in ("of_operations", "of_calls") for of in rows_by_name(name).values()]
     keys = {key for _, key in itertools.chain(*rows)} | set(SMALL_CHANGES.values())

@@ -35,7 +35,7 @@ def scores(db_url: str) -> dict[str, float]:
 
 
 def content(db_url: str) -> list[dict[str, Any]]:
-    """All that nbgrader knows of each grade and comment, without ids."""
+    """Returns nbgrader's data about each grade and comment, without ids."""
     with Gradebook(db_url) as gradebook:
         return [
             {
@@ -56,7 +56,7 @@ def content(db_url: str) -> list[dict[str, Any]]:
 
 
 def use(course: Course, class_folder: Path, db_url: str) -> None:
-    """Writes the database's address where an instructor writes it."""
+    """Writes the database's address into the configuration, as an instructor does."""
     path = prepare_class_folder(course, class_folder)
     path.write_text(f"{path.read_text()}c.CourseDirectory.db_url = {db_url!r}\n")
 
@@ -190,7 +190,7 @@ def test_nbgraders_own_commands_read_postgresql(
 
 
 class Writers:
-    """Two processes that record the same class at the same time, one of them from its end."""
+    """Runs two processes that record the same class at the same time, one of them in reverse."""
 
     def __init__(self, *arguments: str) -> None:
         self._processes = [

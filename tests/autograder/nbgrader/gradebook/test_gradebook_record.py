@@ -1,4 +1,4 @@
-"""What nbgrader sees after `record`: through its own API, and its own commands."""
+"""The gradebook after `record`, through nbgrader's own API and commands."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A process of its own that records a class: for tests of several writers at once.
-
-    python writer.py COURSE CLASS_FOLDER DB_URL [reversed]
-
-Says "ready", and after each line that comes in records once and says "done".
+"""Records a class in a separate process, for tests of several writers at once. python writer.py
+COURSE CLASS_FOLDER DB_URL [reversed] Prints "ready"; for each input line, records once and prints
+"done".
 """
 
 from __future__ import annotations

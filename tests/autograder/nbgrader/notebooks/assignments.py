@@ -1,4 +1,4 @@
-"""Ordinary nbgrader assignments, and what students made of them. Nothing in them is ours.
+"""Ordinary nbgrader assignments, and students' submissions to them. Nothing in them is ours.
 
 `ASSIGNMENTS` are source notebooks; `SUBMITTED` replaces cells of the released notebook by name.
 """

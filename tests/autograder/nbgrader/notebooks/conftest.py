@@ -1,4 +1,4 @@
-"""A course of ordinary nbgrader assignments, released, with what students submitted."""
+"""A course of ordinary nbgrader assignments, released and with submissions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def scores(folder: Path) -> Scores:
-    """What nbgrader's gradebook holds."""
+    """Returns the contents of nbgrader's gradebook."""
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as gradebook:
         return {
             (submission.student.id, notebook.name, grade.cell.name): (
@@ -64,7 +64,7 @@ def scores(folder: Path) -> Scores:
 
 
 def changed(notebook: NotebookNode, cells: dict[str, str]) -> NotebookNode:
-    """A copy of a notebook with other sources in the cells of these names."""
+    """Returns a copy of a notebook with other sources in the cells of these names."""
     copied = copy.deepcopy(notebook)
     for cell in copied.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")

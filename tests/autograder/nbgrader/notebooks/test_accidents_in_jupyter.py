@@ -1,4 +1,4 @@
-"""Accidents in Jupyter cost their own cell at most, and stop nobody else's grading."""
+"""Accidents in Jupyter cost at most their own cell, and stop nobody else's grading."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS: dict[str, object] = {
 
 
 def notebook(answer: str, **turned: bool) -> str:
-    """As quickstart writes them, of nbformat 4.0 and without ids; cells may be turned."""
+    """Returns a notebook as of quickstart: nbformat 4.0, without ids; cells may change type."""
     made = new_notebook(nbformat_minor=0)
     made.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
     cells: dict[str, tuple[str, dict[str, object]]] = {
@@ -41,7 +41,7 @@ def notebook(answer: str, **turned: bool) -> str:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """What `nbgrader autograde` gave to each student."""
+    """The points of each student from `nbgrader autograde`."""
     folder = tmp_path_factory.mktemp("accidents")
     (folder / "source" / "ps1").mkdir(parents=True)
     source = notebook("### BEGIN SOLUTION\nx = 2\n### END SOLUTION")

@@ -1,4 +1,4 @@
-"""A hostile or broken notebook costs itself at most; honest ones next to it keep their scores."""
+"""A hostile or broken notebook costs at most its own points; honest ones keep their scores."""
 
 from __future__ import annotations
 
@@ -129,22 +129,22 @@ SPECIAL: dict[str, tuple[str, Callable[[Path], object], float]] = {
 
 @dataclass(frozen=True)
 class Graded:
-    """A course that was graded, and what the command said."""
+    """A graded course, and the output of the command."""
 
     folder: Path
     said: dict[str, Any]
 
     def points(self, student: str) -> dict[str, float | None]:
-        """A student's points by cell."""
+        """Returns a student's points by cell."""
         found = scores(self.folder).items()
         return {cell: score for (who, _, cell), (score, _) in found if who == student}
 
     def notes(self, student: str) -> str:
-        """What the command noted of a student."""
+        """Returns the command's note on a student."""
         return "\n".join(n for n in self.said["gradebook"]["notes"] if n.startswith(student))
 
     def needs_a_look(self, student: str) -> list[str]:
-        """Why a human should look at a student's submission."""
+        """Returns the reasons for which a human should look at a student's submission."""
         rows = (row for row in self.said["submissions"] if row["student"] == student)
         return list(next(rows)["needs_a_look"])
 

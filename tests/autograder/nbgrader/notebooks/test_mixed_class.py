@@ -18,7 +18,7 @@ OURS = "simplified_attention"
 
 @pytest.fixture(scope="module")
 def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The class of `released`, with an assignment of ours that ada and right have submitted too."""
+    """The class of `released`, where `ada` and `right` also submitted an assignment of ours."""
     course = tmp_path_factory.mktemp("mixed") / "cs101"
     shutil.copytree(released, course)
     shutil.rmtree(course / "submitted")
@@ -35,7 +35,7 @@ def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(mixed: Path) -> Any:
-    """What the command that grades the whole class says."""
+    """The output of the command that grades the whole class."""
     return _graded(mixed)
 
 

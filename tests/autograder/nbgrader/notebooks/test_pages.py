@@ -1,4 +1,4 @@
-"""Pages of notebooks that nbgrader itself grades: seen in a browser, and made of any text."""
+"""Pages of notebooks that nbgrader itself grades, in a browser and made from any text."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_formgrader_opens_every_page_without_a_students_script(graded: Path) -> 
 
 @contextmanager
 def _formgrader(course: Path) -> Iterator[str]:
-    """The address of a server with formgrader, in the class's folder."""
+    """The address of a server with formgrader in the class's folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -133,7 +133,7 @@ def _formgrader(course: Path) -> Iterator[str]:
 
 
 def _pages_to_grade(course: Path) -> dict[str, str]:
-    """The number by which formgrader knows each student's notebook."""
+    """Returns formgrader's number of each student's notebook."""
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         found = gradebook.assignment_submissions("texts")
         return {
@@ -142,7 +142,7 @@ def _pages_to_grade(course: Path) -> dict[str, str]:
 
 
 def _seen(browser: Browser, address: str, own: str = "file:") -> tuple[set[str], str]:
-    """What a page asks other machines for, and its text; no script of a student has run."""
+    """Returns a page's requests to other machines, and its text; no script of a student has run."""
     page, asked = browser.new_page(), set()
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
 

@@ -1,4 +1,4 @@
-"""A notebook that is swapped while nbgrader's cells run does not give its score to the other."""
+"""A notebook that is swapped while its cells run does not give its score to the other one."""
 
 from __future__ import annotations
 
