@@ -1,4 +1,4 @@
-"""The class that the tools of `make soak` disturb again and again, and the loop that does it.
+"""The class that the tools of `make soak` disturb repeatedly, and the loop that does it.
 
 Each disturbance spoils one run of the grader. Afterwards the class is completed with `--resume`:
 every submission is graded, recorded in the gradebook and has a page, with the scores of a run that
@@ -59,7 +59,7 @@ Disturbance = Callable[["ClassFolder", Whole, random.Random], str]
 def disturb(
     kind: str, disturbances: Mapping[str, Disturbance], count: int, seed: int, first: int = 0
 ) -> int:
-    """Disturbs that many runs, beginning with one of that number; returns how many failed."""
+    """Disturbs that many runs, beginning with this number; returns how many failed."""
     if not count:
         return 0
     with tempfile.TemporaryDirectory() as name:
@@ -93,7 +93,7 @@ def ended(run: subprocess.Popen[bytes], seconds: float = MOST_SECONDS) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClassFolder:
-    """A class that is graded again and again."""
+    """A class that is graded repeatedly."""
 
     folder: Path
     #: where the last command prints to
@@ -101,7 +101,7 @@ class ClassFolder:
     tier: Tier = Tier.C
 
     def fill(self, seed: int) -> None:
-        """Takes some of the example class: of one assignment, so that there is time for many."""
+        """Copies one assignment of the example class, so that there is time for many runs."""
         examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
         for work in random.Random(seed).sample(examples, min(_CLASS, len(examples))):
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
@@ -136,7 +136,7 @@ class ClassFolder:
         return self.unfinished(expected)
 
     def unfinished(self, students: Collection[str]) -> str:
-        """Who is not recorded or has no page after `autograder feedback`."""
+        """Returns who is not recorded, or has no page after `autograder feedback`."""
         if code := ended(self.command("feedback", str(self.folder))):
             return f"feedback ended with exit code {code}; {self.last_words()}"
         pages = {
@@ -167,33 +167,33 @@ class ClassFolder:
     def command(
         self, *arguments: str, jump: float | None = None, prefix: Sequence[str] = ()
     ) -> subprocess.Popen[bytes]:
-        """Starts a command, with clocks that jump after some seconds, or by another program."""
+        """Starts a command, perhaps through another program or with clocks that jump."""
         run = ["-m", "autograder"] if jump is None else ["-c", _JUMPING, str(jump)]
         with open(self.log, "wb") as log:
             command = [*prefix, sys.executable, *run, *arguments]
             return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
 
     def last_words(self) -> str:
-        """The end of what the last command printed."""
+        """Returns the end of what the last command printed."""
         return self.log.read_text("utf-8", "replace")[-3000:]
 
     def results(self) -> list[SubmissionResult]:
-        """The last result of each submission."""
+        """Returns the last result of each submission."""
         return read_results(self.folder / "results.jsonl")
 
     def scores(self) -> dict[str, float]:
-        """The scores of the submissions that are graded."""
+        """Returns the scores of the submissions that are graded."""
         graded = (r for r in self.results() if r.status is SubmissionStatus.GRADED)
         return {f"{r.student}/{r.assignment}": r.score for r in graded}
 
 
 def tiers_here() -> list[Tier]:
-    """The isolation tiers that work on this machine."""
+    """Returns the isolation tiers that work on this machine."""
     return [tier for tier in (Tier.A, Tier.B, Tier.C) if examine(tier).works]
 
 
 def children(pid: int) -> list[int]:
-    """The processes that one has started and that have not ended."""
+    """Returns the processes that a process has started and that have not ended."""
     try:
         return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
     except OSError:

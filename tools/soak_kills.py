@@ -1,8 +1,8 @@
-"""Disturbs runs of the grader at random moments; whatever happens, no neighbour may notice.
+"""Disturbs runs of the grader at random moments, which must not affect other submissions.
 
 A victim (the grader, a job, the parent of workers, a worker) is killed, interrupted or stopped, or
-the grader's clocks jump. Only the submission whose worker was the victim may lose points: from
-outside that can't be distinguished from what its code did.
+the grader's clocks jump. Only the submission whose worker was the victim may lose points, because
+its own code could have caused the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Blow:
-    """What is done to whom."""
+    """A disturbance and its victim."""
 
     victim: str
     signal: signal.Signals | None
@@ -35,7 +35,7 @@ class Blow:
         return f"{self.signal.name} of a {self.victim}" if self.signal else "jump of the clocks"
 
     def __call__(self, place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-        """Strikes a run and completes the class; returns what was wrong, or nothing."""
+        """Disturbs a run and completes the class; returns what was wrong, or nothing."""
         delay = chance.uniform(0, whole.seconds)
         grader = place.grader(jump=None if self.signal else delay)
         hit = self.signal is None or self._strike(grader, delay, place.tier)
@@ -47,7 +47,7 @@ class Blow:
         return problem and f"after {delay:.1f} s: {problem}"
 
     def _strike(self, grader: subprocess.Popen[bytes], delay: float, tier: Tier) -> bool:
-        """Whether there was a victim."""
+        """Returns whether there was a victim."""
         assert self.signal is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             grader.wait(delay)
@@ -76,12 +76,12 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Strikes that many blows, beginning with one of that number; returns how many were noticed."""
+    """Makes that many disturbances, from this number on; returns how many had an effect."""
     return disturb("kill", {str(blow): blow for blow in BLOWS}, count, seed, first)
 
 
 def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
-    """Processes of a kind, the likeliest first."""
+    """Returns the processes of a kind, the likeliest first."""
     below = children(grader)
     jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
     parents = [pid for pid in below if pid not in jobs]

@@ -69,7 +69,7 @@ def small_files(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
 
 
 def little_memory(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """A group of processes with little memory, whose largest one the kernel kills."""
+    """Runs a group of processes with little memory, whose largest one the kernel kills."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
     new = {"memory.max": str(size), "memory.swap.max": "0"}
@@ -78,14 +78,14 @@ def little_memory(place: ClassFolder, whole: Whole, chance: random.Random) -> st
 
 
 def few_processes(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """A group of few processes and threads."""
+    """Allows only a few processes and threads."""
     limit = {"pids.max": str(chance.randrange(3, 40))}
     with _group("pids", limit, limit) as prefix:
         return _graded_with(place, whole, prefix)
 
 
 def little_processor_time(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """A group that may use a part of one processor."""
+    """Allows only a part of one processor."""
     part = chance.randrange(15, 50)
     old = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": f"{part}000"}
     with _group("cpu", old, {"cpu.max": f"{part}000 100000"}) as prefix:
@@ -93,7 +93,7 @@ def little_processor_time(place: ClassFolder, whole: Whole, chance: random.Rando
 
 
 def no_namespaces(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """An ordinary user who may make no namespaces: all that is there is tier C."""
+    """Runs as an ordinary user who may not make namespaces, so that only tier C works."""
     if shutil.which("bwrap") is None:
         raise Skipped("bwrap is not installed")
     prefix = ["bwrap", "--unshare-user", "--disable-userns", "--uid", "1001", "--gid", "1001"]
@@ -106,7 +106,7 @@ def no_namespaces(place: ClassFolder, whole: Whole, chance: random.Random) -> st
 
 
 def two_graders(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """Two calls at once on the same class."""
+    """Calls the command twice at once on the same class."""
     runs = [place.grader(), place.grader()]
     codes = [ended(run) for run in runs]
     if not {0} <= set(codes) <= {0, 1}:
@@ -117,7 +117,7 @@ def two_graders(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
 
 
 def swapped_files(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """Files of two students change places again and again while they are graded."""
+    """Swaps the files of two students repeatedly while they are graded."""
     files = sorted(place.folder.glob(f"submitted/*/{ASSIGNMENT}/scores.*"))
     pairs = [chance.sample(files, 2) for _ in range(50)]
     before = {path: path.read_bytes() for path in files}
@@ -145,7 +145,7 @@ def swapped_files(place: ClassFolder, whole: Whole, chance: random.Random) -> st
 
 
 def full_disk(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """A small disk of its own for the class, which is full during every stage."""
+    """Gives the class a small disk of its own, which is full during every stage."""
     if os.geteuid():
         raise Skipped("only root may mount a small disk")
     with tempfile.TemporaryDirectory() as name:
@@ -193,7 +193,7 @@ def _fill(ballast: Path, left: int) -> None:
 
 
 def a_stopped_reader(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
-    """The child that reads students' files for the gradebook or the pages is stopped."""
+    """Stops the child that reads students' files for the gradebook or the pages."""
     if code := ended(place.grader("--no-gradebook")):
         return f"grading ended with {code}; {place.last_words()}"
     stage = chance.choice(("record", "feedback"))
@@ -246,7 +246,7 @@ NIGHTS: tuple[Disturbance, ...] = (
 
 
 def live_through(count: int, seed: int, first: int = 0) -> int:
-    """Makes that many nights, beginning with one of that number; returns how many failed."""
+    """Makes that many nights, beginning with this number; returns how many failed."""
     named = {night.__name__.replace("_", " "): night for night in NIGHTS}
     return disturb("night", named, count, seed, first)
 
