@@ -85,7 +85,7 @@ def _parse(text: str) -> tuple[datetime, str]:
             f"{text!r} can be read in more than one way, or is not a date: year-month-day is not"
         )
     if not match["zone"]:
-        raise ValueError(f"{text!r} names no time zone")
+        raise ValueError(f"{text!r} has no time zone")
     zone, name = _zone(match["zone"])
     day = date.fromisoformat(match["date"])  # raises ValueError for the 31st of February
     clock = time.fromisoformat(match["time"]) if match["time"] else _END_OF_DAY

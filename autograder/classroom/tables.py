@@ -47,7 +47,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     a file that can't be read.
     """
     if not path.exists():
-        raise UserError(f"{path} is not there; expected a CSV file")
+        raise UserError(f"{path} does not exist; expected a CSV file")
     try:
         text = _decoded(path.read_bytes())
         first = text.partition("\n")[0]

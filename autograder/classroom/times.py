@@ -83,7 +83,7 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
     if bare is None:
         return None
     if zone is None:
-        raise NoZone(f"{text!r} names no time zone")
+        raise NoZone(f"{text!r} has no time zone")
     with contextlib.suppress(ValueError):  # an hour may exist twice, or not at all
         return once(bare, zone, said).astimezone(UTC)
     return None

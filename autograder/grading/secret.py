@@ -77,10 +77,10 @@ def named_secret(path: Path | str, results: Path | None = None) -> Path:
     """
     place = Path(path)
     if not place.parent.is_dir():
-        raise UserError(f"{place.parent} is not there, so {place} can't be the class's secret")
+        raise UserError(f"{place.parent} does not exist, so {place} can't be the class's secret")
     if not place.exists() and results is not None and _has_lines(results):
         raise UserError(
-            f"{place} is not there, and {results} has results that were made with another secret. "
+            f"{place} does not exist, and {results} has results made with another secret. "
             "Is its name misspelled? Name that secret (without --secret it is "
             f"{results.with_name(FILE_NAME)}), or write new results to a different file (--results)"
         )

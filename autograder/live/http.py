@@ -274,6 +274,6 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answe
             if is_other and (said := _error_in(head)):
                 raise ErrorBody(said)
             if is_other or written > _MOST_BYTES:
-                raise NoAnswer(f"{path.name} has another size than was announced")
+                raise NoAnswer(f"the size of {path.name} is not the announced one")
         done: Answer = response
         return done

@@ -27,7 +27,7 @@ def write_expected(*, course: Path | str = HERE, jobs: int = 2) -> tuple[str, ..
     root = course_at(Path(course)).root
     examples, path = root / "examples" / "submitted", root / "examples" / "expected.json"
     if not examples.is_dir():
-        raise UserError(f"{examples} is not there: put <student>/<assignment>/ into it")
+        raise UserError(f"{examples} does not exist: put <student>/<assignment>/ into it")
     before: Scores = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     with temporary_folder() as folder:
         submitted = shutil.copytree(examples, folder / "submitted")

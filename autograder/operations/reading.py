@@ -40,7 +40,7 @@ def results_file(class_folder: Path | str) -> Path:
     folder = class_home(class_folder)
     path = folder / RESULTS_FILE if folder.is_dir() else folder
     if not path.is_file():
-        raise UserError(f"{path} is not there: grade first (autograder grade {folder}/submitted)")
+        raise UserError(f"{path} does not exist: grade first (autograder grade {folder}/submitted)")
     return path
 
 

@@ -41,7 +41,7 @@ _SIGNATURE = re.compile(
 _OTHER_DEFINITION = "the line with `def` takes other arguments than the question gives"
 _REFUSED = row(
     r"^ValueError",
-    "a ValueError comes where a result is asked for",
+    "a ValueError is raised where a result is expected",
     "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
     "docstring; if not, print the shapes just before the line where it stops",
 )
@@ -58,7 +58,7 @@ _OF_LINES = (
             re.DOTALL,
         ),
         re.compile(r"\.(T\b|t\(\))"),
-        "`.T` is for a single matrix: of a batch it turns all dimensions round, the batch too. "
+        "`.T` is for a single matrix: of a batch it reverses all dimensions. "
         "Write `.transpose(-2, -1)`, which swaps the last two",
     ),
     (

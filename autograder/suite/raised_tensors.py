@@ -127,7 +127,7 @@ OF_TENSORS: tuple[Row, ...] = (
         r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"
         r'positional arguments: "',
         OTHER_ARGUMENTS,
-        "a function of torch gets different arguments here than it takes: look at their names, "
+        "a function of torch is called with arguments that it does not take: look at their names, "
         "order and types. Some need a dimension, as `torch.softmax(x, dim=-1)`, and a number is "
         "not a tensor: `math.sqrt` takes numbers, `torch.sqrt` tensors",
     ),

@@ -68,7 +68,7 @@ def program_of(machine: str, pid: int) -> bytes:
 def prepared(machine: str) -> bytes:
     """Returns the filter without the process's own end; raises OSError for other machines."""
     if machine not in _ARCHITECTURES:
-        raise OSError(errno.ENOSYS, f"no seccomp filter is written for {machine}")
+        raise OSError(errno.ENOSYS, f"there is no seccomp filter for {machine}")
     steps = [
         _step(_LOAD, 0, 0, _ARCHITECTURE),
         _step(_EQUAL, 1, 0, _ARCHITECTURES[machine]),

@@ -29,9 +29,9 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> torch.Tensor:
-    """Return the length of the gradient along the residual road through new blocks.
+    """Return the length of the gradient along the residual path through new blocks.
 
-    Gradients through the sublayers are left out, so only the norms on the road change the gradient.
+    Gradients through the sublayers are left out, so only the norms on the path change the gradient.
 
     Args:
         pre_norm: whether the norms are in front of the sublayers, or after the sums.

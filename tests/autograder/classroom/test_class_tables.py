@@ -239,7 +239,7 @@ def test_a_list_saved_as_unicode_text_is_read(tmp_path: Path) -> None:
 
 def test_a_list_in_an_unknown_encoding_says_what_to_do(tmp_path: Path) -> None:
     source = tmp_path / "people.csv"
-    with pytest.raises(UserError, match="is not there"):
+    with pytest.raises(UserError, match="does not exist"):
         write_roster(tmp_path, source)
     source.write_bytes("student,name\nada,Zoë\n".encode("latin-1"))
     with pytest.raises(UserError, match="save it as 'CSV UTF-8'"):

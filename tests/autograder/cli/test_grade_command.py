@@ -60,7 +60,7 @@ def test_one_submission_of_a_class_is_graded_into_its_class(
 
 def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None:
     (tmp_path / "submitted" / "ada" / "simplified_attention").mkdir(parents=True)
-    with pytest.raises(autograder.UserError, match="clas is not there"):
+    with pytest.raises(autograder.UserError, match="clas does not exist"):
         autograder.grade(
             tmp_path / "submitted", course=ROOT, secret=tmp_path / "clas" / "secret.key"
         )

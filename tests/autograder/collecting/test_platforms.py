@@ -408,7 +408,7 @@ def test_times_learnt_later_are_kept_without_a_new_submission(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("student,time\nada,2025-05-02 18:14:00\n", "names no time zone"),
+        ("student,time\nada,2025-05-02 18:14:00\n", "has no time zone"),
         ("student,grade\nada,1\n", "no table of times"),
         ("time\n2025-05-02 18:14:00Z\n", "no table of times"),
     ],

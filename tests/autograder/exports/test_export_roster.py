@@ -371,7 +371,7 @@ def test_people_and_times_of_a_german_worksheet(tmp_path: Path) -> None:
     times = read_times(worksheet, ZoneInfo("Europe/Berlin"))
     assert times.times == (datetime(2025, 5, 2, 16, 14, tzinfo=UTC), None)
     assert times.notes == ()
-    with pytest.raises(UserError, match="names no time zone"):
+    with pytest.raises(UserError, match="has no time zone"):
         read_times(worksheet, None)
 
 
