@@ -3,10 +3,12 @@
     python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
 Release puts the file into the bundle, so that `check` can say what an answer seems to confuse. Each
-mistake of the catalogue is called as `check` calls a student's answer; its answers in the checks
-that it fails are the key to its sentence. A mistake is left out if it passes all checks, or if
-another one with a different sentence answers the same. A file that is up to date with the checks,
-the catalogue and the solutions is left alone; `--check` ends with 1 if one is not.
+mistake of the catalogue, and each likely small change of the solution, is called as `check` calls a
+student's answer; its answers in the checks that it fails are the key to its sentence. A mistake is
+left out if it passes all checks, or if another one with a different sentence answers the same: an
+entry of the catalogue comes before a change, a change of a known step before others. A file that is
+up to date with the checks, the catalogue and the solutions is left alone; `--check` ends with 1 if
+one is not.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ import torch
 
 from autograder.course import Course, find_root, load_course
 from autograder.course.manifest import MISTAKES
-from autograder.grading.naming.rows import hint_of
+from autograder.grading.naming.families import members
+from autograder.grading.naming.known import likeliest
+from autograder.grading.naming.probe import silence
+from autograder.grading.naming.rows import Row, hint_of
 from autograder.records import Assignment, Exercise
 from autograder.student import known_mistakes
 from autograder.student import last_call as recording
@@ -34,6 +39,8 @@ from autograder.student.runner import answers_in
 from autograder.suite import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
 
+#: the rank of an entry of the catalogue: before those of all changes
+_ENTRY = -1
 #: what came in each check that fails, as a key
 Key = tuple[tuple[str, Sequence[str]], ...]
 
@@ -69,17 +76,37 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     """Returns sealed sentences of the mistakes of an exercise, by question."""
-    found: defaultdict[str, dict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
+    found: defaultdict[str, dict[Key, dict[int, set[str]]]]
+    found = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     variants = variants_in(course.variants("misconceptions", exercise))
-    for variant, answers in answers_of(exercise, variants).items():
+    ranked = {variant: (_ENTRY, hint_of(variant)) for variant in variants} | changes_of(exercise)
+    for variant, answers in answers_of(exercise, [*ranked]).items():
         if answers:
-            found[variant.question][tuple(sorted(answers.items()))].add(hint_of(variant))
-    return {
-        question: dict(
-            sealed(min(hints), dict(key)) for key, hints in of_question.items() if len(hints) == 1
-        )
+            rank, hint = ranked[variant]
+            found[variant.question][tuple(sorted(answers.items()))][rank].add(hint)
+    first = {
+        question: {key: by_rank[min(by_rank)] for key, by_rank in of_question.items()}
         for question, of_question in found.items()
     }
+    return {
+        question: dict(sealed(min(h), dict(key)) for key, h in hints.items() if len(h) == 1)
+        for question, hints in first.items()
+    }
+
+
+def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str]]:
+    """Returns likely small changes of the solution, with their ranks and sentences."""
+    right = LocalImplementation.from_file(exercise.solution).namespace
+    found: dict[Variant, tuple[int, str]] = {}
+    for question in exercise.questions:
+        for number, member in likeliest(list(members(exercise.solution, question.name, right))):
+            with silence():
+                own = member.change.answer()
+            if own is not None:
+                row = Row.of_member(member, number)
+                variant = Variant(question.name, f"{row.name} {number}", own)
+                found[variant] = member.rank, row.precise
+    return found
 
 
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:

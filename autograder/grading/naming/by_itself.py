@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ...suite.raised import kind_of
 from .call_facts import Case
-from .families.step_tables import IN_PLACE
+from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
 from .findings import found_by_statistics
 from .known import KnownMistakes
 from .parameters import SHARED, parameters_told
 from .probe import Asked
-from .record import OF_GRADIENTS, OFF_PLAN, PASSED, Answered
+from .record import OF_GRADIENTS, OFF_PLAN, PASSED, Answered, Call
 from .returned import kind_returned, writes_into_arguments
 from .rows import Row
 from .unequal_sizes import sizes_that_meet
@@ -62,8 +62,11 @@ def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]
 
 def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     """Returns a row about where the answer is right; otherwise about its errors, if only those."""
-    if _are_gradients_alone(known, question, answers):
+    wrong = _wrong(known, question, answers)
+    if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _GRADIENTS)]
+    if wrong and all(asked.raised and not own.raised for own, asked in wrong):
+        return [Row.shown(id_of(CHECK), words_of(CHECK), lead_of(CHECK))]
     cases: list[Case] = []
     errors: set[str] = set()
     calls = known.calls(question)
@@ -89,15 +92,14 @@ def _shown(words: str, lead: str, told: str = "") -> Row:
     return Row.shown(name, told or words, lead)
 
 
-def _are_gradients_alone(known: KnownMistakes, question: str, answers: Asked) -> bool:
-    """Returns whether only gradients are wrong: their numbers, or because there are none."""
-    wrong = [
-        own
+def _wrong(known: KnownMistakes, question: str, answers: Asked) -> list[tuple[Call, Call]]:
+    """Returns the wrong calls, each with the right one."""
+    return [
+        (own, asked)
         for came, right in zip(*_came_and_right(known, question, answers), strict=True)
         for own, asked in zip(came.calls, right.calls, strict=False)
         if not own.equals(asked)
     ]
-    return bool(wrong) and all(o.operation in OF_GRADIENTS and not o.raised for o in wrong)
 
 
 def _came_and_right(

@@ -19,6 +19,7 @@ from ...sandbox.replies import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
 from .by_itself import by_itself, of_parameters
+from .families.step_tables import CUT
 from .known import AskText, KnownMistakes
 from .probe import Asked, Replies
 from .record import behaviour_of
@@ -151,12 +152,12 @@ class Diagnosis:
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
             found = search.of_sizes() or shown()
             return Found((), () if entries else found)
-        members = search.members()
+        members, parameters = search.members(), of_parameters(known, question, asked)
+        if any(row.name == CUT for row in members):  # a weight of another kind has no gradient
+            members = parameters or members
         if entries or members:
             return Found((), members)
-        members = search.pair(partial(known.of_pair, question)) or of_parameters(
-            known, question, asked
-        )
+        members = search.pair(partial(known.of_pair, question)) or parameters
         if members:
             return Found((), members)
         most = search.most()

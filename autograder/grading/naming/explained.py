@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from .record import OF_GRADIENTS, Call
 
-#: how many wrong values a mistake must explain for each one that it contradicts
-_MORE = 2
+#: how many wrong values a mistake must explain for each one that it contradicts, and for each one
+#: that it does not explain if nothing else seems to be wrong
+_MORE, _NEARLY_ALL = 2, 5
 #: the weight of contradicting a right answer, because a mistake does not come and go
 _RIGHT = 1000
 
@@ -16,7 +17,8 @@ _RIGHT = 1000
 class Explained:
     """The number of calls that a mistake explains, leaves open, and contradicts.
 
-    Of the calls that are left open, `slopes` are gradients that differ only in their numbers.
+    Of the calls that are left open, `slopes` are gradients that differ only in their numbers, or
+    that can't be computed: both may be a consequence.
     """
 
     wrong: int = 0
@@ -44,11 +46,11 @@ class Explained:
 
     @property
     def is_all(self) -> bool:
-        """Returns whether nothing else is wrong, apart from gradients near a kink.
+        """Returns whether nothing else seems to be wrong, as two mistakes differ in many calls.
 
-        Rounding may move a gradient across it, as with a ReLU near zero in sums of thousands.
+        Gradients do not count: rounding moves them, as with a ReLU near zero.
         """
-        return not self.against and self.left == self.slopes
+        return _NEARLY_ALL * (self.against + self.left - self.slopes) <= self.wrong
 
     @property
     def margin(self) -> int:
@@ -74,5 +76,6 @@ def explained(own: Call, came: Call, right: Call) -> Explained:
         return _NONE
     of_gradients = came.operation in OF_GRADIENTS
     if came.is_failing(right) or own.is_failing(right) or right.raised or of_gradients:
-        return Explained(left=1, slopes=int(of_gradients and came.form == own.form))
+        is_slope = of_gradients and (came.form == own.form or came.raised or own.raised)
+        return Explained(left=1, slopes=int(bool(is_slope)))
     return Explained(against=_RIGHT if came.equals(right) else 1)

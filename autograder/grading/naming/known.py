@@ -32,7 +32,7 @@ from .table import SAMPLES, Maker, Samples, Table
 
 #: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
 #: way that the solution's answers do not show
-_VERSION = 6
+_VERSION = 8
 _FAMILIES = Path(__file__).with_name("families")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
 #: the number of digits of a digest in a table's key
@@ -239,12 +239,13 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
     A large class has hundreds of changes of known steps. Those of one family often answer alike, so
     the second one of a family comes after the first one of every other, and those that change all
-    parallel steps come first. Changes of known steps and left-out steps come before most others.
+    parallel steps come first. Left-out steps, and things of the question that are taken for one
+    another, come before most others.
     """
-    turns: Counter[tuple[int, str]] = Counter()
+    turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
     for number, member in enumerate(all_members):
-        family = member.rank, member.key.partition("|")[0]
+        family = member.rank, member.key.partition("|")[0], member.is_told
         turn = 0 if len(member.change.parts) > 1 else turns[family]
         turns[family] += len(member.change.parts) == 1
         ordered.append((_place(member, turn), number, member))
@@ -254,7 +255,7 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
 def _place(member: Member, turn: int) -> float:
     """Returns the turn of all families in which a member of one comes."""
-    if is_left_out(member):
+    if is_left_out(member) or member.is_told:
         return turn / _STEPS_A_TURN
     if member.rank == 0:
         return turn

@@ -1,8 +1,10 @@
-"""Finds two members of families that together explain an answer.
+"""Finds two mistakes that together explain an answer: members of families, or catalogue entries.
 
-If one of two changes has no effect, both together answer like the other one, except for few calls.
-So a pair is likely if the answer equals each of them where the other one is right. Where both show
-in every call nothing tells which they are: pairs of frequent mistakes are tried.
+Where one of two mistakes has no effect, both together answer like the other one, except for few
+calls. So a pair is likely if the answer equals each of them where the other one is right: in some
+calls, or in some numbers of a result. Two members are combined and executed. An entry can't be
+combined with anything, so with an entry the numbers must agree in every call. Where nothing tells
+which two mistakes they are, pairs of frequent ones are tried.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from .table import UNKNOWN, Table
 
 #: the number of requests that decide which pairs are likely; the number of pairs to try
 _REQUESTS, _PAIRS = 40, 100
+#: the wrong numbers that each part of a pair with an entry must explain: some, and one in so many
+_ENOUGH, _SHARE = 4, 20
 #: the place of a family that is not among the frequent ones
 _RARE = 100
 #: the calls to likely pairs, and to pairs of frequent mistakes
@@ -32,6 +36,8 @@ MOST_CALLS, _BLIND_CALLS = 1500, 500
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members
 AskPair = Callable[[int, int, str], Answered | None]
+#: returns a row's answers in one test; None if they can't be computed
+Own = Callable[[int, str], Sequence[Call] | None]
 
 
 @dataclass(slots=True)
@@ -60,24 +66,37 @@ class Pairs:
         tests: Mapping[str, slice],
         came: Sequence[Call],
         right: Sequence[Call],
+        own: Own,
     ) -> None:
         self._table = table
         self._tests = tests
         self._came = came
         self._right = right
+        self._own = own
         self._shortest = sorted(wrong_first, key=self._cost)
+        by_chance = {row for row, _ in table.samples}
         self._chosen = np.array(
-            [not row.is_entry and may_be_in_a_pair(row.rank) for row in table.rows], bool
+            [
+                may_be_in_a_pair(row.rank) and number not in by_chance
+                for number, row in enumerate(table.rows)
+            ],
+            bool,
         )
 
     def first(self, ask: AskPair) -> list[Row]:
-        """Returns the row of the first pair with the answer's calls, likely pairs first."""
+        """Returns the row of the first pair that explains the answer, executed pairs first."""
         columns = self._columns()
         if not columns:
             return []
-        likely, frequent = self._likely(columns)[:_PAIRS], self._frequent(columns)
-        found = self._equal(likely, ask, Budget(MOST_CALLS))
-        return found or self._equal(frequent, ask, Budget(_BLIND_CALLS))
+        likely, with_entries = self._likely(columns)
+        return (
+            self._equal(likely, ask, Budget(MOST_CALLS))
+            or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
+            or next((self._both(*pair) for pair in with_entries if self._agrees(*pair)), [])
+        )
+
+    def _both(self, one: int, other: int) -> list[Row]:
+        return [Row.of_both(self._table.rows[one], self._table.rows[other])]
 
     def _equal(self, pairs: Sequence[tuple[int, int]], ask: AskPair, budget: Budget) -> list[Row]:
         for pair in pairs:
@@ -93,8 +112,36 @@ class Pairs:
                 ):
                     break
             else:
-                return [Row.of_both(one, other)]
+                return self._both(*pair)
         return []
+
+    def _agrees(self, one: int, other: int) -> bool:
+        """Returns whether the answer equals each of two rows wherever the other one is right."""
+        explained, shared, total = np.zeros(2, int), 0, 0
+        for test in self._shortest:
+            own, its = self._own(one, test), self._own(other, test)
+            if own is None or its is None:
+                return False
+            start = self._tests[test].start
+            for at, calls in enumerate(zip(own, its, strict=True), start):
+                if not self._tells(at):
+                    continue
+                if any(call.raised for call in calls):
+                    return False
+                rights = self._compared(calls, self._right[at], at)
+                alike = self._compared(calls, self._came[at], at)
+                if (rights & ~alike[::-1]).any():
+                    return False
+                wrong = ~self._compared([self._came[at]], self._right[at], at)
+                explained += (rights[::-1] & alike & wrong).sum(1)
+                total += wrong.sum()
+                shared += (~rights & self._compared(calls[:1], calls[1], at)).all(0).sum()
+        # if many numbers are alike in both, they are one mistake in two forms
+        return bool(explained.min() >= max(_ENOUGH, shared, total / _SHARE))
+
+    def _compared(self, calls: Sequence[Call], other: Call, at: int) -> Cells:
+        count = self._count(at)
+        return np.array([_equal_figures(own, other, count) for own in calls], np.bool_)
 
     def _cost(self, test: str) -> tuple[bool, int]:
         columns = self._tests[test]
@@ -116,12 +163,15 @@ class Pairs:
         ends = accumulate(map(len, wrong))
         return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
 
-    def _likely(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Returns pairs of rows, the likeliest first; of equal rows, that with the lowest rank."""
+    def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
+        """Returns pairs of members, and pairs with an entry, the likeliest first.
+
+        Of equal rows, that with the lowest rank is in a pair.
+        """
         told = [at for at in columns if self._tells(at)]
-        counts = ~self._raised(told)
-        right, alike = _bits(self._right_cells(told) & counts), _bits(self._alike(told) & counts)
-        wrong = sum(self._came[at].is_wrong(self._right[at]) << n for n, at in enumerate(told))
+        right = _bits(self._figures(told, self._right))
+        alike = _bits(self._figures(told, self._came))
+        wrong = _bits(~self._came_right(told))[0] if told else 0
         found = []
         for one, other in combinations(self._different(self._chosen, columns), 2):
             own, its = right[other] & alike[one] & wrong, right[one] & alike[other] & wrong
@@ -131,7 +181,12 @@ class Pairs:
                 rare = self._rarity(one) + self._rarity(other)
                 found.append(((not (own and its), -explains, rare), one, other))
         found.sort(key=itemgetter(0))
-        return [(one, other) for _, one, other in found]
+        entry = [row.is_entry for row in self._table.rows]
+        executed, others = [
+            [(one, other) for _, one, other in found if (entry[one] or entry[other]) is is_other]
+            for is_other in (False, True)
+        ]
+        return executed[:_PAIRS], others[:_PAIRS]
 
     def _frequent(self, columns: Sequence[int]) -> list[tuple[int, int]]:
         """Returns pairs of rows that are right where the answer is, the most frequent first.
@@ -162,11 +217,15 @@ class Pairs:
         rows = np.flatnonzero(chosen).tolist()
         cells, right = self._table.cells, np.array(self._table.right)
         different: dict[object, int] = {}
-        for row in sorted(rows, key=lambda row: (self._rarity(row), self._table.rows[row].rank)):
+        for row in sorted(rows, key=self._order):
             own = cells[row, columns]
             known = cells[row] if (own == right[columns]).all() else own
             different.setdefault(known.tobytes(), row)
         return [*different.values()]
+
+    def _order(self, row: int) -> tuple[bool, int, int, bool]:
+        own = self._table.rows[row]
+        return own.is_entry, self._rarity(row), own.rank, not own.detail
 
     def _rarity(self, row: int) -> int:
         """Returns the place of a row's family among frequent ones; of others, a place after them.
@@ -179,24 +238,35 @@ class Pairs:
     # comparisons of all rows with some requests
 
     def _right_cells(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda own, at: own.equals(self._right[at]))
-
-    def _alike(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda own, at: own.equals(self._came[at]))
+        return self._cells(columns, lambda own, at: [own.equals(self._right[at])])
 
     def _raised(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda own, at: bool(own.raised))
+        return self._cells(columns, lambda own, at: [bool(own.raised)])
 
-    def _cells(self, columns: Sequence[int], holds: Callable[[Call, int], bool]) -> Cells:
-        """Returns for each row and request whether something holds; unknown cells may be anything.
+    def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
+        """Returns for each row which numbers of its results equal those of others."""
+        return self._cells(
+            columns,
+            lambda own, at: [
+                is_equal and not own.raised
+                for is_equal in _equal_figures(own, others[at], self._count(at))
+            ],
+        )
 
-        Only entries have unknown cells here, and they are not compared.
-        """
-        found = np.zeros((len(self._table.rows), len(columns)), bool)
-        for number, at in enumerate(columns):
-            values = [holds(own, at) for own in self._table.answers[at]]
-            found[:, number] = np.array([*values, True])[self._table.cells[:, at]]
-        return found
+    def _came_right(self, columns: Sequence[int]) -> Cells:
+        return np.hstack([self._compared([self._came[at]], self._right[at], at) for at in columns])
+
+    def _count(self, at: int) -> int:
+        """Returns the number of figures to compare in a request."""
+        return max(1, len(self._right[at].figures))
+
+    def _cells(self, columns: Sequence[int], holds: Callable[[Call, int], list[bool]]) -> Cells:
+        """Returns for each row and request what holds; every row was asked these requests."""
+        found = [np.zeros((len(self._table.rows), 0), bool)]
+        for at in columns:
+            values = np.array([holds(own, at) for own in self._table.answers[at]], bool)
+            found.append(values[self._table.cells[:, at]])
+        return np.hstack(found)
 
     def _tells(self, at: int) -> bool:
         came, right = self._came[at], self._right[at]
@@ -206,3 +276,13 @@ class Pairs:
 def _bits(cells: Cells) -> list[int]:
     """Returns each row as an integer with one bit per cell."""
     return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
+
+
+def _equal_figures(own: Call, other: Call, count: int) -> list[bool]:
+    """Returns which figures are equal; all or none if the results differ in more than numbers."""
+    if own.form != other.form or own.raised or other.raised or len(own.figures) != count:
+        return [own.equals(other)] * count
+    if len(other.figures) != count:
+        return [False] * count
+    triples = zip(own.figures, other.figures, own.bounds, strict=True)
+    return [abs(one - another) <= bound for one, another, bound in triples]

@@ -13,6 +13,7 @@ SEVERAL = "several results come back in place of one"
 LESS = "less comes back than is asked for"
 MORE = "more comes back than is asked for"
 NOTHING = "nothing comes back"
+CONTAINER = "another container comes back"
 DIMENSIONS = "{} has {} dimensions than asked for"
 DTYPE = "the result has another dtype than asked for"
 
@@ -20,7 +21,8 @@ _CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
 #: the number of results that are needed to say so
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
-_KINDS = re.compile(r"tuple\((?:(None)|(#\d+)|(?:tuple|list)\(((?:#\d+)(?:, #\d+)*)\)), ")
+_KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
+_DICT = "a dict"
 _ONE_DTYPE = re.compile(r"tuple\((torch\.\w+) \([\d, ]*\) \w+, ")
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
@@ -54,8 +56,8 @@ def _dtype_returned(calls: Sequence[tuple[str, str]]) -> tuple[str, str]:
     owns, wanted = {own for own, _ in dtypes}, {asked for _, asked in dtypes}
     if len(owns) != 1 or not all(own and asked and own != asked for own, asked in dtypes):
         return "", ""
-    expected = f"where {wanted.pop()} is asked for" if len(wanted) == 1 else "whatever comes in"
-    return DTYPE, f"the result is of dtype {owns.pop()}, {expected}"
+    expected = f"where {wanted.pop()} is required" if len(wanted) == 1 else "for every input"
+    return DTYPE, f"the dtype of the result is {owns.pop()} {expected}"
 
 
 def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered]) -> bool:
@@ -98,14 +100,20 @@ def _kind(form: str) -> _Kind | str:
     match = _KINDS.match(short)
     if not match:
         return form
-    nothing, one, several = match.groups()
-    if nothing:
-        return None
+    other, one, several = match.groups()
+    if other:
+        return _DICT if other == "{" else None
     return int(one[1:]) if one else tuple(int(item[1:]) for item in several.split(", "))
 
 
 def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
-    if isinstance(own, str) or isinstance(asked, str) or asked is None or own == asked:
+    if isinstance(asked, str) or asked is None or own == asked:
+        return "", ""
+    wanted = len(asked) if isinstance(asked, tuple) else 1
+    required = f"{_NUMBERS[wanted]} tensor{'s are' if wanted > 1 else ' is'} required"
+    if own == _DICT:
+        return CONTAINER, f"{own} is returned where {required}"
+    if isinstance(own, str):
         return "", ""
     if own is None:
         return NOTHING, NOTHING
@@ -116,14 +124,15 @@ def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
         if more or place >= len(_PLACES):
             return "", ""
         return _other_dimensions(f"the {_PLACES[place]} result", own[place] - asked[place])
-    came, wanted = (len(kind) if isinstance(kind, tuple) else 1 for kind in (own, asked))
-    if max(came, wanted) >= len(_NUMBERS):
+    came = len(own) if isinstance(own, tuple) else 1
+    if came == wanted:
+        return CONTAINER, f"a list or a tuple is returned where {required}"
+    if came >= len(_NUMBERS):
         return "", ""
     words = MORE if came > wanted else LESS
     words = ONE if isinstance(own, int) else SEVERAL if isinstance(asked, int) else words
-    results = "result is" if came == 1 else "results are"
-    verb = "is" if wanted == 1 else "are"
-    return words, (f"{_NUMBERS[came]} {results} returned where {_NUMBERS[wanted]} {verb} required")
+    results = "tensor is" if came == 1 else "tensors are"
+    return words, f"{_NUMBERS[came]} {results} returned where {required}"
 
 
 def _other_dimensions(what: str, more: int) -> tuple[str, str]:

@@ -22,9 +22,9 @@ class Row:
     """One mistake that can be reported.
 
     `code` are the words of code that it refers to: an answer without them has a different mistake.
-    Of the rows that fit, the lowest rank is reported. A family's row has `words`, a `detail` about
-    its member, a `lead` from there, the `member`'s number, and the family's `key`; it is `in_check`
-    if it changes what is refused.
+    Of the rows that fit, the lowest rank is reported. `words` are what happens. A family's row also
+    has a `detail` about its member, a `lead` from there, the `member`'s number, and the family's
+    `key`; it is `in_check` if it changes what is refused.
     """
 
     name: str
@@ -41,7 +41,8 @@ class Row:
     @classmethod
     def of_entry(cls, variant: Variant) -> Row:
         """Returns the row of an entry of the catalogue."""
-        return cls(variant.name, hint_of(variant), code=tuple(_CODE.findall(variant.confuses)))
+        code = tuple(_CODE.findall(variant.confuses))
+        return cls(variant.name, hint_of(variant), code=code, words=_happens_in(variant))
 
     @classmethod
     def of_member(cls, member: Member, number: int) -> Row:
@@ -97,7 +98,7 @@ class Row:
     @property
     def precise(self) -> str:
         """The text for a student if all rows that fit give the same detail."""
-        return _as_if(self.detail or self.words, self.lead) if self.words else self.hint
+        return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
         """Returns whether code contains one of the words that the mistake refers to, if any."""
@@ -123,6 +124,12 @@ def hint_of(variant: Variant) -> str:
     if happens:
         return f"The likely mistake: {happens}. {variant.hint}"
     return f"It looks as if this answer confuses {confused}. {variant.hint}"
+
+
+def _happens_in(variant: Variant) -> str:
+    """Returns the words for an entry that is one of two mistakes."""
+    confused, _, happens = variant.confuses.rstrip(".").partition(": ")
+    return happens or f"it confuses {confused}"
 
 
 @lru_cache(maxsize=8)

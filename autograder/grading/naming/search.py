@@ -290,8 +290,12 @@ class Search:
 
     def pair(self, ask: AskPair) -> list[Row]:
         """Returns a row of two members that together explain everything."""
-        pairs = Pairs(self.table, self._wrong_first, self.tests, self._came, self._right)
-        return pairs.first(ask)
+
+        def own(row: int, test: str) -> Sequence[Call] | None:
+            return self._own(row, test) if self._learn(row, test) else None
+
+        given = (self.table, self._wrong_first, self.tests, self._came, self._right)
+        return Pairs(*given, own).first(ask)
 
 
 def _equal(own: Call, came: Call, right: Call) -> bool:

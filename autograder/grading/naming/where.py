@@ -79,7 +79,7 @@ def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
     holds = next(held for found, held in _conditions(cases) if what.endswith(f" {found}"))
     others = any(case.is_right > held for case, held in zip(cases, holds, strict=True))
     rest = (
-        "else only in calls that tell little, as where a size is 1, or two are equal"
+        "otherwise only in calls that would hide the mistake, with a size of 1 or two equal sizes"
         if others
         else _NO_OTHER
     )

@@ -175,7 +175,8 @@ class mask_not_cut(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="this call's length with the first one's: what was made for that one is kept",
+    confuses="this call's length with the first one's: the mask of the first call is kept for "
+    "later ones",
     hint="Call the layer with 3 tokens, then with 5.",
 )
 class mask_of_the_first_call(_Right):
@@ -437,7 +438,8 @@ class first_dimensions_swapped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="each item of a batch with the first: all queries meet its keys",
+    confuses="each item of a batch with the first: all queries meet the keys of the first item of "
+    "the batch",
     hint="Change the first sequence of x only: does the result of the second one change?",
 )
 class keys_of_the_first_item(_Right):
@@ -467,7 +469,7 @@ class ones_squeezed(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="one call with all calls: the keys of earlier ones stay",
+    confuses="one call with all calls: the keys of earlier calls are kept",
     hint="Call it twice with the same x in eval mode.",
 )
 class remembers_earlier_keys(_Right):
@@ -516,7 +518,7 @@ class never_biased(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="which projections have a bias: the values have none",
+    confuses="which projections have a bias: the layer of the values has no bias",
     hint="How many biases should there be with qkv_bias=True?",
 )
 class values_without_bias(_Right):
@@ -646,7 +648,8 @@ class scores_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a dropped weight with a masked one: the rest of the row sums to one again",
+    confuses="a dropped weight with a masked one: after dropout, the rest of each row is made to "
+    "sum to one again",
     hint="May the weight that is left depend on how many of its row were dropped?",
 )
 class rows_renormalized(_Right):
@@ -700,7 +703,7 @@ class tokens_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="each item of a batch with the first: all get one pattern",
+    confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
     hint="In train mode, give the same sequence twice in one batch: are the results alike?",
 )
 class batch_shares_a_pattern(_Right):
@@ -924,3 +927,25 @@ class masked_scores_dropped(_Right):
 class root_of_the_context_length(_Right):
     def scaled(self, scores, keys):
         return scores / self.context_length**0.5
+
+
+@misconception(
+    "CausalAttention",
+    confuses="keys with queries: W_query makes the keys as well as the queries",
+    hint="Change the weights of W_key. Does the output change?",
+)
+class keys_from_w_query(_Right):
+    def forward(self, x):
+        self.check(x)
+        queries = self.W_query(x)
+        return self.attend(queries, queries, self.W_value(x))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="an argument with a constant: the rate of dropout is 0.5, whatever is given",
+    hint="Build it with a dropout of 0.1. What does `print(layer)` say?",
+)
+class rate_of_one_half(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, 0.5, qkv_bias)

@@ -56,7 +56,8 @@ def kept_as_they_were(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the probability to keep with the probability to drop in the scale: 1 / p",
+    confuses="the probability to keep with the probability to drop in the scale: the kept entries "
+    "are divided by p",
     hint="If almost nothing is dropped, should the kept entries grow much?",
 )
 def divided_by_p(x, p, training=True):
@@ -66,7 +67,7 @@ def divided_by_p(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="making larger with making smaller: times 1 - p",
+    confuses="making larger with making smaller: the kept entries are multiplied by 1 - p",
     hint="Take the mean of dropout of many ones. What should it be?",
 )
 def multiplied_by_one_minus_p(x, p, training=True):
@@ -76,7 +77,8 @@ def multiplied_by_one_minus_p(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="which entries the random numbers choose: the ones to drop are kept",
+    confuses="which entries the random numbers choose: the entries that should be dropped are "
+    "kept, and the others are dropped",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def kept_where_to_drop(x, p, training=True):
@@ -119,7 +121,7 @@ def whole_columns(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="each item of a batch with the first: all get one pattern",
+    confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
     hint="Print dropout of ones of shape (2, 3, 3).",
 )
 def one_pattern_for_the_batch(x, p, training=True):
@@ -142,7 +144,7 @@ def one_pattern_for_all_matrices(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one decision with one for each entry: all falls or nothing",
+    confuses="one decision with one for each entry: either all entries are dropped or none",
     hint="How many random numbers does your code draw?",
 )
 def all_or_nothing(x, p, training=True):
@@ -229,7 +231,8 @@ def training_turned_round(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="two ways to keep the mean: here evaluation shrinks what training left as it was",
+    confuses="two ways to keep the mean: the entries are multiplied by 1 - p in evaluation, and "
+    "not divided in training",
     hint="Which of the two modes makes entries larger or smaller in the docstring?",
 )
 def scaled_outside_training(x, p, training=True):
@@ -469,7 +472,7 @@ def noise(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="chance with size: the smallest entries fall",
+    confuses="chance with size: the smallest entries are dropped",
     hint="Call it twice in a row: are the zeros in the same places?",
 )
 def smallest_dropped(x, p, training=True):
@@ -479,7 +482,8 @@ def smallest_dropped(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a zero in its place with no entry: the dropped ones are cut out",
+    confuses="a zero in its place with no entry: dropped entries are cut out of the tensor "
+    "instead of set to zero",
     hint="Compare the shapes of x and the result.",
 )
 def dropped_are_cut_out(x, p, training=True):
@@ -636,7 +640,7 @@ def queries_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="each item of a batch with the first: all get one pattern",
+    confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
     hint="Try ones of shape (2, 3, 3) as weights.",
 )
 def batch_shares_a_pattern(weights, values, p, training=True):
@@ -676,7 +680,7 @@ def half_of_the_weights(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="rows with columns: weights are turned before they meet the values",
+    confuses="rows with columns: the weights are transposed before they meet the values",
     hint="Row t of the weights belongs to query t. What does row t of the result belong to?",
 )
 def weights_turned(weights, values, p, training=True):
@@ -724,7 +728,8 @@ def weights_cut_off(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="each item of a batch with the first: all use its values",
+    confuses="each item of a batch with the first: all items of a batch use the values of the "
+    "first one",
     hint="Change the values of the second item: does its result change?",
 )
 def values_of_the_first_item(weights, values, p, training=True):

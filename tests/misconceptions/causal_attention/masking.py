@@ -39,7 +39,7 @@ def past_forbidden(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="what True says: here it marks what is allowed",
+    confuses="what True says: the mask is True where attention is allowed",
     hint="Read the docstring again: does True mean look, or do not look?",
 )
 def true_where_allowed(num_tokens):
@@ -113,7 +113,7 @@ def same_row_for_all(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a table with a list: one row instead of one for each query",
+    confuses="a table with a list: the mask has one row instead of one for each query",
     hint="How many queries are there, and how many keys for each?",
 )
 def one_row_only(num_tokens):
@@ -251,7 +251,8 @@ def own_weight_taken_away(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="any weights with weights whose rows sum to one: divides by one minus the future",
+    confuses="any weights with weights whose rows sum to one: each row is divided by one minus "
+    "the future weights",
     hint="What if a row sums to 3?",
 )
 def one_minus_the_future(weights):
@@ -312,7 +313,7 @@ def divided_by_the_number_left(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the sum with the largest: the best weight becomes one",
+    confuses="the sum with the largest: each row is divided by its largest weight",
     hint="Add up each row of your result.",
 )
 def divided_by_the_largest(weights):
@@ -322,7 +323,7 @@ def divided_by_the_largest(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="sum with length: squares sum to one",
+    confuses="sum with length: rows are divided so that their squares sum to one",
     hint="Add up each row of your result, then its squares.",
 )
 def length_one(weights):
@@ -466,7 +467,8 @@ def next_token_keeps_its_score(scores):
 
 @misconception(
     "mask_scores",
-    confuses="scores with masked scores: the scores come back as they went in",
+    confuses="scores with masked scores: the result of the masking is thrown away, and the scores "
+    "are returned unchanged",
     hint="Compare the scores and your result. `masked_fill` returns a new tensor: who keeps it?",
 )
 def result_thrown_away(scores):
@@ -496,7 +498,7 @@ def zero_times_infinity(scores):
 
 @misconception(
     "mask_scores",
-    confuses="masked scores with weights: softmax is applied here already",
+    confuses="masked scores with weights: softmax is applied in this step already",
     hint="The question asks for scores; softmax comes in the next one.",
 )
 def weights_already(scores):
@@ -716,7 +718,8 @@ def softmax_over_queries(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last dimension with dimension 1: right without a batch only",
+    confuses="the last dimension with dimension 1: softmax runs along dimension 1, which is the "
+    "last one only without a batch",
     hint="Try inputs of shape (2, 5, 3) and add up a row.",
 )
 def softmax_over_dimension_one(queries, keys):
@@ -810,7 +813,8 @@ def scores_of_zero_masked(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="each sequence of a batch with the first: all queries meet its keys",
+    confuses="each sequence of a batch with the first: all queries meet the keys of the first "
+    "sequence",
     hint="Change the second sequence's keys: does its result change?",
 )
 def keys_of_the_first_sequence(queries, keys):
@@ -831,7 +835,8 @@ def first_dimensions_swapped(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="one dimension in front with any number of them: heads do not work",
+    confuses="one dimension in front with any number of them: only inputs with one leading "
+    "dimension work",
     hint="Try inputs of shape (2, 3, 5, 6).",
 )
 def one_batch_dimension_only(queries, keys):
@@ -915,8 +920,8 @@ def keys_reshaped(queries, keys):
 
 @misconception(
     "causal_mask",
-    confuses="a mask of its own with one that belongs to the caller: the same tensor comes back "
-    "for the same sizes, whatever was done to it",
+    confuses="a mask of its own with one that belongs to the caller: the same tensor is returned "
+    "for the same size, whatever was done to it",
     hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
     "same sizes. Which mask comes back?",
 )

@@ -192,7 +192,7 @@ def exponentials_without_a_shift(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="log-sum-exp with running maximum: the larger of the two comes back",
+    confuses="log-sum-exp with running maximum: the larger of the two log-sum-exps is returned",
     hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its logarithm?",
 )
 def larger_one_returned(output_a, lse_a, output_b, lse_b):
@@ -203,7 +203,7 @@ def larger_one_returned(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the two shares: each output counts with the other's",
+    confuses="the two shares: each output is multiplied by the share of the other one",
     hint="If the first block is empty, whose output must come back?",
 )
 def shares_swapped(output_a, lse_a, output_b, lse_b):
@@ -266,7 +266,8 @@ def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="factors with shares: both outputs are scaled, and not divided by the sum of factors",
+    confuses="factors with shares: both outputs are scaled, but not divided by the sum of the "
+    "factors",
     hint="If all values are one, both outputs are one. What is your merged one?",
 )
 def factors_as_shares(output_a, lse_a, output_b, lse_b):
@@ -288,7 +289,8 @@ def outputs_added(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the block that counts more with the one that counts alone: the other is dropped",
+    confuses="the block that counts more with the one that counts alone: the block with the "
+    "smaller log-sum-exp is dropped",
     hint="Two blocks with nearly the same log-sum-exp: does only one of them count?",
 )
 def the_larger_block_wins(output_a, lse_a, output_b, lse_b):
@@ -413,7 +415,8 @@ def rescaled_the_wrong_way_round(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the number of blocks with S // block_size: the last, shorter one is dropped",
+    confuses="the number of blocks with S // block_size: the last block is dropped if it is "
+    "shorter",
     hint="Seven keys in blocks of three: how many blocks are there?",
 )
 def last_short_block_dropped(queries, keys, values, block_size):
@@ -444,7 +447,8 @@ def maximum_of_the_first_block_kept(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a way to compute with another function: softmax in each block, outputs averaged",
+    confuses="a way to compute with another function: softmax is taken in each block, and the "
+    "outputs are averaged",
     hint="A block whose scores are all low: should it count as much as the others?",
 )
 def blocks_averaged(queries, keys, values, block_size):
@@ -540,7 +544,7 @@ def plain_exponentials(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="all blocks with the last one: nothing else counts",
+    confuses="all blocks with the last one: only the last block counts",
     hint="Change the first key. Does your result change?",
 )
 def last_block_only(queries, keys, values, block_size):
@@ -586,3 +590,13 @@ def one_sum_for_all_queries(queries, keys, values, block_size):
     highest = scores.amax(dim=(-2, -1), keepdim=True)
     weights = torch.exp(scores - highest)
     return (weights @ values) / weights.sum(dim=-1, keepdim=True)[..., :1, :]
+
+
+@misconception(
+    "attend_block",
+    confuses="keys with queries: the log-sum-exp runs over the queries, the weights over the keys",
+    hint="Which shape should the log-sum-exp have: one number for each query, or for each key?",
+)
+def log_sum_exp_over_queries(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.logsumexp(scores, dim=-2)

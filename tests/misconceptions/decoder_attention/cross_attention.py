@@ -203,7 +203,8 @@ def mask_times_minus_infinity(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the mask itself with numbers to add: True adds 1",
+    confuses="the mask itself with numbers to add: the mask is added to the scores, so that True "
+    "adds 1",
     hint="What is a score of 2 after you added True to it?",
 )
 def mask_added_to_the_scores(queries, keys, values, mask):
@@ -261,7 +262,8 @@ def softmax_over_dimension_one(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="forbidden keys with values of zero: the weights still share with them",
+    confuses="forbidden keys with values of zero: the values of padding are set to zero, but "
+    "their keys still get weight",
     hint="Give values that are all 1. What should come out, and what does?",
 )
 def values_set_to_zero(queries, keys, values, mask):
@@ -597,7 +599,8 @@ class scores_not_scaled(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="looking at another sequence with looking at one's own past: a causal mask",
+    confuses="looking at another sequence with looking at one's own past: a causal mask hides "
+    "keys of the context",
     hint="The context is finished before the first query. What may word 0 not see of it?",
 )
 class causal_to_the_context(_Cross):
@@ -698,7 +701,8 @@ class assertion_error(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a size that does not divide with one that does: nothing is refused",
+    confuses="a size that does not divide with one that does: a number of heads that does not "
+    "divide is accepted",
     hint="Build it with 6 columns and 4 heads. What should happen?",
 )
 class heads_that_do_not_divide(_Cross):
@@ -793,7 +797,7 @@ def mask_of_the_first_head(queries, keys, values, mask):
 @misconception(
     "CrossAttention",
     confuses="a context that is computed with one that is data: no gradient reaches what computed "
-    "it",
+    "the context",
     hint="Let the context be the output of a linear layer. Does that layer learn?",
 )
 class ContextOfALayerDetached(_Cross):
@@ -847,3 +851,67 @@ class first_keys_kept(_Cross):
         if self.kept is None:
             self.kept = self.W_key(context)
         return self.W_query(x), self.kept, self.W_value(context)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="who asks with who is asked: queries from the context, keys and values from x, and "
+    "the result has the shape of x",
+    hint="For whom is the result: how many rows does it have, T or S?",
+)
+class sources_swapped_in_the_shape_of_x(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        batch, tokens, size = x.shape
+        q, k, v = map(self.split, (self.W_query(context), self.W_key(x), self.W_value(x)))
+        scores = q @ k.mT / self.scale()
+        if key_padding_mask is not None:
+            scores = self.masked(scores, key_padding_mask)
+        heads = self.weights(scores) @ v
+        return self.out_proj(heads.transpose(1, 2).reshape(batch, tokens, size))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="keys with queries: the mask marks rows, which belong to queries, not columns",
+    hint="Which dimension of the scores counts keys? Print the shape of your mask next to it.",
+)
+class mask_on_queries(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:, None, :, None], -torch.inf)
+
+    def merge(self, heads):
+        return heads.transpose(1, 2).reshape(heads.shape[0], self.tokens, -1)
+
+    def forward(self, x, context, key_padding_mask=None):
+        self.tokens = x.shape[1]
+        return super().forward(x, context, key_padding_mask)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="generation, where the context stays, with a call: the first context is kept",
+    hint="Call it twice with different contexts. Are the results different?",
+)
+class first_context_itself_kept(_Cross):
+    kept = None
+
+    def project(self, x, context):
+        if self.kept is None:
+            self.kept = context
+        return super().project(x, self.kept)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="generation, where the context stays, with a call: the heads of the first context "
+    "are kept",
+    hint="Call it twice with different contexts. Are the results different?",
+)
+class first_context_kept_with_its_gradient_of_one_call(_Cross):
+    kept = None
+
+    def project(self, x, context):
+        keys, values = self.W_key(context), self.W_value(context)
+        if self.kept is None:
+            self.kept = keys, values
+        return self.W_query(x), *self.kept

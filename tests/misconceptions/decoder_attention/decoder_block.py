@@ -44,7 +44,7 @@ class post_norm(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="two norms with one: norm1 stands in front of both sublayers",
+    confuses="two norms with one: norm1 is used before both sublayers",
     hint="Change the weight of norm2. Does the result change?",
 )
 class norm1_used_twice(_Block):
@@ -92,8 +92,8 @@ class feed_forward_without_norm(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with a norm on the road itself: what is added is the normalised input",
-    hint="Is the road past the attention free, or does a norm stand on it?",
+    confuses="pre-norm with a norm on the residual path: what is added is the normalised input",
+    hint="Is the residual path past the attention free, or does a norm stand on it?",
 )
 class normalised_input_added(_Block):
     def forward(self, x, past=None):
@@ -105,8 +105,8 @@ class normalised_input_added(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the tokens with their norms: what is added is normalised both times",
-    hint="Is the road past each sublayer free, or does a norm stand on it?",
+    confuses="the tokens with their norms: the normalised tokens are added in both sums",
+    hint="Is the residual path past each sublayer free, or does a norm stand on it?",
 )
 class normalised_on_both_roads(_Block):
     def forward(self, x, past=None):
@@ -118,8 +118,8 @@ class normalised_on_both_roads(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the second road with what the network sees: the normalised h is added",
-    hint="Is the road past the feed-forward network free, or does a norm stand on it?",
+    confuses="the second residual path with what the network sees: the normalised h is added",
+    hint="Is the residual path past the feed-forward network free, or does a norm stand on it?",
 )
 class normalised_h_added(_Block):
     def forward(self, x, past=None):
@@ -141,12 +141,12 @@ class outputs_normalised(_Block):
         return h + self.norm2(self.feed_forward(h)), present
 
 
-# the roads
+# the residual paths
 
 
 @misconception(
     "DecoderBlock",
-    confuses="the network's output with the sum: h is not added to it",
+    confuses="the network's output with the sum: h is not added to the output of the network",
     hint="How many additions has the block?",
 )
 class no_residual_around_the_network(_Block):
@@ -157,7 +157,7 @@ class no_residual_around_the_network(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the attention's output with the sum: x is not added to it",
+    confuses="the attention's output with the sum: x is not added to the output of attention",
     hint="How many additions has the block?",
 )
 class no_residual_around_the_attention(_Block):
@@ -180,8 +180,8 @@ class side_by_side(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the block's input with h: the second road starts at x",
-    hint="Where does the second road start? Is the attention's output in the last sum?",
+    confuses="the block's input with h: the second residual path starts at x",
+    hint="Where does the second residual path start? Is the attention's output in the last sum?",
 )
 class second_road_from_x(_Block):
     def forward(self, x, past=None):
@@ -299,7 +299,7 @@ class past_kept_in_the_module(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="all tokens with the last one: only its result is returned",
+    confuses="all tokens with the last one: only the result of the last token is returned",
     hint="How many tokens go in, and how many come out?",
 )
 class last_token_only(_Block):
@@ -471,7 +471,7 @@ class sum_written_into_the_input(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a residual with a copy: no gradient flows along it",
+    confuses="a residual with a copy: no gradient flows along a residual connection",
     hint="The residual is a road for gradients past the sublayer. Is it open in your code?",
 )
 class residual_detached(_Block):
@@ -501,3 +501,38 @@ class batch_of_one_dropped(_Block):
     def forward(self, x, past=None):
         out, present = super().forward(x, past)
         return out.squeeze(0), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with both: the result is normalised by norm2 once more",
+    hint="How often is norm2 used in the docstring? What is the mean of a token of your result?",
+)
+class result_normalised(_Block):
+    def forward(self, x, past=None):
+        output, present = super().forward(x, past)
+        return self.norm2(output), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with both: the sum of x and attention is normalised by norm1 once more",
+    hint="How often is norm1 used in the docstring? What is added to what?",
+)
+class first_sum_normalised(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = self.norm1(x + attended)
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with both: both sums are normalised once more",
+    hint="How often is each norm used in the docstring? What is added to what?",
+)
+class both_sums_normalised(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = self.norm1(x + attended)
+        return self.norm2(h + self.feed_forward(self.norm2(h))), present

@@ -231,7 +231,7 @@ def float32_softmax(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the keys with constants: no gradient flows to them",
+    confuses="the keys with constants: no gradient flows through the repeated heads",
     hint="Do the keys learn? Look at their gradient after a backward pass.",
 )
 def copies_without_gradient(queries, keys, values):
@@ -610,7 +610,8 @@ class weights_detached(_Grouped):
 
 @misconception(
     "grouped_query_attention",
-    confuses="a single key with a check that it does not need: groups that do not divide pass",
+    confuses="a single key with a check that it does not need: one number of heads that does not "
+    "divide is accepted",
     hint="Ask with keys of one position, three query heads and two groups. What is checked first?",
 )
 def one_key_unchecked(queries, keys, values):
@@ -624,3 +625,27 @@ def one_key_unchecked(queries, keys, values):
     keys, values = (t.repeat_interleave(times, 1) for t in (keys, values))
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
     return torch.softmax(scores, -1) @ values
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="values with keys: W_value makes the keys as well as the values",
+    hint="Change the weights of W_key. Does the output change?",
+)
+class KeysFromWValue(_Grouped):
+    def heads(self, x):
+        q = self.split(self.W_query(x), self.num_heads)
+        v = self.share(self.split(self.W_value(x), self.num_kv_heads))
+        return self.merge(self.weights(q @ v.mT / self.scale()) @ v)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="keys with values: W_key makes the values as well as the keys",
+    hint="Change the weights of W_value. Does the output change?",
+)
+class ValuesFromWKey(_Grouped):
+    def heads(self, x):
+        q = self.split(self.W_query(x), self.num_heads)
+        k = self.share(self.split(self.W_key(x), self.num_kv_heads))
+        return self.merge(self.weights(q @ k.mT / self.scale()) @ k)

@@ -60,7 +60,8 @@ def keys_as_rows(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="what True says: here it marks what is allowed, as in torch's attention function",
+    confuses="what True says: the mask is True where attention is allowed, as in torch's "
+    "attention function",
     hint="What does True mean in causal_mask?",
 )
 def true_where_allowed(num_queries, num_keys):
@@ -96,7 +97,8 @@ def minus_infinity_in_the_mask(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the rows that are asked for with all rows: a square mask",
+    confuses="the rows that are asked for with all rows: the mask is square, with one row for "
+    "each key",
     hint="How many rows does the mask of two queries have?",
 )
 def square_of_all_keys(num_queries, num_keys):
@@ -147,7 +149,7 @@ def window_never_used(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="what True says: here it marks what is allowed",
+    confuses="what True says: the mask is True where attention is allowed",
     hint="What does True mean in causal_mask?",
 )
 def true_inside_the_window(num_queries, num_keys, window):
@@ -170,7 +172,8 @@ def blocks_instead_of_a_window(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window that slides with the last keys for every query: right for one query",
+    confuses="a window that slides with the last keys for every query: every query sees the last "
+    "keys, which is right for one query only",
     hint="Take 2 queries, 6 keys and window 3. How many positions does the first query see?",
 )
 def the_last_keys_for_all(num_queries, num_keys, window):
@@ -343,7 +346,8 @@ def present_values_first(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="passing a past on with using it: the new tokens see each other only",
+    confuses="passing a past on with using it: the past is passed on, but the new tokens see only "
+    "each other",
     hint="Change the past. Does the context change?",
 )
 def past_only_passed_on(queries, keys, values, past=None):
@@ -364,7 +368,7 @@ def present_detached(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a past with constants: no gradient flows into it",
+    confuses="a past with constants: no gradient flows into the past",
     hint="The past came from a layer that is trained, too. Is it detached in your code?",
 )
 def past_detached(queries, keys, values, past=None):
@@ -815,7 +819,7 @@ class PresentNotRotated(Cached):
 
 @misconception(
     "decoding_mask",
-    confuses="a mask of its own with one that belongs to the caller: the same tensor comes back "
+    confuses="a mask of its own with one that belongs to the caller: the same tensor is returned "
     "for the same sizes, whatever was done to it",
     hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
     "same sizes. Which mask comes back?",
@@ -832,7 +836,7 @@ def _kept_decoding_mask_kept_by_its_sizes(num_queries, num_keys):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a mask of its own with one that belongs to the caller: the same tensor comes back "
+    confuses="a mask of its own with one that belongs to the caller: the same tensor is returned "
     "for the same sizes, whatever was done to it",
     hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
     "same sizes. Which mask comes back?",
@@ -923,3 +927,71 @@ class EveryCallGoesOn(Cached):
     def forward(self, x, past=None):
         output, self.kept = super().forward(x, past if self.kept is None else self.kept)
         return output, self.kept
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a present of rotated keys with one of keys as they came: the present holds keys "
+    "that are not rotated, and a past is used as it came",
+    hint="Compare your present with the docstring: are its keys rotated? In the next call it is "
+    "the past.",
+)
+class PresentNotRotatedPastAsItCame(Cached):
+    def forward(self, x, past=None):
+        plain, old = self.split(self.W_key(x)), 0 if past is None else past[0]
+        output, (_, values) = super().forward(x, past)
+        keys = plain if past is None else torch.cat([old, plain], dim=2)
+        return output, (keys, values)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a past that is given with a cache in the module: the argument `past` has no effect",
+    hint="Call it twice with the same `past`. Why is the second present longer than the first?",
+)
+class PastIgnoredForACacheInTheModule(Cached):
+    kept = None
+
+    def forward(self, x, past=None):
+        output, self.kept = super().forward(x, self.kept)
+        return output, self.kept
+
+
+@misconception(
+    "CachedAttention",
+    confuses="what came in with what comes out: the past is returned unchanged",
+    hint="The next call gets your present as its past. Which positions would it see?",
+)
+class PastReturned(Cached):
+    def forward(self, x, past=None):
+        output, present = super().forward(x, past)
+        return output, present if past is None else past
+
+
+@misconception(
+    "cached_attention",
+    confuses="what came in with what comes out: the past is returned unchanged",
+    hint="The next call gets your present as its past. Which positions would it see?",
+)
+def past_returned(queries, keys, values, past=None):
+    own = keys, values
+    keys, values = after(past, keys, values)
+    num_queries, num_keys = queries.shape[2], keys.shape[2]
+    mask = torch.ones(num_queries, num_keys, dtype=torch.bool, device=queries.device)
+    context = attend(queries, keys, values, mask.triu(num_keys - num_queries + 1))
+    return context, own if past is None else past
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a negative bound with the first position: a slice from a negative bound begins at "
+    "the end",
+    hint="Which positions does the first query see? Print where its window begins.",
+)
+def window_begins_below_zero(num_queries, num_keys, window):
+    needs_a_window(window)
+    mask = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    for query in range(num_queries):
+        position = num_keys - num_queries + query
+        mask[query, position - window + 1 : position + 1] = False
+    return mask

@@ -33,7 +33,7 @@ def exponent_without_the_two(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="one angle per pair with one per coordinate: the angles stand there twice, one half "
+    confuses="one angle per pair with one per coordinate: the angles are returned twice, one half "
     "after the other, as Hugging Face keeps them",
     hint="How many pairs does a vector of size head_dim have, and what is your last size?",
 )
@@ -45,7 +45,7 @@ def halves_repeated(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="one angle per pair with one per coordinate: each angle stands there twice in a row",
+    confuses="one angle per pair with one per coordinate: each angle is returned twice in a row",
     hint="How many pairs does a vector of size head_dim have, and what is your last size?",
 )
 def each_angle_twice(positions, head_dim, base=10000.0):
@@ -175,7 +175,7 @@ def whole_turns_taken_off(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="angles with what comes next: these are their sines",
+    confuses="angles with what comes next: the sines of the angles are returned",
     hint="The angle of pair 0 at position 3 is 3. Is yours larger than 1?",
 )
 def sines_of_the_angles(positions, head_dim, base=10000.0):
@@ -341,7 +341,8 @@ def angles_along_the_heads(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="old with new: the second half is computed from the first one after its turn",
+    confuses="old with new: the second half is computed from the first one after the first one "
+    "was rotated",
     hint="Both lines of the formula use x_i as it was before. Which value does your second line "
     "use?",
 )
@@ -355,8 +356,8 @@ def from_what_is_turned_already(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the angles that are given with those of the positions 0, 1, 2, ...: right in a "
-    "prefill only",
+    confuses="the angles that are given with those of the positions 0, 1, 2, ...: the angles are "
+    "computed again from positions 0, 1, 2, ..., which is right in a prefill only",
     hint="Give it angles of zero. Does the input come back?",
 )
 def angles_made_anew(x, angles):
@@ -488,7 +489,8 @@ def multiplied_by_the_position_again(x, angles):
 
 @misconception(
     "rotary_angles",
-    confuses="a single position with a check that it does not need: an odd size passes",
+    confuses="a single position with a check that it does not need: an odd size is accepted for a "
+    "single position",
     hint="Ask for one position and head_dim=3. What is checked first?",
 )
 def one_position_unchecked(positions, head_dim, base=10000.0):

@@ -574,7 +574,8 @@ class output_squeezed(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="what config is with something else: the module can't be built from it",
+    confuses="what config is with something else: the entries of `config` are read like those of "
+    "a dictionary",
     hint="Read the error message. How does one read an attribute of an object?",
 )
 class config_as_a_dictionary(_Layers):
@@ -585,7 +586,8 @@ class config_as_a_dictionary(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a rate that the config gives with one of at most a half: resid_pdrop is cut",
+    confuses="a rate that the config gives with one of at most a half: resid_pdrop is never above "
+    "one half",
     hint="Build it with resid_pdrop = 0.9. Which share of the outputs is 0 in train mode?",
 )
 class resid_rate_cut_at_a_half(_Layers):
@@ -596,7 +598,7 @@ class resid_rate_cut_at_a_half(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a frozen last layer with a frozen model: what stands before it is detached",
+    confuses="a frozen last layer with a frozen model: the input of a frozen proj is detached",
     hint="Freeze proj and call `backward()`. Do query, key and value still learn?",
 )
 class detached_before_a_frozen_proj(_Layers):

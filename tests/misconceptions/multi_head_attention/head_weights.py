@@ -408,7 +408,8 @@ def first_head_left_out(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="all columns with those that make full slices: nothing is left out",
+    confuses="all columns with those that make full slices: the columns that do not divide are "
+    "kept",
     hint="How many columns should 3 slices of 7 value columns give?",
 )
 def leftover_columns_kept(weights, values, num_heads):
@@ -483,7 +484,7 @@ def tokens_sliced(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="joining with stacking: the slices stand in a dimension of their own",
+    confuses="joining with stacking: the slices are stacked along a new dimension",
     hint="How many dimensions should the result have?",
 )
 def slices_stacked(weights, values, num_heads):

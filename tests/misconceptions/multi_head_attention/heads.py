@@ -111,7 +111,8 @@ def number_of_heads_as_head_size(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="what is shared among the heads: tokens instead of columns",
+    confuses="what is shared among the heads: the tokens are shared among the heads instead of "
+    "the columns",
     hint="Every head sees the whole sentence. What does it see only a part of?",
 )
 def tokens_shared_among_heads(x, num_heads):
@@ -485,8 +486,8 @@ def scores_times_mask(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="hiding with sharing out again: future weights are zeroed, the rest no longer sums "
-    "to one",
+    confuses="hiding with sharing out again: future weights are zeroed, and the rest of a row no "
+    "longer sums to one",
     hint="Add up the attention weights of the first token.",
 )
 def not_renormalized(queries, keys, values):
@@ -655,7 +656,7 @@ def values_masked(queries, keys, values):
 
 @misconception(
     "split_heads",
-    confuses="a tensor with its memory: the numbers are read from the beginning of that",
+    confuses="a tensor with its memory: the numbers are read from the beginning of the memory",
     hint="Split `x[1:]`. Does your result begin with the numbers of sample 1, or of sample 0?",
 )
 def read_from_the_beginning_of_the_memory(x, num_heads):
@@ -666,3 +667,14 @@ def read_from_the_beginning_of_the_memory(x, num_heads):
     x = x.contiguous()
     strides = (tokens * columns, size, columns, 1)
     return x.as_strided((batch, num_heads, tokens, size), strides, 0)
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="dimensions 1 and 2, which count heads and tokens, with the last two",
+    hint="Print the shapes of queries and keys above each other. Which two sizes must be swapped?",
+)
+def heads_and_tokens_transposed(queries, keys, values):
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
+    future = _future(queries.shape[2])
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1) @ values

@@ -760,7 +760,7 @@ class heads_of_the_class(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one frozen weight with a frozen layer: where one is frozen, none learns",
+    confuses="one frozen weight with a frozen layer: if one weight is frozen, none of them learns",
     hint="Freeze out_proj and call `backward()`. Which weights should still get a gradient?",
 )
 class no_gradients_where_one_weight_is_frozen(_Layers):
@@ -768,3 +768,33 @@ class no_gradients_where_one_weight_is_frozen(_Layers):
         learns = all(weight.requires_grad for weight in self.parameters())
         with torch.set_grad_enabled(learns and torch.is_grad_enabled()):
             return super().forward(x)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="reshaping with moving an axis: the values are reshaped to heads without the "
+    "transpose that queries and keys get",
+    hint="Fill the values of one sentence with 0, 1, 2, ... Which numbers does head 0 hold?",
+)
+class values_reshaped(_Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        weights = self.weigh(self.hide(self.scores(self.split(queries), self.split(keys))))
+        batch, tokens, _ = x.shape
+        values = values.reshape(batch, self.num_heads, tokens, self.head_dim)
+        return self.out_proj(self.merge(weights @ values))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="reshaping with moving an axis: the keys are reshaped to heads without the transpose "
+    "that queries and values get",
+    hint="Fill the keys of one sentence with 0, 1, 2, ... Which numbers does head 0 hold?",
+)
+class keys_reshaped(_Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        batch, tokens, _ = x.shape
+        keys = keys.reshape(batch, self.num_heads, tokens, self.head_dim)
+        weights = self.weigh(self.hide(self.scores(self.split(queries), keys)))
+        return self.out_proj(self.merge(weights @ self.split(values)))

@@ -43,7 +43,7 @@ class _Built(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a Python list with a list of layers: torch doesn't find the heads in it",
+    confuses="a Python list with a list of layers: torch doesn't find the heads in a plain list",
     hint="Count `list(module.parameters())`. How many tensors should three heads have?",
 )
 class heads_in_a_plain_list(nn.Module):
@@ -60,7 +60,7 @@ class heads_in_a_plain_list(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="several heads with several names of one head: all share their weights",
+    confuses="several heads with several names of one head: all heads share their weights",
     hint="How many different heads does your code build when three are asked for?",
 )
 class one_head_many_times(nn.Module):
@@ -115,7 +115,7 @@ class heads_below_each_other(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="joining with stacking: the heads stand in a dimension of their own",
+    confuses="joining with stacking: the heads are stacked along a new dimension",
     hint="How many dimensions should the result have?",
 )
 class heads_stacked(_Built):
@@ -135,7 +135,7 @@ class heads_interleaved(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="the order of the heads: the last one comes first",
+    confuses="the order of the heads: the last head comes first",
     hint="Set all weights of head 0 to zero. Which columns become zero?",
 )
 class heads_in_reverse(_Built):

@@ -108,7 +108,7 @@ def all_punctuation_removed(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas with every sign at the ends of words: full stops go, too",
+    confuses="commas with every sign at the ends of words: full stops are removed as well",
     hint="Which sign does the exercise remove? What happens to a full stop at the end?",
 )
 def stripped_of_signs(sentence):
@@ -396,7 +396,7 @@ def order_of_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="all words and different words: repeated ones are encoded once",
+    confuses="all words and different words: repeated words are encoded once",
     hint="How many ids does a sentence of five words have?",
 )
 def different_words_once(sentence, vocabulary):
@@ -646,7 +646,7 @@ def multiplied_by_root_of_size(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="token embedding and position: the place is added",
+    confuses="token embedding and position: the position of each token is added",
     hint="Do two equal words get equal rows at this step?",
 )
 def position_added(token_ids, table):

@@ -391,7 +391,7 @@ def logarithms(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="softmax and sigmoid: every weight on its own",
+    confuses="softmax and sigmoid: a sigmoid is taken of every score separately",
     hint="Do the weights of a query sum to one?",
 )
 def sigmoids(queries, keys):
@@ -555,7 +555,8 @@ def weights_rounded(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="scores with scores that are cut off: below and above a bound, all count the same",
+    confuses="scores with scores that are cut off: scores below and above a bound are set to the "
+    "bound",
     hint="What becomes of two large scores that differ?",
 )
 def scores_clamped(queries, keys):
@@ -740,7 +741,7 @@ def keys_and_values_exchanged(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="queries and keys: the roles are exchanged",
+    confuses="queries and keys: keys score queries",
     hint="How many context vectors are there: as many as queries, or as keys?",
 )
 def queries_and_keys_exchanged(queries, keys, values):
@@ -907,8 +908,8 @@ def weights_dropped_anew(queries, keys, values):
 
 @misconception(
     "scale_scores",
-    confuses="no gradients with nobody who needs the scores: without gradients they are divided in "
-    "place",
+    confuses="no gradients with nobody who needs the scores: scores without gradients are divided "
+    "in place",
     hint="Print your scores before and after a call under `torch.no_grad()`. Whose are they?",
 )
 def divided_in_place_without_gradients(scores, d_k):

@@ -180,7 +180,8 @@ class InputsMixed(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="self-attention with weights and the simple one without: scores of the inputs",
+    confuses="self-attention with weights and the simple one without: the scores are made of the "
+    "inputs, without weights",
     hint="What are the first two weights for?",
 )
 class InputsScored(_Parameters):
@@ -415,7 +416,8 @@ class KeysOfTheFirstSentence(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="reading a weight and changing it: the scale is multiplied into it in every call",
+    confuses="reading a weight and changing it: the scale is multiplied into a weight in every "
+    "call",
     hint="What does the second call with the same input give?",
 )
 class ScaleWrittenIntoTheWeight(_Parameters):
@@ -985,7 +987,8 @@ class weights_kept_by_their_version(_Linears):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the parameters of this moment with those of the first one: a list of them is kept",
+    confuses="the parameters of this moment with those of the first one: a list of the first "
+    "parameters is kept",
     hint="Replace a weight by `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
 )
 class weights_in_a_list_of_its_own(_Parameters):
@@ -995,3 +998,18 @@ class weights_in_a_list_of_its_own(_Parameters):
 
     def forward(self, x):
         return _attend(*(x @ weight for weight in self.all))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="layers that are built once with layers that are built in every call: new layers are "
+    "made in every call",
+    hint="Call it twice with the same input. Which weights would an optimizer train?",
+)
+class LayersBuiltInForward(_Linears):
+    def forward(self, x):
+        for name in ("W_query", "W_key", "W_value"):
+            old = getattr(self, name)
+            new = nn.Linear(old.in_features, old.out_features, bias=old.bias is not None)
+            setattr(self, name, new.to(x.dtype))
+        return super().forward(x)

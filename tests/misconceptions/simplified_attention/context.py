@@ -89,7 +89,7 @@ def largest_weight_only(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="mixing with choosing: the value of the largest weight comes back as it is",
+    confuses="mixing with choosing: the value of the largest weight is returned unchanged",
     hint="Which values does a weight of 0.3 leave out?",
 )
 def value_of_the_largest_weight(weights, values):
@@ -98,7 +98,7 @@ def value_of_the_largest_weight(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="all tokens with the last one: nothing but its weighted value comes back",
+    confuses="all tokens with the last one: only the weighted value of the last token is returned",
     hint="Which tokens have a part in your result? If you loop: does each turn add, or replace?",
 )
 def last_value_only(weights, values):
@@ -109,7 +109,8 @@ def last_value_only(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="all tokens with the first one: nothing but its weighted value comes back",
+    confuses="all tokens with the first one: only the weighted value of the first token is "
+    "returned, in the first turn of the loop",
     hint="Which tokens have a part in your result? If you loop: where does the `return` stand?",
 )
 def returned_in_the_first_turn(weights, values):
@@ -177,7 +178,7 @@ def partial_sums_returned(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="size and sign of a weight: negative ones count as positive",
+    confuses="size and sign of a weight: negative weights count as positive",
     hint="What does a weight of -1 do to a value?",
 )
 def weights_without_sign(weights, values):
@@ -680,7 +681,8 @@ def dimensions_one_and_two_swapped(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="one sentence with all sentences: everyone attends to the first one",
+    confuses="one sentence with all sentences: all tokens attend to the first sentence of the "
+    "batch",
     hint="Change the first sentence of a batch. Which results change in your code?",
 )
 def first_sentence_for_all(inputs):
@@ -770,3 +772,12 @@ def rows_replaced_one_by_one(inputs):
         row = now[..., t : t + 1, :]
         result[..., t : t + 1, :] = _attention(row @ now.transpose(-2, -1), now)
     return result
+
+
+@misconception(
+    "context_vector",
+    confuses="weighting with adding: each weight is added to its value",
+    hint="What does a weight of 0 do to a token's value in your code?",
+)
+def weights_added(weights, values):
+    return (weights[:, None] + values).sum(dim=0)

@@ -16,7 +16,8 @@ def second_input_as_query(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the two dimensions of the inputs: sums over tokens where it should sum over entries",
+    confuses="the two dimensions of the inputs: a sum runs over tokens, but it should run over "
+    "entries",
     hint="Which dimension is added up in a dot product: the tokens, or the entries of a vector?",
 )
 def columns_scored(inputs, query):
@@ -122,7 +123,7 @@ def first_token_without_score(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the score of one row with a running total: each score holds those before it as well",
+    confuses="the score of one row with a running total: each score includes the scores before it",
     hint="Should a score depend on earlier tokens? If you sum in a loop: where does it start at "
     "zero?",
 )

@@ -251,7 +251,8 @@ def numerator_of_plain_scores(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the order of two steps: shares first, exponentials after",
+    confuses="the order of two steps: the scores are divided by their sum before the exponentials "
+    "are taken",
     hint="What must sum to one in the end: the shares that go in, or the weights that come out?",
 )
 def shares_before_exponentials(scores):
@@ -337,7 +338,8 @@ def scaled_by_a_root(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="a new tensor and the caller's: the scores become their exponentials",
+    confuses="a new tensor and the caller's: the scores of the caller are replaced by their "
+    "exponentials",
     hint="Print the scores before and after the call.",
 )
 def exponentials_in_place(scores):
@@ -529,7 +531,8 @@ def largest_size_taken_off(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="subtracting with dividing: the scores no longer differ by what they did",
+    confuses="subtracting with dividing: the scores are divided by their maximum, so their "
+    "differences change",
     hint="Which change of all scores leaves the weights as they are: a shift, or a scale?",
 )
 def divided_by_the_maximum(scores, dim=-1):
@@ -568,7 +571,8 @@ def softmax_twice(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a shift of all scores with a shift in one place: the denominator misses it",
+    confuses="a shift of all scores with a shift in one place: the maximum is subtracted in the "
+    "numerator, but not in the denominator",
     hint="What sums to one only if numerator and denominator are treated alike?",
 )
 def shift_in_the_numerator_only(scores, dim=-1):
@@ -694,7 +698,8 @@ def sizes_of_one_dropped(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a dimension moved to the end with one that came back: the result stays turned",
+    confuses="a dimension moved to the end with one that came back: the result keeps its "
+    "dimensions in another order",
     hint="What is the shape of your result for `dim=0` and a matrix that is not square?",
 )
 def dimension_not_moved_back(scores, dim=-1):
@@ -722,7 +727,8 @@ def scores_cut_off_at_thirty(scores):
 
 @misconception(
     "softmax",
-    confuses="a gradient that comes in with one that lies in order: backward reads it row by row",
+    confuses="a gradient that comes in with one that lies in order: the backward pass reads the "
+    "gradient row by row",
     hint="A gradient may be transposed like any tensor. Which of `view` and `reshape` takes it?",
 )
 def own_backward_of_rows(scores, dim=-1):

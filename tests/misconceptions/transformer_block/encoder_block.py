@@ -298,7 +298,7 @@ def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="mean and variance with constants: no gradient goes through them",
+    confuses="mean and variance with constants: no gradient goes through mean and variance",
     hint="Mean and variance change with the input. Does your gradient know?",
 )
 def mean_and_variance_detached(x, sublayer_output, weight, bias, eps=1e-5):
@@ -624,7 +624,7 @@ class smaller_eps(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="eps of the first norm with eps of both: the second has none",
+    confuses="eps of the first norm with eps of both: the second norm has no eps",
     hint="Compare the two norms argument by argument.",
 )
 class no_eps_in_the_second_norm(_Parts):
@@ -738,7 +738,7 @@ class attention_without_gradient(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="a residual with a copy: no gradient flows along it",
+    confuses="a residual with a copy: no gradient flows along a residual connection",
     hint="The residual is a road for gradients past the sublayer. Is it open in your code?",
 )
 class residual_detached(_Parts):
@@ -782,8 +782,55 @@ def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the eps that is given with one that is never small: below 1e-6 it does not count",
+    confuses="the eps that is given with one that is never small: an eps below 1e-6 has no effect",
     hint="Give it eps=1e-12 and tokens that vary by a millionth. Which eps does your formula add?",
 )
 def eps_never_below_a_millionth(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, max(eps, 1e-6))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="attention's output with the first step's result: the network sees the output of "
+    "attention before it is added and normalised",
+    hint="Which tensor should the feed-forward network see?",
+)
+class network_sees_the_attention(_Parts):
+    def forward(self, x):
+        attended = self.attention(x)
+        return self.norm2(self.norm1(x + attended) + self.feed_forward(attended))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="post-norm with both: the input is normalised before it is added as well",
+    hint="How often is norm1 used in the docstring? What is added to the output of attention?",
+)
+class input_normalised_before_it_is_added(_Parts):
+    def forward(self, x):
+        x = self.norm1(self.norm1(x) + self.attention(x))
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="post-norm with both: the network sees the result of norm2, and norm2 is used again "
+    "after it",
+    hint="Where does norm2 stand: before the network, or after the sum?",
+)
+class second_norm_before_the_network_as_well(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.feed_forward(self.norm2(x)))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="post-norm with both: attention sees the result of norm1, and norm1 is used again "
+    "after it",
+    hint="Where does norm1 stand: before attention, or after the sum?",
+)
+class first_norm_before_attention_as_well(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(self.norm1(x)))
+        return self.norm2(x + self.feed_forward(x))

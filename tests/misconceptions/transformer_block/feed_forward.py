@@ -16,7 +16,8 @@ class _TwoLayers(nn.Module):
 
 @misconception(
     "FeedForward",
-    confuses="two linear layers in a row with a network: nothing stands between them",
+    confuses="two linear layers in a row with a network: there is no activation between the two "
+    "layers",
     hint="Two linear layers in a row can be written as one. What keeps that from happening?",
 )
 class no_activation(_TwoLayers):
@@ -76,7 +77,7 @@ class sigmoid(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="softmax with ReLU: the hidden entries share a sum of one",
+    confuses="softmax with ReLU: softmax is applied to the hidden entries instead of ReLU",
     hint="Should one hidden entry change because another one does?",
 )
 class softmax(_TwoLayers):
@@ -251,7 +252,7 @@ class leading_dimensions_not_restored(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="tokens of their own with tokens that share: their mean is taken out",
+    confuses="tokens of their own with tokens that share: the mean over the tokens is subtracted",
     hint="Change one token. Should the results of the other tokens change?",
 )
 class centred_over_the_tokens(_TwoLayers):

@@ -165,7 +165,8 @@ class squeezed_context(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the first sequence with all of them: everybody attends to its keys",
+    confuses="the first sequence with all of them: all queries attend to the keys of the first "
+    "sequence",
     hint="Change the first sequence only. Does the result of the second one change?",
 )
 class keys_of_the_first_sequence(_FourLayers):
@@ -514,3 +515,18 @@ class layer_of_torch(nn.MultiheadAttention):
 
     def forward(self, x):
         return super().forward(x, x, x)[0]
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="reshaping with moving an axis: the values are reshaped to heads without the "
+    "transpose that queries and keys get",
+    hint="Fill the values of one sentence with 0, 1, 2, ... Which numbers does head 0 hold?",
+)
+class values_reshaped(_FourLayers):
+    def forward(self, x):
+        queries, keys = self.split(self.W_query(x)), self.split(self.W_key(x))
+        weights = self.normalize(self.scores(queries, keys))
+        B, T, _ = x.shape
+        values = self.W_value(x).reshape(B, self.num_heads, T, self.head_dim)
+        return self.out_proj(self.merge(weights @ values))

@@ -16,7 +16,7 @@ from .functions import moved, of_arguments
 from .name_changes import SIZE
 from .operators import OPERATORS
 from .places import alike, places, solution_lines
-from .step_tables import ANY_STEP
+from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .things import Things
 from .words import SMALL_CHANGES, id_of
@@ -49,6 +49,13 @@ class Member:
     change: Change
     rank: int
     in_check: bool
+
+    @property
+    def is_told(self) -> bool:
+        """Returns whether it reads one thing for another, and both have a name in the question."""
+        nodes = [new for _, new in self.change.parts]
+        is_read = not any(isinstance(getattr(new, "ctx", None), ast.Store) for new in nodes)
+        return self.key in (ANOTHER, OF_ANOTHER_SIZE) and is_read and bool(self.detail())
 
 
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:

@@ -102,6 +102,8 @@ def _left_out(things: Things, node: ast.AST, other: ast.AST | None) -> str:
         if isinstance(node.op, ast.Add):
             one = things.thing(node.right if is_left else node.left)
             return f"{one} {is_or_are(one)} left out of a sum" if one else PARTS_LEFT_OUT[ast.Add]
+        if things.is_a_bound(node):
+            return ""  # of a mask or a slice: what it does there is not known
         if is_left or isinstance(node.op, ast.Mult | ast.BitAnd | ast.BitOr):
             return PARTS_LEFT_OUT.get(type(node.op), "")
         return "of two numbers only the second is used"

@@ -28,6 +28,8 @@ _CALLED: Mapping[str, str] = {
     **{"transpose": SWAP, "sum": "a sum", "mean": "a mean"},
     **{"repeat_interleave": "a repetition", "sorted": "a sorting", "log": "the logarithm"},
 }
+#: functions of bounds
+_BOUNDED = ("triu", "tril", "arange", "range")
 _SIZES: Mapping[str, str] = {
     "-1": "the last size",
     "-2": "the last size but one",
@@ -100,7 +102,8 @@ class Things:
             return f"{size} of {tensor}" if tensor and size else ""
         if isinstance(node, ast.Attribute) and node.attr in self.arguments - self.layers:
             return f"`{node.attr}`"  # a setting is stored under its own name
-        return self.thing(node) if isinstance(node, ast.Name) else ""
+        is_argument = isinstance(node, ast.Name) and node.id in self.arguments
+        return self.thing(node) if is_argument else ""
 
     def applied_to(self, step: str, tree: ast.AST) -> set[str]:
         """Returns the values that a step is applied to, and the names of its result."""
@@ -123,6 +126,15 @@ class Things:
         """Returns the arguments that an expression reads."""
         parts = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
+
+    def is_a_bound(self, node: ast.AST) -> bool:
+        """Returns whether a node is part of a bound: of a triangle, a range, or a slice."""
+        while node in self.around:
+            node = self.around[node]
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Slice) or called.rpartition(".")[2] in _BOUNDED:
+                return True
+        return False
 
     def is_in_a_check(self, node: ast.AST) -> bool:
         """Returns whether a node is a check, or part of a condition for raising an error."""

@@ -92,8 +92,8 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     assert words == "it is right where S and T are equal only"
     told, lead = told_of(words, found)
     assert (
-        told == "in the tests it is right where S and T are equal, and else only in calls that "
-        "tell little, as where a size is 1, or two are equal"
+        told == "in the tests it is right where S and T are equal, and otherwise only in calls "
+        "that would hide the mistake, with a size of 1 or two equal sizes"
     )
     assert lead.startswith("Take two that differ")
 
