@@ -196,6 +196,9 @@ def _formula(match: re.Match[str]) -> str:
     has_rows = any(name in source for name, _ in _ROWS)
     for name, known in _ROWS:
         source = source.replace(f"{{{name}}}", f"{{{known}}}")
+    source = re.sub(
+        r"\\\\\[\w+\]", r"\\\\", source
+    )  # the converter does not know distances of rows
     found = convert(source.strip(), display="block" if is_block else "inline")
     if has_rows:
         found = found.replace("<mtable>", '<mtable displaystyle="true" class="rows">')

@@ -55,3 +55,8 @@ def test_formulas_need_no_script_and_code_stays() -> None:
     assert "<math" in shown and "<mi>a</mi>" in shown
     assert "`echo $HOME` or `$x$`" in shown
     assert "*" not in shown
+
+
+def test_a_distance_between_rows_is_not_shown() -> None:
+    shown = markdown("$$ \\begin{gathered} a \\\\[4pt] b \\end{gathered} $$")
+    assert "4" not in shown and shown.count("<mtr>") == 2
