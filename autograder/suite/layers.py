@@ -209,7 +209,8 @@ class ExpectLayer:
         """Assert that forward works on a second device (meta) and returns its value there.
 
         Both layers stay there. Code that needs numbers passes, because meta tensors have none:
-        compare values before."""
+        compare values before.
+        """
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)
         self.move(device="meta")

@@ -83,8 +83,9 @@ os.register_at_fork(after_in_child=_untrace)
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The answers of known mistakes are kept for this test run and shared by its processes. Each is
-    computed once in a run, because tables are locked while they grow.
+    """The answers of known mistakes are kept for this test run and shared by its processes.
+
+    Each is computed once in a run, because tables are locked while they grow.
     """
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"

@@ -1,8 +1,9 @@
-"""docs/instructors.md as a reader types it: every command, in order, in an empty folder. The class
-on that page is the example class, so this also tests the main workflow, from files to nbgrader's
-export: every score and verdict is compared with `examples/expected.json`. To avoid downloads, a
-virtual environment that borrows the packages of the one that runs this test is placed where `make`
-looks for it.
+"""docs/instructors.md as a reader types it: every command, in order, in an empty folder.
+
+The class on that page is the example class, so this also tests the main workflow, from files to
+nbgrader's export: every score and verdict is compared with `examples/expected.json`. To avoid
+downloads, a virtual environment that borrows the packages of the one that runs this test is placed
+where `make` looks for it.
 """
 
 from __future__ import annotations

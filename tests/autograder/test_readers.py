@@ -1,7 +1,8 @@
-"""Every module that reads, lists, decodes, starts or executes something states whose it is. A hole
-outside the sandbox begins where a program of the grader obeys, decodes or follows something that a
-student chose. `readers.toml` lists these modules, and docs/security.md has the guard and the test
-for everything that a student can choose.
+"""Every module that reads, lists, decodes, starts or executes something states whose it is.
+
+A hole outside the sandbox begins where a program of the grader obeys, decodes or follows something
+that a student chose. `readers.toml` lists these modules, and docs/security.md has the guard and the
+test for everything that a student can choose.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""No program is started in a student's folder or with its files, and nothing there is obeyed. The
-commands of a class are called in the folder of a student who put settings, hooks and modules of
+"""No program is started in a student's folder or with its files, and nothing there is obeyed.
+
+The commands of a class are called in the folder of a student who put settings, hooks and modules of
 every library there, and an audit hook of Python records what is started and opened.
 """
 

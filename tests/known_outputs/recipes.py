@@ -66,7 +66,7 @@ def printed(name: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 @contextmanager
 def _seed(number: int, drawn_before: int = 0) -> Iterator[None]:
-    """torch's random numbers after a seed and some uniform draws; the caller's are untouched."""
+    """Torch's random numbers after a seed and some uniform draws; the caller's are untouched."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(number)
         torch.rand(drawn_before)

@@ -197,7 +197,8 @@ def product(
     """Draw a matrix product as three boxes whose sides have the lengths of the dimensions.
 
     Args:
-        left, right: name, rows and columns of a factor.
+        left: name, rows and columns of the first factor.
+        right: name, rows and columns of the second factor.
         result: the name of the product.
         title: the text above the picture.
 
@@ -205,7 +206,7 @@ def product(
         ValueError: the inner sizes differ.
     """
     if left[2] != right[1]:
-        raise ValueError(f"{left[2]} columns do not meet {right[1]} rows")
+        raise ValueError(f"{left[2]} columns do not match {right[1]} rows")
     grey, blue = "#d0d4d8", _pale(_GROUPS[0])
     boxes = [(left, grey, "@"), (right, blue, "="), ((result, left[1], right[2]), blue, "")]
     with styled():

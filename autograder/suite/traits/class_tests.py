@@ -86,7 +86,6 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Test every size once as 1 and once large: of the class and of its calls."""
-
     chosen = Cells(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
     # build all before the first call: building a layer must not change the others

@@ -1,5 +1,7 @@
-"""Messages of the public checks about known mistakes. Every fifth misconception of each question is
-checked like a student's folder, in this process, because the answers are our own.
+"""Messages of the public checks about known mistakes.
+
+Every fifth misconception of each question is checked like a student's folder, in this process,
+because the answers are our own.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The public checks miss only the known mistakes that are listed with a reason. Only the first
-failing check of a mistake is run, in this process, because the answers are our own.
+"""The public checks miss only the known mistakes that are listed with a reason.
+
+Only the first failing check of a mistake is run, in this process, because the answers are our own.
 """
 
 from __future__ import annotations

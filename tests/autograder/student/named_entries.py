@@ -1,4 +1,5 @@
 """Checks wrong answers as a student would: `python named_entries.py ROOT FOLDER`.
+
 FOLDER/entries.json lists assignment, exercise, question, sentence and module; FOLDER/named.json
 then says for each whether `check` showed the sentence.
 """

@@ -1,6 +1,7 @@
-"""Two courses for the same made-up class, with possible submissions and their points. The points
-are known without the grader: those of `Doubles` from its answers, those of `Attention` from
-`examples/expected.json`, which people have checked, and because solutions earn everything.
+"""Two courses for the same made-up class, with possible submissions and their points.
+
+The points are known without the grader: those of `Doubles` from its answers, those of `Attention`
+from `examples/expected.json`, which people have checked, and because solutions earn everything.
 """
 
 from __future__ import annotations
@@ -180,8 +181,9 @@ class Doubles:
 
 
 class Attention:
-    """The course of this repository, in which a test of the first question fails for everybody at
-    first. Students write the solution, the stub, or the answer of a member of the example class.
+    """The course of this repository; at first, everybody fails a test of the first question.
+
+    Students write the solution, the stub, or the answer of a member of the example class.
     """
 
     names = (

@@ -1,5 +1,6 @@
-"""Writes downloads of submissions and tables of people as the platforms do. File names are made as
-the platforms make them: see `collecting/test_round_trip.py`.
+"""Writes downloads of submissions and tables of people as the platforms do.
+
+File names are made as the platforms make them: see `collecting/test_round_trip.py`.
 """
 
 from __future__ import annotations

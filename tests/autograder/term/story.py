@@ -1,5 +1,6 @@
-"""The term: who submits what and when, which decisions are made, and the right totals. `expected`
-is computed from the story alone, by methods other than the grader's.
+"""The term: who submits what and when, which decisions are made, and the right totals.
+
+`expected` is computed from the story alone, by methods other than the grader's.
 """
 
 from __future__ import annotations

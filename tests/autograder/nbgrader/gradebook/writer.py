@@ -1,6 +1,8 @@
-"""Records a class in a separate process, for tests of several writers at once. python writer.py
-COURSE CLASS_FOLDER DB_URL [reversed] Prints "ready"; for each input line, records once and prints
-"done".
+"""Records a class in a separate process, for tests of several writers at once.
+
+    python writer.py COURSE CLASS_FOLDER DB_URL [reversed]
+
+Prints "ready"; for each input line, records once and prints "done".
 """
 
 from __future__ import annotations
