@@ -168,7 +168,7 @@ def path_problem(name: str) -> str | None:
     if name.strip() in {"", ".", ".."} or name != name.strip():
         return "is empty, all dots, or begins or ends with a space"
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in name):
-        return "holds a control character or is not valid Unicode"
+        return "contains a control character or is not valid Unicode"
     if "/" in name or "\\" in name:
-        return "holds a slash or backslash"
+        return "contains a slash or backslash"
     return None

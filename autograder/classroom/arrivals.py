@@ -123,7 +123,7 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
         return
     when = duedate_text(assignment.duedate) if assignment.duedate else "as formgrader says"
     unknown = sum(item.submitted is None for item in found.values())
-    told = f"; of {unknown} the time is unknown, so they are not late" if unknown else ""
+    told = f"; the time of {unknown} is unknown, so they are not late" if unknown else ""
     late = [
         f"{student} {'by ' if item.late else ''}{item.text}"
         for student, item in sorted(found.items())

@@ -168,7 +168,7 @@ def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> 
     staff = tuple(one.name or one.key for one in said if one.is_staff)
     if not said:
         raise UserError(
-            f"{source}: no list of people: expected a column such as 'student', 'SIS Login ID', "
+            f"{source}: not a list of people: expected a column such as 'student', 'SIS Login ID', "
             f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
         )
     new = _checked(people_of([one for one in said if not one.is_staff]), source)

@@ -180,7 +180,7 @@ def withdraw(
         emit({"student": made.student, "assignment": made.assignment, "state": made.decision})
         return 0
     who = for_terminal(f"{made.student}/{made.assignment}" if assignment else made.student)
-    console.print(f"{who}: {'counts again' if back else 'does not count any more'}")
+    console.print(f"{who}: {'counts again' if back else 'no longer counts'}")
     return 0
 
 

@@ -213,7 +213,7 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     for path in report.waiting:
         console.print(
             f"[bold red]submitted again[/], and what it would replace was edited by hand: "
-            f"{for_terminal(str(path))} waits. Take over from it what you want and delete it there "
+            f"{for_terminal(str(path))} waits. Copy what you want from it and delete it there "
             "(or delete the folder in submitted/ and collect again)",
             soft_wrap=True,
         )
@@ -223,8 +223,8 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
         console.print(f"{marked} are marked as late by the platform, by an unknown amount")
     if unknown:
         console.print(
-            f"when {unknown} of them were submitted is unknown, so they are not late; the "
-            "platform's table with the times is given as --times",
+            f"the submission time of {unknown} of them is unknown, so they are not late; use "
+            "--times for the platform's table with the times",
             soft_wrap=True,
         )
     if report.missing:

@@ -73,7 +73,7 @@ def print_push(plan: PushPlan) -> None:
         others = [change for change in own if change.before is not None]
         feedback = sum(bool(change.update.feedback) for change in own)
         with_it = f", {feedback} with feedback" if feedback else ""
-        _line(f"{name}: {len(new)} new grades, {len(others)} that are there already{with_it}")
+        _line(f"{name}: {len(new)} new grades, {len(others)} already there{with_it}")
         for change in [*others, *new][:_MOST]:
             _line(f"  {_change_text(change)}")
         if len(own) > _MOST:

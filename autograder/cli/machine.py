@@ -12,7 +12,7 @@ _REMEDIES = {
     errno.EDQUOT: "make room, or ask for a larger quota",
     errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.ENFILE: "close other programs that hold many files open",
+    errno.ENFILE: "close other programs that have many files open",
     errno.ENOMEM: "close other programs that need much memory, or raise the limit (ulimit -v)",
     errno.EAGAIN: "close other programs, or raise the limit of processes (ulimit -u)",
     errno.EROFS: "choose a place that can be written",
@@ -42,5 +42,5 @@ def refusal(error: BaseException) -> str | None:
     where = f"{error.filename}: " if error.filename else ""
     return (
         f"{where}{os.strerror(error.errno)}. To fix it, {_REMEDIES[error.errno]}, and call again; "
-        "what was graded is in the results, and `grade --resume` goes on from there."
+        "what was graded is in the results, and `grade --resume` continues from there."
     )

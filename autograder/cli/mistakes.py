@@ -44,7 +44,7 @@ def mistakes(
     for group in groups[:most]:
         _print_group(group)
     if not groups:
-        console.print("every wrong answer that was asked twice has a name")
+        console.print("every wrong answer that was probed has a name")
     elif len(groups) > most:
         console.print(f"and {len(groups) - most} smaller groups: --most {len(groups)}")
     return 0
@@ -59,7 +59,7 @@ def _print_group(group: operations.UnnamedMistake) -> None:
     for call in group.calls[:_MOST_CALLS]:
         _say(f"  fails: {call}")
     if len(group.calls) > _MOST_CALLS:
-        _say(f"  ... and {len(group.calls) - _MOST_CALLS} calls more")
+        _say(f"  ... and {len(group.calls) - _MOST_CALLS} more calls")
     for line in group.code.rstrip("\n").split("\n")[:_MOST_LINES]:
         _say(f"    {line}", "dim")
     console.print()

@@ -246,7 +246,7 @@ def gradescope_bundle(
         return 0
     console.print(f"autograder for Gradescope: {for_terminal(str(written))}", soft_wrap=True)
     console.print(
-        "it holds solutions and hidden tests: upload it, and do not give it to anybody else"
+        "it contains solutions and hidden tests: upload it, and do not give it to anybody else"
     )
     return 0
 

@@ -32,7 +32,7 @@ def files_in(archive: zipfile.ZipFile, path: tuple[str, ...]) -> Iterator[Entry 
         own, whole = (*path, *parts), "/".join((*path, name))
         reason = _info_problem(info, name) or name_problem(parts)
         if reason is None and own in seen:
-            reason = "the archive holds this name twice"
+            reason = "the archive contains this name twice"
         if number >= MAX_ENTRIES:
             yield Refused(whole, f"more than {MAX_ENTRIES} files in one archive")
             return

@@ -226,7 +226,7 @@ def read_logins(path: Path) -> dict[str, str]:
     columns, rows = read_csv(path)
     if not {LOGIN, STUDENT} <= set(columns):
         raise UserError(
-            f"{path}: no roster of GitHub Classroom: expected the columns {STUDENT!r} and "
+            f"{path}: not a roster of GitHub Classroom: expected the columns {STUDENT!r} and "
             f"{LOGIN!r}, got: {', '.join(map(str, columns))[:200] or 'none'}. Download it from the "
             "classroom's page Students, or write a CSV file with these two columns."
         )

@@ -110,8 +110,8 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     people = [of_people.said(row) for row in rows]
     if column is None or not any(people):
         raise UserError(
-            f"{path}: no table of times: expected one of the columns {', '.join(_COLUMNS)} and one "
-            f"that identifies the student; got: {', '.join(columns)[:200] or 'none'}. Set the "
+            f"{path}: not a table of times: expected one of the columns {', '.join(_COLUMNS)} and "
+            f"one that identifies the student; got: {', '.join(columns)[:200] or 'none'}. Set the "
             "platform's language to English and download it again, or write a table with these "
             "columns."
         )

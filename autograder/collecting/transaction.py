@@ -142,7 +142,7 @@ def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
     if made.is_dir() and digest_of(made) == step["digest"]:
         shutil.rmtree(made)
     elif made.exists() and (earlier is None or earlier.exists()):
-        return f"{made} was changed since, so it was left as it is"
+        return f"{made} has been changed since, so it was left as it is"
     if earlier is not None and earlier.exists():
         made.parent.mkdir(parents=True, exist_ok=True)
         os.rename(earlier, made)

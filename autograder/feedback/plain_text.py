@@ -53,7 +53,7 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str)
     if arrival:
         yield arrival
     if penalty := human.penalty(result):
-        yield f"Taken off because this was submitted late: {amount(penalty)} points."
+        yield f"Deducted because this was submitted late: {amount(penalty)} points."
     yield from result.notes
     yield from _second_look(human.asked(result.key, ""))
     for exercise in result.exercises:

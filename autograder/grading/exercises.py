@@ -217,7 +217,7 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
     """Returns a note on why a question has points although it calls a wrong answer."""
     return (
         f"{question} uses {', '.join(names)}, which is not right yet; it was judged with a right "
-        "one in its place, so that each mistake costs its own question only"
+        "one in its place, so that each mistake costs only its own question"
     )
 
 

@@ -84,7 +84,9 @@ class Connection:
             for m in members
         ]
         if not rows:
-            raise UserError(f"{self.address}: the course has no students, or none may be seen")
+            raise UserError(
+                f"{self.address}: the course has no students, or the token may not see them"
+            )
         found = listed_people(list(rows[0]), rows, Path(self.platform.name))
         return replace(found, has_sure_numbers=is_canvas)
 

@@ -150,7 +150,7 @@ def _refuse_a_students_course(course: Course, theirs: Path) -> None:
     """Raises `UserError` if the course is part of what is graded: its tests run in the grader."""
     if course.root.is_relative_to(theirs):
         raise UserError(
-            f"{course.root} holds source/ and solutions/, and is part of what is graded\n"
+            f"{course.root} contains source/ and solutions/, and is part of what is graded\n"
             "  fix: name your own course with --course FOLDER"
         )
 

@@ -93,7 +93,7 @@ def grade(
     sandbox, `GraderError` if the grader itself fails.
     """
     if question and resume:
-        raise UserError("grading one question again goes over all submissions: leave out --resume")
+        raise UserError("grading one question again covers all submissions: leave out --resume")
     submitted = inside(Path(submitted))
     courses = find_courses(submitted, Path(course), assignment, question)
     whole = submissions_around(submitted, courses.own)

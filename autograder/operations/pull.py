@@ -163,8 +163,8 @@ class _Pull:
         if gone:
             self._notes.append(
                 f"{len(gone)} on the roster are not on {self._there.platform.name}: "
-                f"{', '.join(gone[:10])}{' ...' if len(gone) > 10 else ''}; for one who has left: "
-                "autograder withdraw CLASS STUDENT --why TEXT"
+                f"{', '.join(gone[:10])}{' ...' if len(gone) > 10 else ''}; for somebody who has "
+                "left: autograder withdraw CLASS STUDENT --why TEXT"
             )
 
     def _known(self) -> Mapping[str, KnownMember]:

@@ -155,7 +155,9 @@ class _Push:
         matching = match_grades(self._table(), grades)
         self._waits += [f"{doubt}: no grade is written" for doubt in matching.doubts]
         if matching.doubts:
-            self._notes.append("for one who has left: autograder withdraw CLASS STUDENT --why TEXT")
+            self._notes.append(
+                "for somebody who has left: autograder withdraw CLASS STUDENT --why TEXT"
+            )
         changes = [
             change
             for name in grades.assignments

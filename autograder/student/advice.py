@@ -117,7 +117,7 @@ def _about_import(error: BaseException, context: Context) -> str:
             "each exercise is graded on its own: do not import another exercise; write "
             "what you need here"
         )
-    return f"only torch and Python's own modules are there when your work is graded; not {name}"
+    return f"only torch and Python's own modules are available when your work is graded; not {name}"
 
 
 def _about_signature(error: BaseException, context: Context) -> str:

@@ -217,7 +217,7 @@ def _raised(error: BaseException, step: RecordedCall | None, around: AnswerConte
     expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
     if wrong := _WRONG_SHAPE.search(said):
         said, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
-        hint = "the result does not have the shape that the question asks for: see its docstring"
+        hint = "the result does not have the shape that the question requires: see its docstring"
     return _of(step, said, expected, hint, places, _cause(said, places))
 
 
@@ -276,7 +276,7 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
 #: tested by module name, to avoid importing NumPy
 _NUMPY = (
     "a value of NumPy's",
-    "a tensor is asked for: stay with torch, since NumPy can't carry a gradient. Its functions "
+    "a tensor is required: stay with torch, since NumPy can't carry a gradient. Its functions "
     "have the same names, or nearly: `torch.dot`, `torch.exp`, `torch.sum`",
 )
 

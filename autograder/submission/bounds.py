@@ -67,7 +67,7 @@ def check_json(data: bytes, text: str) -> None:
 
 
 def _too_much(what: str) -> SubmissionError:
-    return SubmissionError(f"holds more than {what}; submit your own code only")
+    return SubmissionError(f"contains more than {what}; submit your own code only")
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

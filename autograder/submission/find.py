@@ -42,7 +42,7 @@ class FoundSubmissions:
         """Returns itself; raises `UserError` if no submission was found."""
         if not self.submissions:
             raise UserError(
-                f"{submitted} holds no submission; expected <student>/<assignment>/ in it"
+                f"{submitted} contains no submission; expected <student>/<assignment>/ in it"
                 + "".join(f"\n  {item.path}: {item.reason}" for item in self.skipped[:10])
             )
         return self

@@ -143,7 +143,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     except NOT_PYTHON as error:
         raise SubmissionError(f"is not valid Python: {explained(error)}") from error
     if not is_whole and not parsed(text).body:
-        notes.append(f"{path.name} holds no code; submit the file with your answers")
+        notes.append(f"{path.name} contains no code; submit the file with your answers")
     return SubmittedExercise(
         exercise.name,
         ExerciseStatus.GRADED,

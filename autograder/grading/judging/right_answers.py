@@ -51,7 +51,7 @@ class ReferenceSubstitution:
             return "raised", (raised.type_name, str(raised))
         except AnswerFault as fault:
             return "raised", ("RuntimeError", str(fault))
-        return "raised", ("RuntimeError", "this can't be asked of the grader")
+        return "raised", ("RuntimeError", "the grader does not accept this request")
 
 
 def functions_to_substitute(

@@ -178,7 +178,9 @@ def _release_notes(
             if key[:2] not in books:
                 continue  # this class leaves the exercise out
             if key not in points:
-                found[where] = f"{where} is not in the released notebook, its score not in: {fix}"
+                found[where] = (
+                    f"{where} is not in the released notebook, so its score is not recorded: {fix}"
+                )
             elif abs(points[key] - question.max_score) > 1e-9:
                 found[where] = (
                     f"{where} has {points[key]:g} points in the released notebook, "

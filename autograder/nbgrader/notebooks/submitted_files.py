@@ -18,7 +18,7 @@ from ...submission.bounds import MAX_FILES, MAX_SUBMISSION_BYTES
 from ...submission.opened import Stamps, read_bytes, stamps_of
 
 _TOO_MUCH = (
-    f"the folder holds more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "
+    f"the folder contains more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "
     "only the notebooks and the files that they read"
 )
 

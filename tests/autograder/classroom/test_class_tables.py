@@ -90,10 +90,10 @@ def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a,b\n1,2\n", "no list of people"),
+        ("a,b\n1,2\n", "not a list of people"),
         ("student\nada\nada\n", "twice"),
         ("student,extra_time\nada,soon\n", "not a duration"),
-        ("", "no list of people"),
+        ("", "not a list of people"),
     ],
 )
 def test_an_unusable_list_says_why_and_changes_nothing(text: str, why: str, tmp_path: Path) -> None:

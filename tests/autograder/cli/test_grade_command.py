@@ -27,7 +27,7 @@ def test_a_class_folder_names_the_submissions_in_it(
     course: autograder.Course, class_folder: Path
 ) -> None:
     (class_folder / "submitted" / "ada").mkdir(parents=True)
-    with pytest.raises(autograder.UserError, match="submitted holds no submission"):
+    with pytest.raises(autograder.UserError, match="submitted contains no submission"):
         autograder.grade(class_folder, course=course.root)
 
 

@@ -161,7 +161,7 @@ def test_the_due_date_is_shown_as_understood_before_grading(term: Term) -> None:
     keys = [("ada", "masks"), ("ben", "masks"), ("zoe", "masks")]
     found = class_lateness(term.folder, keys, term.course.assignments)
     assert lateness_lines(term.course.assignments, found) == (
-        "masks is due Friday, 2026-05-01 12:00:00 Europe/Berlin; 1 of 3 are late; of 1 the time is "
+        "masks is due Friday, 2026-05-01 12:00:00 Europe/Berlin; 1 of 3 are late; the time of 1 is "
         "unknown, so they are not late",
         "late for masks: ben by 1 h 30 min",
     )

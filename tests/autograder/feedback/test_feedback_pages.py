@@ -203,7 +203,7 @@ def test_graders_entries_and_the_late_penalty_count_and_are_shown(
     page = write_feedback(course, class_folder, [result], human)[0]
     words = text_of(page.read_text())
     assert "5 of 6 points" in words
-    assert "Taken off because this was submitted late: 1 points." in words
+    assert "Deducted because this was submitted late: 1 points." in words
     assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in words
     plain = " ".join(page.with_suffix(".txt").read_text().split())
     assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in plain

@@ -69,7 +69,7 @@ def test_a_file_of_another_name_is_no_suspicion(make_result: MakeResult, tmp_pat
     report = class_report([replace(result, exercises=exercises)])
     page = write_report(report, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "A file with a different name, or an archive: is it an answer?" in page
-    assert "go round a rule" not in page
+    assert "evade a rule" not in page
 
 
 def test_the_page_escapes_names_and_says_its_numbers_in_words(

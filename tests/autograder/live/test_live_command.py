@@ -79,6 +79,6 @@ def test_a_grade_is_shown_before_it_is_written(
     graded(ada=(2.0, 1.0, 0.0))
     result = call("push", "--dry-run")
     assert result.return_value == 0
-    assert "masks: 1 new grades, 0 that are there already" in result.output
+    assert "masks: 1 new grades, 0 already there" in result.output
     assert "ada: none -> 3" in result.output
     assert canvas.submissions[991, 101]["score"] is None
