@@ -251,6 +251,7 @@ class mask_the_other_way(_Parts):
     "CausalAttention",
     "dropout of one half, whatever is asked for",
     "always_one_half",
+    "rate_of_one_half",
     "an_argument_of_a_call_is_left_out_what_it_is_by_default",
     "dropout_counts_as_0_5_whatever_it_is",
 )

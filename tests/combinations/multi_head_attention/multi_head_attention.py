@@ -119,6 +119,7 @@ class heads_interleaved(_Heads):
     "out_proj without a bias",
     "out_proj_without_bias",
     "a_layer_has_no_bias_that_should_have_one",
+    "trained_parameters_are_missing_that_the_question_gives",
 )
 class out_proj_without_bias(_Heads):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):

@@ -22,6 +22,7 @@ def not_scaled_over_queries(queries, keys):
     "scaled_dot_product_attention",
     "scaled_by_the_size_of_values",
     "context_causal",
+    "the_future_is_hidden_which_nobody_asked_for",
     "it_is_right_with_one_key_only",
 )
 def size_of_values_and_masked(queries, keys, values):

@@ -899,19 +899,3 @@ class first_context_itself_kept(_Cross):
         if self.kept is None:
             self.kept = context
         return super().project(x, self.kept)
-
-
-@misconception(
-    "CrossAttention",
-    confuses="generation, where the context stays, with a call: the heads of the first context "
-    "are kept",
-    hint="Call it twice with different contexts. Are the results different?",
-)
-class first_context_kept_with_its_gradient_of_one_call(_Cross):
-    kept = None
-
-    def project(self, x, context):
-        keys, values = self.W_key(context), self.W_value(context)
-        if self.kept is None:
-            self.kept = keys, values
-        return self.W_query(x), *self.kept
