@@ -87,7 +87,7 @@ def test_a_product_shows_three_boxes_of_its_sizes() -> None:
         "queries\n6 x 2",
     ]
     assert plt.gcf().get_size_inches()[0] <= WIDEST
-    with pytest.raises(ValueError, match="3 columns do not meet 2 rows"):
+    with pytest.raises(ValueError, match="3 columns do not match 2 rows"):
         product(("inputs", 6, 3), ("W", 2, 2), "queries")
 
 

@@ -96,7 +96,7 @@ def test_an_existing_file_or_one_being_written_is_left_alone(
     one, two = write("1.jsonl", make_result("ada")), write("2.jsonl", make_result("ben"))
     with pytest.raises(UserError, match=r"2\.jsonl exists"):
         autograder.merge([one], two)
-    with pytest.raises(UserError, match="not there"):
+    with pytest.raises(UserError, match="does not exist"):
         autograder.merge([one, tmp_path / "3.jsonl"], tmp_path / "all.jsonl")
     with open(two, "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

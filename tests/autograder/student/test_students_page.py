@@ -20,7 +20,8 @@ CLAIMS = {
         "tests/autograder/parts/test_parts.py::test_a_class_computes_what_its_solution_does"
     ),
     "submit a file `regrade_request.txt`": (
-        "tests/autograder/collecting/test_corrections.py::test_a_request_to_look_again_is_no_new"
+        "tests/autograder/collecting/test_corrections.py"
+        "::test_a_request_is_not_a_submission_and_makes_nobody_late"
     ),
     "It makes no new attempt": (
         "tests/autograder/collecting/test_corrections.py::test_a_request_with_a_new_answer_leaves"
