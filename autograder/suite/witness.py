@@ -73,10 +73,11 @@ class Witness(torch.Tensor):
     ) -> str | None:
         """Return what `differ` says about the numbers, and record the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
-            text = differ(self.detach().as_subclass(torch.Tensor), expected)
-            if text is not None:
+            text = differ(self.plain(), expected)
+            if text is None:
+                self.testimony.compared.append((expected.detach().clone(), atol, rtol))
+            else:
                 self.testimony.is_read = True
-            self.testimony.compared.append((expected.detach().clone(), atol, rtol))
         for witness in witnesses_in(expected):
             witness.testimony.is_read = True
         return text
@@ -84,16 +85,17 @@ class Witness(torch.Tensor):
     def is_apart(self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ) -> bool:
         """Return whether `differ` says anything about the numbers, and record that it did."""
         with torch._C.DisableTorchFunctionSubclass():
-            text = differ(self.detach().as_subclass(torch.Tensor), expected)
+            text = differ(self.plain(), expected)
             if text is None:
                 self.testimony.is_read = True
-            self.testimony.apart.append((expected.detach().clone(), atol, rtol))
+            else:
+                self.testimony.apart.append((expected.detach().clone(), atol, rtol))
         return text is not None
 
     def after(self, function: After) -> Witness:
         """Return what a function makes of the numbers, as a witness."""
         with torch._C.DisableTorchFunctionSubclass():
-            made = Witness.of(function(self.detach().as_subclass(torch.Tensor)))
+            made = Witness.of(function(self.plain()))
         self.testimony.after.append((function, made.testimony))
         return made
 
@@ -101,11 +103,16 @@ class Witness(torch.Tensor):
         """Return whether no number is infinite or nan, and record the question."""
         with torch._C.DisableTorchFunctionSubclass():
             finite = bool(self.isfinite().all())
-            if not finite:
+            if finite:  # what is infinite or nan is not this near to zero
+                self.testimony.compared.append((torch.zeros(self.shape), _LARGEST, 0.0))
+            else:
                 self.testimony.is_read = True
-            # what is infinite or nan is not this near to zero
-            self.testimony.compared.append((torch.zeros(self.shape), _LARGEST, 0.0))
         return finite
+
+    def plain(self) -> torch.Tensor:
+        """Return the numbers as a plain tensor, whose use is not recorded."""
+        with torch._C.DisableTorchFunctionSubclass():
+            return self.detach().as_subclass(torch.Tensor)
 
 
 def witnesses_in(tree: Any) -> list[Witness]:

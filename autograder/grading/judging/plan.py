@@ -64,7 +64,7 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
     rehearsal = Rehearsal(solution, seed)
     start, were_late = time.process_time(), late.kernels_are_late()
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # a request may contain a random answer
+        torch.default_generator.manual_seed(seed)  # for tests that draw random numbers themselves
         runner.judge(suite, rehearsal, seed, rehearsal, only)
     rehearsal.cpu_seconds = time.process_time() - start
     rehearsal.kernels = were_late and not late.kernels_are_late()
@@ -74,6 +74,10 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
 def bytes_of(request: tuple[Any, ...]) -> bytes:
     """Returns the bytes of a request."""
     return b"".join(wire.encode(0, request, layouts=True))
+
+
+def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
+    return "seed", question_seed(seed, question)
 
 
 class Rehearsal(AskedImplementation, Observer):
@@ -92,6 +96,8 @@ class Rehearsal(AskedImplementation, Observer):
         self._worker = Worker(lambda request: None, names=solution.namespace)
         self._seed = seed
         self._question = ""
+        #: the state of the worker's random numbers
+        self._drawn: torch.Tensor | None = None
         self.requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
         self._noted: list[tuple[Any, ...]] = []
         self._replies: dict[tuple[str, str], list[RawReply]] = {}
@@ -102,6 +108,7 @@ class Rehearsal(AskedImplementation, Observer):
 
     def begin_question(self, question: str) -> None:
         self._question = question
+        self._answer(_seed_request(self._seed, question))
 
     def begin_test(self, test: str) -> None:
         super().begin_test(test)
@@ -116,12 +123,22 @@ class Rehearsal(AskedImplementation, Observer):
     def ask(self, name: str, *request: Any) -> Any:
         self._noted.append(request)
         self._asks.setdefault(self._test, set()).add(name)
-        header, data = reply_in(b"".join(answer(self._worker, 0, request)))
+        header, data = self._answer(request)
         self._replies[self._test].append((header, data))
         known: dict[int, Witness] = {}
         reply = with_witnesses(wire.decode(header, bytearray(data)), known)
         self._witnesses[self._test] += [w for w in known.values() if not w.is_meta]
         return value_of(reply)
+
+    def _answer(self, request: tuple[Any, ...]) -> RawReply:
+        """Answers with the random numbers of a worker, where tests draw none."""
+        theirs = torch.get_rng_state()
+        if self._drawn is not None:
+            torch.set_rng_state(self._drawn)
+        reply = reply_in(b"".join(answer(self._worker, 0, request)))
+        self._drawn = torch.get_rng_state()
+        torch.set_rng_state(theirs)
+        return reply
 
     def names_used(self, name: str) -> frozenset[str]:
         self._names.setdefault(self._test, set()).add(name)
@@ -138,7 +155,7 @@ class Rehearsal(AskedImplementation, Observer):
                 continue
             if question != seeded:
                 seeded = question
-                asked.append(("seed", question_seed(self._seed, question)))
+                asked.append(_seed_request(self._seed, question))
             key = question, test
             tests[key] = TestPlan(
                 len(asked),
@@ -152,7 +169,7 @@ class Rehearsal(AskedImplementation, Observer):
         return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Returns the agreement of a test; None if it inspects more than replies, or fails."""
+        """Returns the agreement of a test; None if it inspects names as well, or fails."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
