@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +31,8 @@ _TOO_LONG = (
     "return what the docstring says, and nothing else"
 )
 
-
+#: the texts of a class whose results are kept
+_MAX_TEXTS = 1000
 #: the beginning of the reply of an answer that reads a name without a value
 _UNLOADED = b'{"U": ["unloaded", '
 
@@ -46,6 +48,7 @@ class ExerciseGrader:
         self._diagnoses = diagnoses
         self._plans = Plans(runner)
         self._outcomes: Memory[TestOutcome] = Memory()
+        self._texts: Memory[_Judged] = Memory(_MAX_TEXTS)
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
@@ -61,8 +64,23 @@ class ExerciseGrader:
         seed: int,
         watch: Watch,
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
-        """Returns the result of each question, and notes for the student; updates `watch`."""
-        task = _Task(assignment, exercise, answers, seed, watch, set())
+        """Returns the result of each question, and notes for the student; updates `watch`.
+
+        A text that two workers have answered alike is not asked again: its results are kept.
+        """
+        key = exercise.hidden_suite, seed, _digest_of(answers)
+        before = self._texts.get(key)
+        if before is not None and before.is_certain:
+            return before.results, before.notes
+        task = _Task(assignment, exercise, answers, seed, watch)
+        results, notes = self._results(task)
+        if task.replies is not None and not watch.left_out:
+            judged = _Judged(results, notes, tuple(task.replies))
+            self._texts.put(key, replace(judged, is_certain=judged == before))
+        return results, notes
+
+    def _results(self, task: _Task) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
+        exercise, answers = task.exercise, task.answers
         results = self._named(task, self._judged(task))
         notes = []
         for number, result in enumerate(results):
@@ -113,6 +131,7 @@ class ExerciseGrader:
         finally:
             worker.close()
             task.ruled.update(worker.ruled)
+            task.add(worker.replies_hash())
 
     def _named(
         self,
@@ -161,15 +180,46 @@ class ExerciseGrader:
 
 
 @dataclass(frozen=True, slots=True)
+class _Judged:
+    """The results of one text and its notes; `replies` are hashes of what its workers replied.
+
+    They are certain if two workers gave the same: the answers of one alone may be chance.
+    """
+
+    results: tuple[QuestionResult, ...]
+    notes: tuple[str, ...]
+    replies: tuple[int, ...]
+    is_certain: bool = False
+
+
+def _digest_of(answers: SubmittedExercise) -> bytes:
+    """Returns a digest of everything in an exercise that its results depend on."""
+    parts = (answers.file, answers.text, answers.questions)
+    texts = repr((parts, sorted(answers.broken.items()), sorted(answers.hints.items())))
+    return hashlib.blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(slots=True)
 class _Task:
-    """One exercise of one submission; `ruled` collects the questions that have a rule."""
+    """One exercise of one submission; `ruled` collects the questions that have a rule.
+
+    `replies` collects a hash for each worker; it is None if any of them replied in an unusual way.
+    """
 
     assignment: Assignment
     exercise: Exercise
     answers: SubmittedExercise
     seed: int
     watch: Watch
-    ruled: set[str]
+    ruled: set[str] = field(default_factory=set)
+    replies: list[int] | None = field(default_factory=list)
+
+    def add(self, replies: int | None) -> None:
+        """Adds the hash of a worker's replies."""
+        if replies is None:
+            self.replies = None
+        elif self.replies is not None:
+            self.replies.append(replies)
 
     def begin(self, worker: RemoteImplementation, question: str) -> None:
         """Begins a question; its calls are refused if the question is left out."""

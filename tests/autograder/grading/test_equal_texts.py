@@ -1,0 +1,74 @@
+"""Equal texts of a class are asked twice: if both answers are the same, they are kept for all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.grading.exercises import ExerciseGrader
+
+from .conftest import ASSIGNMENT, ClassFolder
+
+#: a text for `context`, and whether its answers are the same every time
+TEXTS = {
+    "no answer": (
+        "def context_vector(weights, values):\n    raise NotImplementedError\n"
+        "def context_vectors(weights, values):\n    raise NotImplementedError\n",
+        True,
+    ),
+    "one answer calls a wrong one": (
+        "def context_vector(weights, values):\n    return weights @ values * 1.5\n"
+        "def context_vectors(weights, values):\n"
+        "    import torch\n"
+        "    return torch.stack([context_vector(row, values) for row in weights])\n",
+        True,
+    ),
+    "answers by chance": (
+        "import time\n"
+        "def context_vector(weights, values):\n"
+        "    return weights @ values + 0.001 * time.perf_counter_ns()\n"
+        "def context_vectors(weights, values):\n    return weights @ values\n",
+        False,
+    ),
+    "an answer ends its worker": (
+        "import os\n"
+        "def context_vector(weights, values):\n    os._exit(1)\n"
+        "def context_vectors(weights, values):\n    return weights @ values\n",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_with_the_same_answers_twice_is_judged_twice(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    log, original = tmp_path / "judged", ExerciseGrader._results
+
+    def counting(self: ExerciseGrader, task: Any) -> Any:
+        with log.open("a", encoding="utf-8") as file:  # a job is a process
+            file.write(f"{task.exercise.name}\n")
+        return original(self, task)
+
+    monkeypatch.setattr(ExerciseGrader, "_results", counting)
+    text, is_kept = TEXTS[name]
+    for number in range(4):
+        a_class.submit(f"s{number}", context=text)
+    exercises = [result.exercises for result in a_class.grade().graded]
+    judged = Counter(log.read_text(encoding="utf-8").split())
+    assert judged == {"scores": 2, "softmax": 2, "context": 2 if is_kept else 4}
+    assert all(each == exercises[0] for each in exercises) or not is_kept
+
+
+def test_a_repeat_keeps_what_is_its_own(a_class: ClassFolder) -> None:
+    wrong = "def attention_score(query, key):\n    return 0 / 0\n"
+    for number in range(4):
+        a_class.submit(f"s{number}", scores=wrong)
+    folder = a_class.submitted / "s3" / ASSIGNMENT
+    (folder / "context.py").unlink()
+    *three, last = (result.exercises for result in a_class.grade().graded)
+    assert three[0] == three[1] == three[2]
+    assert last[0] == three[0][0] and last[2].score == 0
