@@ -5,30 +5,31 @@
 Prints a table with a row for each assignment and one for the whole course. The limit is the time of
 all calls of the hidden suites in one process, without tests or isolation. The other columns are
 multiples: for right modules of the limit, for everything else of right modules. The cost of one
-more submission is the difference between a class and its first half. With `--to`, the table is
-added to the file.
+more submission is what `grade --profile` counts for a class without its start, which alone varies
+by more than ten submissions cost. With `--to`, the table is added to the file.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from autograder.course import Course, load_course
+from autograder.grading.costs import Stage
 from autograder.records import Assignment
 from benchmarks.different import Kind, write_class
-from benchmarks.grading import ROOT, calls_alone, measured
+from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
-from benchmarks.processes import adopt_orphans
 
 #: a class in which nothing is equal, as notebooks with the same modules in their answer cells
 _NOTEBOOKS = "the same as notebooks"
+#: the stages of a run that do not depend on the number of submissions
+_ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
 _COLUMNS = (
     *("right modules", _NOTEBOOKS, Kind.REPEATED.value),
     *(Kind.CATALOGUED.value, Kind.UNCATALOGUED.value),
@@ -36,7 +37,8 @@ _COLUMNS = (
 _HEAD = """
 ## All assignments
 
-CPU of the whole process tree, one job, {students} submissions: milliseconds of one more submission.
+CPU of the whole process tree without its start, by `grade --profile`; one job, {students}
+submissions: milliseconds of one more submission.
 The calls alone are those of the hidden suites in one process, with no test and no isolation. The
 first column of multiples is of these, the others are of right modules. A class of mistakes has one
 wrong question in each exercise (known mistakes) or in one exercise of each submission (of no known
@@ -67,9 +69,6 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="a file of Markdown to add the table to")
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT")
     options = parser.parse_args()
-    if options.students < 4 or options.students % 2:
-        parser.error(f"--students is {options.students}: give an even number from 4 on")
-    adopt_orphans()
     course = load_course(ROOT)
     chosen = [a for a in course.assignments if not options.names or a.name in options.names]
     rows = []
@@ -109,16 +108,10 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
 
 def _each(submitted: Path, students: int) -> float:
     """Returns the CPU seconds of one more submission."""
-    half = submitted.parent / "half" / "submitted"
-    for student in sorted(submitted.iterdir())[: students // 2]:
-        shutil.copytree(student, half / student.name)
-    whole, part = (measured(partial(_grade, place))[0] for place in (submitted, half))
-    return (whole - part) / (students / 2)
-
-
-def _grade(submitted: Path) -> None:
-    options = ("--no-gradebook", "--jobs", "1", "--course", str(ROOT))
-    run([sys.executable, "-m", "autograder", "grade", str(submitted), *options], ROOT)
+    options = ("--no-gradebook", "--jobs", "1", "--course", str(ROOT), "--profile", "--json")
+    printed = run([sys.executable, "-m", "autograder", "grade", str(submitted), *options], ROOT)
+    costs: dict[str, float] = json.loads(printed)["profile"]
+    return sum(costs[stage] for stage in costs if stage not in _ONCE) / students
 
 
 def _whole(rows: Sequence[Row]) -> Row:

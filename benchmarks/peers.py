@@ -43,8 +43,8 @@ Notebook = dict[str, Any]
 
 def run(
     command: Sequence[str | Path], folder: Path, allowed: int = 0, lines: Sequence[str] = ()
-) -> None:
-    """Runs a command with lines as its input.
+) -> str:
+    """Runs a command with lines as its input, and returns what it prints.
 
     Ends this process if its exit code is neither 0 nor an allowed one.
     """
@@ -61,6 +61,7 @@ def run(
     if done.returncode not in (0, allowed):
         words = " ".join(map(str, command))
         raise SystemExit(f"{words} failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
 
 
 def with_tests(folder: Path) -> Mapping[str, Notebook]:
