@@ -22,7 +22,7 @@ from pathlib import Path
 from autograder.course import Course, load_course
 from autograder.grading.costs import Stage
 from autograder.records import Assignment
-from benchmarks.different import Kind, write_class
+from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
@@ -31,8 +31,8 @@ _NOTEBOOKS = "the same as notebooks"
 #: the stages of a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
 _COLUMNS = (
-    *("right modules", _NOTEBOOKS, Kind.REPEATED.value),
-    *(Kind.CATALOGUED.value, Kind.UNCATALOGUED.value),
+    *("right modules", _NOTEBOOKS, AnswerKind.REPEATED.value),
+    *(AnswerKind.CATALOGUED.value, AnswerKind.UNCATALOGUED.value),
 )
 _HEAD = """
 ## All assignments
@@ -90,7 +90,7 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         right = folder / "right" / "submitted"
-        write_class(course, assignment, right, students, Kind.ORDINARY)
+        write_class(course, assignment, right, students, AnswerKind.ORDINARY)
         limit, _ = calls_alone(right, assignment.name)
         notebooks = folder / "notebooks" / "submitted"
         run([sys.executable, "-m", "autograder", "release", assignment.name], ROOT)
@@ -99,7 +99,7 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
             released = ROOT / "assignments" / assignment.name
             write_all(answered(released, student / assignment.name), target)
         each = [_each(place, students) for place in (right, notebooks)]
-        for kind in (Kind.REPEATED, Kind.CATALOGUED, Kind.UNCATALOGUED):
+        for kind in (AnswerKind.REPEATED, AnswerKind.CATALOGUED, AnswerKind.UNCATALOGUED):
             place = folder / kind.name / "submitted"
             write_class(course, assignment, place, students, kind)
             each.append(_each(place, students))

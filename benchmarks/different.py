@@ -37,7 +37,7 @@ _IMPORT = "import torch\n"
 _ONLY_MOVED = frozenset({"split_heads", "merge_heads"})
 
 
-class Kind(Enum):
+class AnswerKind(Enum):
     """The kind of answers in a class, named as in the tables."""
 
     ORDINARY = "right answers"
@@ -48,7 +48,7 @@ class Kind(Enum):
 
 
 def write_class(
-    course: Course, assignment: Assignment, submitted: Path, count: int, kind: Kind
+    course: Course, assignment: Assignment, submitted: Path, count: int, kind: AnswerKind
 ) -> None:
     """Writes that many submissions of a kind.
 
@@ -61,14 +61,14 @@ def write_class(
         place.mkdir(parents=True)
         for index, exercise in enumerate(assignment.exercises):
             right, wrong = texts[index]
-            is_wrong = kind is Kind.CATALOGUED or number % len(texts) == index
+            is_wrong = kind is AnswerKind.CATALOGUED or number % len(texts) == index
             chosen = wrong if is_wrong else right
             odd = exercise.questions[number % len(exercise.questions)].name
             text = changed(
                 chosen[number % len(chosen)],
                 exercise,
-                1 if kind is Kind.REPEATED else number + 1,
-                odd if kind is Kind.UNCATALOGUED else "",
+                1 if kind is AnswerKind.REPEATED else number + 1,
+                odd if kind is AnswerKind.UNCATALOGUED else "",
             )
             (place / f"{exercise.name}.py").write_text(text, encoding="utf-8")
 
@@ -103,10 +103,12 @@ def _pass_through(name: str, function: ast.FunctionDef) -> None:
             part.value = ast.Call(ast.Name(name, ast.Load()), [part.value], [])
 
 
-def _texts(course: Course, exercise: Exercise, kind: Kind) -> tuple[Sequence[str], Sequence[str]]:
+def _texts(
+    course: Course, exercise: Exercise, kind: AnswerKind
+) -> tuple[Sequence[str], Sequence[str]]:
     """Returns right modules, and those that replace them if an exercise is wrong."""
     solution = [exercise.solution.read_text(encoding="utf-8")]
-    if kind in (Kind.ORDINARY, Kind.REPEATED, Kind.UNCATALOGUED):
+    if kind in (AnswerKind.ORDINARY, AnswerKind.REPEATED, AnswerKind.UNCATALOGUED):
         return solution, solution
     right, wrong = (
         [text for _, text in module_texts(exercise.solution, course.variants(name, exercise))]

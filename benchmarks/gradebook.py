@@ -29,7 +29,7 @@ AUTOGRADER = [sys.executable, "-m", "autograder"]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RecordingTime:
     """The time to record everything, in seconds."""
 
     wall: float
@@ -83,7 +83,7 @@ def _make_class(place: Path, count: int) -> None:
             results.write(json.dumps(result) + "\n")
 
 
-def _recorded(place: Path, address: str, writers: int) -> Measured:
+def _recorded(place: Path, address: str, writers: int) -> RecordingTime:
     command = [*AUTOGRADER, "record", str(place), "--db", address, "--course", str(ROOT)]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     processes = [
@@ -96,7 +96,7 @@ def _recorded(place: Path, address: str, writers: int) -> Measured:
             raise SystemExit(f"autograder record failed:\n{said}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Measured(time.perf_counter() - start, cpu)
+    return RecordingTime(time.perf_counter() - start, cpu)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from autograder.sandbox.clock import descendants
 from autograder.sandbox.replies import value_of
 from autograder.suite.local import load_module
 from autograder.worker import compiler, wire
-from benchmarks.different import Kind, write_class
+from benchmarks.different import AnswerKind, write_class
 from benchmarks.peers import OTTER, NBGrader, Otter, cells, run
 from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
@@ -87,7 +87,7 @@ def main() -> None:
         course = load_course(ROOT)
         assignment = course.assignment(ASSIGNMENT)
         ways: list[Callable[[], Row]] = []
-        for kind in (Kind.ORDINARY, Kind.UNUSUAL):
+        for kind in (AnswerKind.ORDINARY, AnswerKind.UNUSUAL):
             place = folder / kind.name.lower()
             write_class(course, assignment, place / "many" / "submitted", options.students, kind)
             _halve(place)
@@ -137,7 +137,7 @@ def _notebook_tests() -> str:
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
 
-def _ours(folder: Path, kind: Kind, students: int, jobs: int) -> Row:
+def _ours(folder: Path, kind: AnswerKind, students: int, jobs: int) -> Row:
     def grade(place: Path) -> None:
         (place / "results.jsonl").unlink(missing_ok=True)
         submitted = str(place / "submitted")
@@ -148,7 +148,7 @@ def _ours(folder: Path, kind: Kind, students: int, jobs: int) -> Row:
     return _whole_and_halves(label, grade, folder, students)
 
 
-def _stream(folder: Path, kind: Kind, students: int) -> Row:
+def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
     """Measures a warm grader: its start, and one more submission."""
     options = ("--course", ROOT, "--assignment", ASSIGNMENT, "--secret", folder / "secret.key")
 
@@ -186,7 +186,7 @@ def _pytest(folder: Path) -> Row:
     return Row(label, _tests(), 0.0, seconds / len(_few(folder)), peak)
 
 
-def _limit(folder: Path, kind: Kind) -> Row:
+def _limit(folder: Path, kind: AnswerKind) -> Row:
     """Measures all calls of the suite, encoded and decoded, in one thread of this process."""
     each, calls = calls_alone(folder / "many" / "submitted", ASSIGNMENT)
     label = f"the calls alone, in one process, {kind.value}"

@@ -43,7 +43,7 @@ COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "si
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ResourceUse:
     """Seconds, and peak bytes of memory.
 
     `grown` is the largest number of bytes by which one process grew in the second half of its life.
@@ -140,7 +140,7 @@ def _copy_class(graded: Path, folder: Path, count: int) -> None:
             results.write(json.dumps({**line, "student": own}) + "\n")
 
 
-def _timed(command: list[str]) -> Measured:
+def _timed(command: list[str]) -> ResourceUse:
     before, start = cpu_of_ended(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
@@ -157,7 +157,7 @@ def _timed(command: list[str]) -> Measured:
             raise SystemExit(f"{' '.join(command)} failed:\n{said.read()}")
     wall = time.perf_counter() - start
     grown = max((_grown(seen) for seen in heaps.values() if len(seen) > _SAMPLES), default=0.0)
-    return Measured(wall, cpu_of_ended() - before, largest, together, grown)
+    return ResourceUse(wall, cpu_of_ended() - before, largest, together, grown)
 
 
 def _grown(heaps: Sequence[float]) -> float:

@@ -106,7 +106,7 @@ def main() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WorkerRequests:
     """Returns a worker's work: a module's text, and its calls, together and alone."""
 
     text: str
@@ -114,20 +114,20 @@ class Asked:
     requests: tuple[tuple[Any, ...], ...]
 
 
-def _asked() -> Asked:
+def _asked() -> WorkerRequests:
     assignment = load_course(ROOT).assignment(ASSIGNMENT)
     exercise = next(one for one in assignment.exercises if one.name == EXERCISE)
     suite = exercise.hidden_suite
     rehearsal = rehearse(collect_suites(ROOT, [suite]), suite, 1)
     solution = ROOT / "solutions" / ASSIGNMENT / f"{EXERCISE}.py"
-    return Asked(
+    return WorkerRequests(
         solution.read_text(encoding="utf-8"),
         rehearsal.plan().batch,
         tuple(request for test in rehearsal.requests.values() for request in test),
     )
 
 
-def _cpu(trick: Trick, asked: Asked, workers: int) -> tuple[float, float]:
+def _cpu(trick: Trick, asked: WorkerRequests, workers: int) -> tuple[float, float]:
     """Returns the CPU seconds of a fork server's start, and of each worker with its requests."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
         if trick.held:
@@ -141,7 +141,7 @@ def _cpu(trick: Trick, asked: Asked, workers: int) -> tuple[float, float]:
     return start - each, each
 
 
-def _use_worker(server: ForkServer, asked: Asked, one_by_one: bool) -> None:
+def _use_worker(server: ForkServer, asked: WorkerRequests, one_by_one: bool) -> None:
     with contextlib.closing(server.open(LIMITS, questions=2)) as session:
         budget = Budget.of(LIMITS)
         session.ask(budget, "load", "module", asked.text, 7)

@@ -55,13 +55,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="container-") as place:
         folder = options.keep or Path(place)
         folder.mkdir(parents=True, exist_ok=True)
-        engine = Engine(folder)
+        engine = ContainerTools(folder)
         engine.make_base(_base_name())
         engine.build(options.volume)
         return _grade(engine, Path(place))
 
 
-class Engine:
+class ContainerTools:
     """Buildah and podman with a store of their own; chroot and vfs work everywhere."""
 
     def __init__(self, folder: Path) -> None:
@@ -115,7 +115,7 @@ def _base_name() -> str:
     return f"docker.io/library/{name}"
 
 
-def _grade(engine: Engine, place: Path) -> int:
+def _grade(engine: ContainerTools, place: Path) -> int:
     folder = place / "class"
     for student in STUDENTS:
         for assignment in ASSIGNMENTS:

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
     from autograder.collecting import collect
     from autograder.collecting.download_entries import contents_of, entries_of
-    from autograder.collecting.downloaded import Account, Entry
+    from autograder.collecting.downloaded import DownloadEntry, ReadingAllowance
     from autograder.errors import SubmissionError
     from autograder.records import Exercise, Question
     from autograder.submission import module_of_notebook, read_exercise
@@ -66,7 +66,7 @@ WORDS = (
 )
 
 
-class Place:
+class ExerciseFolder:
     """A folder with an exercise in it, for readers that read files."""
 
     def __init__(self, folder: Path) -> None:
@@ -97,8 +97,8 @@ class Place:
         path.write_bytes(data)
         with entries_of(path) as found:
             for entry in found:
-                if isinstance(entry, Entry):
-                    list(contents_of(entry, Account()))
+                if isinstance(entry, DownloadEntry):
+                    list(contents_of(entry, ReadingAllowance()))
 
     def members(self, data: bytes) -> None:
         """Reads a valid archive with any names and sizes, each on a line."""
@@ -170,7 +170,7 @@ def main() -> None:
     reader, options = sys.argv[1], sys.argv[2:]
     warnings.simplefilter("ignore")  # what Python says about odd code is for its author
     with tempfile.TemporaryDirectory() as folder:
-        place, corpus = Place(Path(folder)), Path(folder) / "corpus"
+        place, corpus = ExerciseFolder(Path(folder)), Path(folder) / "corpus"
         corpus.mkdir()
         for number, data in enumerate(examples(reader)):
             (corpus / str(number)).write_bytes(data)

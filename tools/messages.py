@@ -28,7 +28,7 @@ from autograder.course import find_root, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.validation.cases import chosen_of
 from autograder.records import Exercise
-from tools.unseen import Namer, Unseen, unseen_of
+from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 JUDGEMENTS = ("states", "leads", "general", "misleads")
 _ADVICE = ("likely:", "remember:", "next step:")
@@ -40,7 +40,7 @@ Read = Mapping[str, Mapping[str, Mapping[str, str]]]
 class Message:
     """The first message of an answer, and a reader's judgement of it, if there is one."""
 
-    answer: Unseen
+    answer: UnseenAnswer
     name: str
     text: str
     judgement: str

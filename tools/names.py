@@ -22,14 +22,14 @@ from autograder.course import find_root, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.validation.cases import chosen_of
 from autograder.records import Exercise, Verdict
-from tools.unseen import Namer, Unseen, unseen_of
+from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NamedAnswer:
     """The name of one wrong answer; `problem` says why a person has to look at it."""
 
-    answer: Unseen
+    answer: UnseenAnswer
     name: str
     problem: str = ""
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if any(one.problem for one in said) else 0
 
 
-def _missing(said: Said) -> str:
+def _missing(said: NamedAnswer) -> str:
     return f"no name, where it had {said.answer.name}" if said.answer.name else "no name"
 
 
@@ -69,22 +69,22 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _said(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[Said]:
+def _said(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[NamedAnswer]:
     for answer in unseen_of(exercise, folder):
         if answer.means:
             yield _one(namer, answer)
 
 
-def _one(namer: Namer, answer: Unseen) -> Said:
+def _one(namer: Namer, answer: UnseenAnswer) -> NamedAnswer:
     result = namer.named(answer)
     if result.verdict is Verdict.CORRECT:
-        return Said(answer, "", "is not wrong")
+        return NamedAnswer(answer, "", "is not wrong")
     name = (result.misconception or "").rpartition(".")[2]
     if result.verdict is Verdict.FORBIDDEN:  # names itself
-        return Said(answer, "forbidden")
+        return NamedAnswer(answer, "forbidden")
     if name and name != answer.name:
-        return Said(answer, name, f"nobody has read {name}: {result.hint}")
-    return Said(answer, name)
+        return NamedAnswer(answer, name, f"nobody has read {name}: {result.hint}")
+    return NamedAnswer(answer, name)
 
 
 if __name__ == "__main__":

@@ -29,24 +29,24 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import by_itself, diagnosis
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.known import KnownMistakes
-from autograder.grading.naming.probe import Asked, Probe, Replies, replies_of
+from autograder.grading.naming.probe import Probe, ProbeReplies, Replies, replies_of
 from autograder.grading.naming.rows import Row
-from autograder.grading.naming.search import Found, Search
+from autograder.grading.naming.search import Search, SearchResult
 from autograder.grading.naming.table import Table
 from autograder.grading.validation.cases import chosen_of
-from tools.unseen import Namer, Unseen, unseen_of
+from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 #: what a stage gives when it is off
 Off = Callable[[], AbstractContextManager[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongAnswer:
     """A wrong answer, and its replies to the probe."""
 
-    answer: Unseen
+    answer: UnseenAnswer
     diagnosis: Diagnosis
-    asked: Asked
+    asked: ProbeReplies
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -80,7 +80,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _answers(names: Sequence[str], share: int) -> Iterator[Wrong]:
+def _answers(names: Sequence[str], share: int) -> Iterator[WrongAnswer]:
     root = find_root(Path.cwd())
     course = load_course(root)
     exercises = [e for a in chosen_of(course, names) for e in a.exercises]
@@ -90,25 +90,25 @@ def _answers(names: Sequence[str], share: int) -> Iterator[Wrong]:
         answers = [a for a in unseen_of(exercise, root / "tests" / "unseen") if a.means]
         for answer in answers[::share]:
             if asked := _asked(namer, answer):
-                yield Wrong(answer, namer.diagnosis, asked)
+                yield WrongAnswer(answer, namer.diagnosis, asked)
 
 
-def _asked(namer: Namer, answer: Unseen) -> Asked | None:
+def _asked(namer: Namer, answer: UnseenAnswer) -> ProbeReplies | None:
     """Returns an answer's replies to the probe, if it needs a name."""
     own = namer.executed(answer)
     replies: list[tuple[Probe, Replies]] = []
 
-    def keep(probe: Probe, found: Replies) -> Asked:
+    def keep(probe: Probe, found: Replies) -> ProbeReplies:
         replies.append((probe, found))
-        return Asked(probe, found)
+        return ProbeReplies(probe, found)
 
-    with mock.patch("autograder.grading.naming.diagnosis.Asked", keep):
+    with mock.patch("autograder.grading.naming.diagnosis.ProbeReplies", keep):
         result = namer.judged(answer)
         namer.diagnosis.explain(result, lambda _, batch: replies_of(own, batch), answer.text)
-    return Asked(*replies[0]) if replies else None
+    return ProbeReplies(*replies[0]) if replies else None
 
 
-def _named(answers: Sequence[Wrong]) -> tuple[list[str], float]:
+def _named(answers: Sequence[WrongAnswer]) -> tuple[list[str], float]:
     """Returns the name of each answer, and the CPU seconds for all."""
     names, start = [], time.process_time()
     for wrong in answers:
@@ -148,7 +148,7 @@ def _stages() -> Mapping[str, Off]:
         ),
         "sizes": lambda: mock.patch.object(Search, "of_sizes", lambda self: []),
         "two at once": lambda: mock.patch.object(Search, "pair", lambda self, ask: []),
-        "most of it": lambda: mock.patch.object(Search, "most", lambda self: Found()),
+        "most of it": lambda: mock.patch.object(Search, "most", lambda self: SearchResult()),
         "by itself": lambda: mock.patch.object(diagnosis, "by_itself", lambda *given: []),
         **{
             f"by itself: {what}": _off(name)

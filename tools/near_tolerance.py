@@ -29,7 +29,7 @@ from autograder.records import Exercise
 from autograder.suite import compare
 from autograder.suite.compare import Tolerance
 from autograder.suite.local import LocalImplementation
-from tools.unseen import Unseen, judged_of
+from tools.unseen import UnseenAnswer, judged_of
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,18 +68,18 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if near else 0
 
 
-def _answers(course: Course, exercise: Exercise) -> Iterator[Unseen]:
+def _answers(course: Course, exercise: Exercise) -> Iterator[UnseenAnswer]:
     """Returns the answers to each question of an exercise; wrong ones with their intention."""
     for case in cases_of(course, exercise, ("module",)):
         if case.kind in ("misconception", "combination"):
-            yield Unseen(case.question, f"{case.kind} {case.name}", case.text)
+            yield UnseenAnswer(case.question, f"{case.kind} {case.name}", case.text)
         elif case.kind in ("solution", "alternative"):
             for question in [case.question] if case.question else _questions(exercise):
-                yield Unseen(question, "", case.text, f"{case.kind} {case.name}".strip())
+                yield UnseenAnswer(question, "", case.text, f"{case.kind} {case.name}".strip())
     solution = exercise.solution.read_text(encoding="utf-8")
     for answer in judged_of(exercise, course.root):
         text = f"{solution}\n{answer.text}"
-        yield Unseen(answer.question, answer.means, text, answer.name or "an unusual answer")
+        yield UnseenAnswer(answer.question, answer.means, text, answer.name or "an unusual answer")
 
 
 def _questions(exercise: Exercise) -> list[str]:
@@ -87,7 +87,7 @@ def _questions(exercise: Exercise) -> list[str]:
 
 
 def _is_near(
-    runner: SuiteRunner, exercise: Exercise, answer: Unseen, seed: int, factor: float
+    runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, factor: float
 ) -> bool:
     """Returns whether a tolerance that is kinder to the wrong verdict gives that verdict."""
     times = factor if answer.means else 1 / factor
@@ -95,7 +95,7 @@ def _is_near(
 
 
 def _is_accepted(
-    runner: SuiteRunner, exercise: Exercise, answer: Unseen, seed: int, times: float
+    runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, times: float
 ) -> bool:
     module = ModuleType("_answer")
     sys.modules["_answer"] = module  # dataclasses look it up

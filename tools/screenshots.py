@@ -37,7 +37,7 @@ _SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class Screenshot:
     """One picture: a number of cells, beginning with the one that contains a text."""
 
     file: str
@@ -48,9 +48,9 @@ class Shot:
 
 
 SHOTS = (
-    Shot("student-right.png", 'check("query_scores")', 3, "JupyterLab Light", 900),
-    Shot("student-wrong.png", 'check("attention_scores")', 1, "JupyterLab Light", 900),
-    Shot("student-dark-phone.png", 'check("query_scores")', 3, "JupyterLab Dark", 390),
+    Screenshot("student-right.png", 'check("query_scores")', 3, "JupyterLab Light", 900),
+    Screenshot("student-wrong.png", 'check("attention_scores")', 1, "JupyterLab Light", 900),
+    Screenshot("student-dark-phone.png", 'check("query_scores")', 3, "JupyterLab Dark", 390),
 )
 
 
@@ -108,7 +108,7 @@ def _wait_for(address: str) -> None:
     raise SystemExit("screenshots: JupyterLab does not answer")
 
 
-def take(browser: Browser, address: str, shot: Shot, target: Path) -> None:
+def take(browser: Browser, address: str, shot: Screenshot, target: Path) -> None:
     """Opens the notebook, and writes pictures of its cells."""
     page = browser.new_page(viewport={"width": shot.width, "height": 900})
     page.set_default_timeout(_SECONDS * 1000)
@@ -120,7 +120,7 @@ def take(browser: Browser, address: str, shot: Shot, target: Path) -> None:
     page.close()
 
 
-def _area(page: Page, shot: Shot) -> FloatRect:
+def _area(page: Page, shot: Screenshot) -> FloatRect:
     cells = page.locator(".jp-Notebook .jp-Cell")
     first = cells.filter(has_text=shot.text).first
     number = first.evaluate("cell => [...cell.parentNode.children].indexOf(cell)")

@@ -40,12 +40,12 @@ main()
 """
 
 
-class Skipped(Exception):
+class ImpossibleDisturbance(Exception):
     """The disturbance is impossible on this machine, for the given reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class UndisturbedRun:
     """The scores of a run that nobody disturbed, and its seconds."""
 
     scores: dict[str, float]
@@ -53,7 +53,7 @@ class Whole:
 
 
 #: disturbs a run and completes the class; returns the problem, or nothing
-Disturbance = Callable[["ClassFolder", Whole, random.Random], str]
+Disturbance = Callable[["ClassFolder", UndisturbedRun, random.Random], str]
 
 
 def disturb(
@@ -74,7 +74,7 @@ def disturb(
             try:
                 problem = act(place, whole, random.Random(f"{seed}/{kind}/{number}"))
                 said = problem or "same scores, all recorded, all pages"
-            except Skipped as reason:
+            except ImpossibleDisturbance as reason:
                 problem, said = "", f"skipped: {reason}"
             failures += bool(problem)
             print(f"{kind} {number}, tier {place.tier}, {called}: {said}", flush=True)
@@ -106,7 +106,7 @@ class ClassFolder:
         for work in random.Random(seed).sample(examples, min(_CLASS, len(examples))):
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
 
-    def whole(self) -> Whole:
+    def whole(self) -> UndisturbedRun:
         """The scores of a run that nobody disturbs, and its seconds."""
         began = time.monotonic()
         self.grader().wait()
@@ -114,9 +114,9 @@ class ClassFolder:
         scores = self.scores()
         if problem := self.unfinished(scores):
             raise RuntimeError(f"undisturbed: {problem}; see {self.log}")
-        return Whole(scores, seconds)
+        return UndisturbedRun(scores, seconds)
 
-    def completed(self, whole: Whole, may_differ: int = 0) -> str:
+    def completed(self, whole: UndisturbedRun, may_differ: int = 0) -> str:
         """Completes a class; returns the problem, or nothing.
 
         `may_differ` is the number of submissions that may have a different score.

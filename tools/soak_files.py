@@ -28,7 +28,7 @@ from autograder.records import Exercise, ExerciseStatus, Question
 from autograder.submission import read_exercise
 from autograder.submission.code import read_code
 from autograder.submission.read import submission_digest
-from tools.soak_inputs import Drawn, drawn
+from tools.soak_inputs import DrawnInput, drawn
 
 #: of one file, which gradebook and pages read as often as grading does
 MOST_CPU_SECONDS, MOST_BYTES = 2.0, 1 << 30
@@ -39,7 +39,7 @@ _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class FileResult:
     """The results for one file: CPU seconds of its longest reading, peak bytes, and the failure."""
 
     number: int
@@ -50,15 +50,15 @@ class Read:
 
 
 @dataclass(slots=True)
-class Seen:
+class FileResults:
     """The results for all files so far."""
 
     kinds: Counter[str] = field(default_factory=Counter)
-    slowest: Read = Read(-1, "", 0.0, 0)
-    largest: Read = Read(-1, "", 0.0, 0)
+    slowest: FileResult = FileResult(-1, "", 0.0, 0)
+    largest: FileResult = FileResult(-1, "", 0.0, 0)
     failures: int = 0
 
-    def add(self, read: Read) -> None:
+    def add(self, read: FileResult) -> None:
         """One more."""
         self.kinds[read.kind] += 1
         self.slowest = max(self.slowest, read, key=lambda r: r.seconds)
@@ -77,7 +77,7 @@ class Seen:
         )
 
 
-def _too_much(read: Read) -> str:
+def _too_much(read: FileResult) -> str:
     if read.seconds > MOST_CPU_SECONDS:
         return f"took {read.seconds:.2f} s of CPU time"
     return f"took {read.memory >> 20} MiB" if read.memory > MOST_BYTES else ""
@@ -85,7 +85,7 @@ def _too_much(read: Read) -> str:
 
 def feed(count: int, seed: int, first: int = 0) -> int:
     """Reads that many files, beginning with one of that number; returns how many failed."""
-    seen = Seen()
+    seen = FileResults()
     for start in range(first, first + count, _AT_ONCE):
         for read in _chunk(seed, start, min(_AT_ONCE, first + count - start)):
             seen.add(read)
@@ -95,7 +95,7 @@ def feed(count: int, seed: int, first: int = 0) -> int:
     return seen.failures
 
 
-def _chunk(seed: int, start: int, count: int) -> Iterator[Read]:
+def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
     """Yields the results for some files; a child that a file ends is replaced for the next one."""
     at, end = start, start + count
     while at < end:
@@ -109,7 +109,7 @@ def _chunk(seed: int, start: int, count: int) -> Iterator[Read]:
                 at += 1
         child.join()
         if at < end:
-            yield Read(at, "file", 0.0, 0, f"ended its reader with status {child.exitcode}")
+            yield FileResult(at, "file", 0.0, 0, f"ended its reader with status {child.exitcode}")
             at += 1
 
 
@@ -122,7 +122,7 @@ def _read_all(seed: int, numbers: range, pipe: Connection) -> None:
             pipe.send(_measured(place, number, drawn(seed, number)))
 
 
-def _measured(place: Path, number: int, file: Drawn) -> Read:
+def _measured(place: Path, number: int, file: DrawnInput) -> FileResult:
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before, costs, problem = _memory("VmRSS"), [0.0], ""
@@ -134,7 +134,7 @@ def _measured(place: Path, number: int, file: Drawn) -> Read:
                 costs.append(time.process_time() - seconds)
     except Exception:
         problem = traceback.format_exc()
-    return Read(number, file.kind, max(costs), _memory("VmHWM") - before, problem)
+    return FileResult(number, file.kind, max(costs), _memory("VmHWM") - before, problem)
 
 
 def _memory(name: str) -> int:

@@ -57,14 +57,14 @@ _SMALLEST, _LARGEST = 2_000, 3_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnInput:
     """An input and the kind of file that it is: `module`, `notebook` or `archive`."""
 
     kind: str
     data: bytes
 
 
-def drawn(seed: int, number: int) -> Drawn:
+def drawn(seed: int, number: int) -> DrawnInput:
     """Returns the input of that number."""
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choices(
@@ -82,7 +82,7 @@ def drawn(seed: int, number: int) -> Drawn:
     if chance.random() < 0.3 and kind != "outputs":
         data = _damaged(data, chance)
     kind = "notebook" if kind == "outputs" else kind.rpartition(" ")[2]
-    return Drawn(kind, data)
+    return DrawnInput(kind, data)
 
 
 def _encoding(chance: random.Random) -> tuple[str, str]:

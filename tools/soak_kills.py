@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.records import Tier
-from tools.soak_class import ClassFolder, Whole, children, disturb, ended
+from tools.soak_class import ClassFolder, UndisturbedRun, children, disturb, ended
 
 #: so long a grader is stopped before it goes on, and a victim is looked for
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Blow:
+class ProcessDisturbance:
     """A disturbance and its victim."""
 
     victim: str
@@ -34,7 +34,7 @@ class Blow:
     def __str__(self) -> str:
         return f"{self.signal.name} of a {self.victim}" if self.signal else "jump of the clocks"
 
-    def __call__(self, place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+    def __call__(self, place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
         """Disturbs a run and completes the class; returns what was wrong, or nothing."""
         delay = chance.uniform(0, whole.seconds)
         grader = place.grader(jump=None if self.signal else delay)
@@ -65,10 +65,13 @@ class Blow:
 
 
 BLOWS = (
-    *(Blow("grader", s) for s in (signal.SIGKILL, signal.SIGINT, signal.SIGSTOP, signal.SIGTERM)),
-    Blow("grader", None),
     *(
-        Blow(victim, s)
+        ProcessDisturbance("grader", s)
+        for s in (signal.SIGKILL, signal.SIGINT, signal.SIGSTOP, signal.SIGTERM)
+    ),
+    ProcessDisturbance("grader", None),
+    *(
+        ProcessDisturbance(victim, s)
         for victim in ("job", "parent", "worker")
         for s in (signal.SIGKILL, signal.SIGINT, signal.SIGSTOP)
     ),

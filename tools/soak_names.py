@@ -29,7 +29,7 @@ from tools.unseen import ask_here
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NameCounts:
     """The number of times that one misconception got each name; '' means no name."""
 
     name: str
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     seeds = range(options.seed, options.seed + options.times)
     tasks = [(course, exercise, tuple(options.names), seeds) for exercise in exercises]
     fork = multiprocessing.get_context("fork")
-    done: list[Named] = []
+    done: list[NameCounts] = []
     with ProcessPoolExecutor(options.jobs, mp_context=fork) as pool:
         for found in pool.map(_name, *zip(*tasks, strict=True)):
             done += found
@@ -81,7 +81,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _name(course: Course, exercise: Exercise, names: Sequence[str], seeds: range) -> list[Named]:
+def _name(
+    course: Course, exercise: Exercise, names: Sequence[str], seeds: range
+) -> list[NameCounts]:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about mistakes
     runner = collect_suites(course.root, [exercise.hidden_suite])
@@ -90,15 +92,15 @@ def _name(course: Course, exercise: Exercise, names: Sequence[str], seeds: range
 
 def _counted(
     diagnosis: Diagnosis, exercise: Exercise, names: Sequence[str], seeds: range
-) -> Iterator[Named]:
+) -> Iterator[NameCounts]:
     for variant in diagnosis.variants:
         name = f"{exercise.name}.{variant.name}"
         if name in names if names else diagnosis.is_stochastic(variant):
             counter = Counter(diagnosis.named(variant, seed) or "" for seed in seeds)
-            yield Named(name, counter)
+            yield NameCounts(name, counter)
 
 
-def _say(found: Sequence[Named]) -> None:
+def _say(found: Sequence[NameCounts]) -> None:
     for item in found:
         if item.right < item.names.total():
             others = {name or "none": n for name, n in item.names.items() if name != item.name}

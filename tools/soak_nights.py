@@ -26,8 +26,8 @@ from tools.soak_class import (
     ROOT,
     ClassFolder,
     Disturbance,
-    Skipped,
-    Whole,
+    ImpossibleDisturbance,
+    UndisturbedRun,
     children,
     disturb,
     ended,
@@ -38,7 +38,7 @@ _MEGABYTE = 1 << 20
 
 
 def _graded_with(
-    place: ClassFolder, whole: Whole, prefix: Sequence[str], may_be_killed: bool = False
+    place: ClassFolder, whole: UndisturbedRun, prefix: Sequence[str], may_be_killed: bool = False
 ) -> str:
     """Grades with a prefix before the command, which makes the night; then completes the class."""
     code = ended(place.grader(prefix=prefix))
@@ -50,25 +50,25 @@ def _graded_with(
     return place.completed(whole)
 
 
-def few_descriptors(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def few_descriptors(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """`ulimit -n`."""
     number = chance.choice((12, 24, 48, 64, 70, 96, 128))
     return _graded_with(place, whole, ["prlimit", f"--nofile={number}", "--"])
 
 
-def little_address_space(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def little_address_space(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """`ulimit -v`."""
     size = chance.randrange(800, 8_000) * _MEGABYTE
     return _graded_with(place, whole, ["prlimit", f"--as={size}", "--"])
 
 
-def small_files(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def small_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """`ulimit -f`."""
     size = chance.randrange(1_000, 400_000)
     return _graded_with(place, whole, ["prlimit", f"--fsize={size}", "--"])
 
 
-def little_memory(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def little_memory(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Runs a group of processes with little memory, whose largest one the kernel kills."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
@@ -77,14 +77,14 @@ def little_memory(place: ClassFolder, whole: Whole, chance: random.Random) -> st
         return _graded_with(place, whole, prefix, may_be_killed=True)
 
 
-def few_processes(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def few_processes(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Allows only a few processes and threads."""
     limit = {"pids.max": str(chance.randrange(3, 40))}
     with _group("pids", limit, limit) as prefix:
         return _graded_with(place, whole, prefix)
 
 
-def little_processor_time(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def little_processor_time(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Allows only a part of one processor."""
     part = chance.randrange(15, 50)
     old = {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": f"{part}000"}
@@ -92,10 +92,10 @@ def little_processor_time(place: ClassFolder, whole: Whole, chance: random.Rando
         return _graded_with(place, whole, prefix)
 
 
-def no_namespaces(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def no_namespaces(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Runs as an ordinary user who may not make namespaces, so that only tier C works."""
     if shutil.which("bwrap") is None:
-        raise Skipped("bwrap is not installed")
+        raise ImpossibleDisturbance("bwrap is not installed")
     prefix = ["bwrap", "--unshare-user", "--disable-userns", "--uid", "1001", "--gid", "1001"]
     prefix += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     prefix += ["--ro-bind", str(ROOT), str(ROOT), "--bind", str(place.folder), str(place.folder)]
@@ -105,7 +105,7 @@ def no_namespaces(place: ClassFolder, whole: Whole, chance: random.Random) -> st
     return problem or ("" if tiers == {"C"} else f"graded in {sorted(tiers)}, not in tier C only")
 
 
-def two_graders(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def two_graders(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Calls the command twice at once on the same class."""
     runs = [place.grader(), place.grader()]
     codes = [ended(run) for run in runs]
@@ -116,7 +116,7 @@ def two_graders(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
     return place.completed(whole)
 
 
-def swapped_files(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def swapped_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Swaps the files of two students repeatedly while they are graded."""
     files = sorted(place.folder.glob(f"submitted/*/{ASSIGNMENT}/scores.*"))
     pairs = [chance.sample(files, 2) for _ in range(50)]
@@ -144,15 +144,15 @@ def swapped_files(place: ClassFolder, whole: Whole, chance: random.Random) -> st
     return place.completed(whole)
 
 
-def full_disk(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def full_disk(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Gives the class a small disk of its own, which is full during every stage."""
     if os.geteuid():
-        raise Skipped("only root may mount a small disk")
+        raise ImpossibleDisturbance("only root may mount a small disk")
     with tempfile.TemporaryDirectory() as name:
         disk = Path(name)
         done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "night", disk], stderr=-1)
         if done.returncode:
-            raise Skipped(f"no disk can be mounted: {done.stderr.decode().strip()}")
+            raise ImpossibleDisturbance(f"no disk can be mounted: {done.stderr.decode().strip()}")
         try:
             return _on_a_full_disk(replace(place, folder=disk / "class"), place, whole, chance)
         finally:
@@ -160,7 +160,7 @@ def full_disk(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
 
 
 def _on_a_full_disk(
-    small: ClassFolder, place: ClassFolder, whole: Whole, chance: random.Random
+    small: ClassFolder, place: ClassFolder, whole: UndisturbedRun, chance: random.Random
 ) -> str:
     small.folder.mkdir()
     ballast = small.folder.with_name("ballast")
@@ -192,7 +192,7 @@ def _fill(ballast: Path, left: int) -> None:
     os.truncate(ballast, max(0, ballast.stat().st_size - left))
 
 
-def a_stopped_reader(place: ClassFolder, whole: Whole, chance: random.Random) -> str:
+def a_stopped_reader(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
     """Stops the child that reads students' files for the gradebook or the pages."""
     if code := ended(place.grader("--no-gradebook")):
         return f"grading ended with {code}; {place.last_words()}"
@@ -219,13 +219,17 @@ def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterato
     try:
         folder.mkdir()
     except OSError as error:
-        raise Skipped(f"no group of processes can be made in {folder.parent}: {error}") from error
+        raise ImpossibleDisturbance(
+            f"no group of processes can be made in {folder.parent}: {error}"
+        ) from error
     try:
         try:
             for name, value in limits.items():
                 (folder / name).write_text(value)
         except OSError as error:
-            raise Skipped(f"a group of processes has no such limit here: {error}") from error
+            raise ImpossibleDisturbance(
+                f"a group of processes has no such limit here: {error}"
+            ) from error
         yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
     finally:
         for _ in range(50):  # the kernel ends what was left in it

@@ -46,7 +46,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RepeatedVerdicts:
     """Some repetitions of one exercise: the number of verdicts, and the refusals in words."""
 
     verdicts: int
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     end = time.monotonic() + options.minutes * 60
-    done: list[Done] = []
+    done: list[RepeatedVerdicts] = []
     times, first = 0, options.seed
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(options.jobs, mp_context=fork) as pool:
@@ -88,7 +88,7 @@ def _tasks(course: Course, seeds: range) -> Iterator[tuple[Course, Exercise, ran
             yield course, exercise, seeds
 
 
-def _judge(course: Course, exercise: Exercise, seeds: range) -> Done:
+def _judge(course: Course, exercise: Exercise, seeds: range) -> RepeatedVerdicts:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about unusual answers
     logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # compiled ones: many shapes
@@ -106,10 +106,10 @@ def _judge(course: Course, exercise: Exercise, seeds: range) -> Done:
     runner = collect_suites(course.root, [exercise.hidden_suite])
     parts = [_judge_case(runner, case, seeds) for case in right]
     refusals = tuple(text for part in parts for text in part.refusals)
-    return Done(sum(part.verdicts for part in parts), refusals)
+    return RepeatedVerdicts(sum(part.verdicts for part in parts), refusals)
 
 
-def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> Done:
+def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> RepeatedVerdicts:
     # dataclasses look their module up
     module = sys.modules["_right"] = ModuleType("_right")
     exec(compile(case.text, case.label, "exec"), vars(module))
@@ -125,7 +125,7 @@ def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> Done:
                 refusals.append(f"{case.label}, seed {seed}, {outcome.name}: {outcome.failure}")
             if scores and scores.largest >= _LARGE and name not in _ASKED_LARGE:
                 refusals.append(f"{name}, seed {seed}: asked with scores of {scores.largest:.1f}")
-    return Done(len(seeds) * len(names), tuple(refusals))
+    return RepeatedVerdicts(len(seeds) * len(names), tuple(refusals))
 
 
 class _Scores(TorchFunctionMode):
@@ -147,7 +147,7 @@ class _Scores(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _say(times: int, first: int, done: Sequence[Done]) -> None:
+def _say(times: int, first: int, done: Sequence[RepeatedVerdicts]) -> None:
     verdicts = sum(item.verdicts for item in done)
     refusals = sum(len(item.refusals) for item in done)
     print(

@@ -24,7 +24,7 @@ _WRONG = ("misconception", "combination")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DrawnScore:
     """The points and failed tests of a mistake in one draw."""
 
     score: float
@@ -36,12 +36,12 @@ def main(arguments: Sequence[str]) -> None:
     """Prints a line for every mistake whose points vary, and how many there are."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
-    found: defaultdict[str, list[Judged]] = defaultdict(list)
+    found: defaultdict[str, list[DrawnScore]] = defaultdict(list)
 
     def on_question(case: Case, result: QuestionResult) -> None:
         if result.question == case.question:
             failed = tuple(test.name for test in result.tests if not test.passed)
-            found[case.label].append(Judged(result.score, result.max_score, failed))
+            found[case.label].append(DrawnScore(result.score, result.max_score, failed))
 
     for seed in range(1, options.seeds + 1):
         validate(
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> None:
     )
 
 
-def _varies(given: Sequence[Judged]) -> bool:
+def _varies(given: Sequence[DrawnScore]) -> bool:
     return len({one.score for one in given}) > 1
 
 

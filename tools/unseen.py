@@ -25,7 +25,7 @@ from autograder.suite.local import LocalImplementation
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class UnseenAnswer:
     """One answer: its intention, its text, and the name that was read.
 
     Right answers have no intention.
@@ -37,7 +37,7 @@ class Unseen:
     name: str = ""
 
 
-def unseen_of(exercise: Exercise, folder: Path) -> Iterator[Unseen]:
+def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
     """The answers to an exercise's questions: right ones, each with changes that make it wrong.
 
     Raises `ContentError` for a change of something that the text does not contain.
@@ -46,13 +46,13 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[Unseen]:
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
     for question, entries in questions.items():
         for entry in entries:
-            yield Unseen(question, "", entry["right"])
+            yield UnseenAnswer(question, "", entry["right"])
             for means, wrong in entry.get("wrong", {}).items():
                 text = _changed(path, entry["right"], wrong["change"])
-                yield Unseen(question, means, text, wrong.get("name", ""))
+                yield UnseenAnswer(question, means, text, wrong.get("name", ""))
 
 
-def judged_of(exercise: Exercise, root: Path) -> Iterator[Unseen]:
+def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
     """The answers that are judged without a name: some try to pass, some keep a single promise."""
     for folder in ("attack", "promise"):
         yield from unseen_of(exercise, root / "tests" / "unseen" / folder)
@@ -81,18 +81,18 @@ class Namer:
         self._exercise = exercise
         self.diagnosis = Diagnosis(runner, course, exercise, ask_here)
 
-    def named(self, answer: Unseen) -> QuestionResult:
+    def named(self, answer: UnseenAnswer) -> QuestionResult:
         """Returns the result of an answer, with its name if it has one."""
         own = self.executed(answer)
         return self.diagnosis.explain(
             self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
         )
 
-    def judged(self, answer: Unseen) -> QuestionResult:
+    def judged(self, answer: UnseenAnswer) -> QuestionResult:
         """Returns the result without a name, which costs less."""
         return self._judged(answer, self.executed(answer))
 
-    def executed(self, answer: Unseen) -> dict[str, Any]:
+    def executed(self, answer: UnseenAnswer) -> dict[str, Any]:
         """Returns the names of its module."""
         own: dict[str, Any] = {"__name__": "unseen"}
         for path, text in (
@@ -102,7 +102,7 @@ class Namer:
             exec(compile(text, path, "exec"), own)
         return own
 
-    def _judged(self, answer: Unseen, own: dict[str, Any]) -> QuestionResult:
+    def _judged(self, answer: UnseenAnswer, own: dict[str, Any]) -> QuestionResult:
         implementation = LocalImplementation(own, answer.text)
         suite = self._exercise.hidden_suite
         (result,) = self._runner.judge(suite, implementation, SEED, only=answer.question)

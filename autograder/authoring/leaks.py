@@ -14,7 +14,7 @@ from ..course import Course
 from ..errors import ContentError
 from .compact import compact, readable_lines
 from .computations import expressions_in_cells
-from .secrets import Kind, Secret, code_of, computed_by, given_lines, secrets_of
+from .secrets import Secret, SecretKind, code_of, computed_by, given_lines, secrets_of
 
 #: the length from which a solution's line is found anywhere; a shorter one must be a whole line
 _FOUND_ANYWHERE = 36
@@ -80,10 +80,10 @@ class LeakFinder:
         lines = dict(_lines(readable))
         words = dict(_words(readable))
         for secret in self._secrets:
-            if secret.kind is Kind.TEST_NAME:
+            if secret.kind is SecretKind.TEST_NAME:
                 if secret.text in words:
                     yield Leak(path, words[secret.text], secret)
-            elif secret.kind is Kind.SOLUTION and len(secret.text) < _FOUND_ANYWHERE:
+            elif secret.kind is SecretKind.SOLUTION and len(secret.text) < _FOUND_ANYWHERE:
                 if secret.text in lines and secret.text not in given:
                     yield Leak(path, lines[secret.text], secret)
             elif secret.text in whole.text and secret.text not in given:
@@ -108,7 +108,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
 def _matters(leak: Leak, assignment: str) -> bool:
     """Return whether a leak counts: a known mistake may be right in a different assignment."""
     secret = leak.secret
-    return secret.kind is not Kind.MISCONCEPTION or secret.path.parent.name == assignment
+    return secret.kind is not SecretKind.MISCONCEPTION or secret.path.parent.name == assignment
 
 
 def _exercise_of(name: str) -> str:

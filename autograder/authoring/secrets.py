@@ -22,7 +22,7 @@ _SHORTEST_BODY = 24
 _SHORTEST_STRING = 30
 
 
-class Kind(enum.StrEnum):
+class SecretKind(enum.StrEnum):
     """The kinds of secrets, as messages name them."""
 
     SOLUTION = "a line of the solution"
@@ -38,7 +38,7 @@ class Kind(enum.StrEnum):
 class Secret:
     """A piece of compacted text, with its file and line."""
 
-    kind: Kind
+    kind: SecretKind
     text: str
     path: Path
     line: int
@@ -46,7 +46,7 @@ class Secret:
 
 def secrets_of(course: Course) -> tuple[Secret, ...]:
     """Returns all secrets of a course; the same text once per kind."""
-    found: dict[tuple[Kind, str], Secret] = {}
+    found: dict[tuple[SecretKind, str], Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:
             for secret in _of_exercise(course, exercise):
@@ -61,7 +61,7 @@ def computed_by(course: Course) -> dict[str, Secret]:
         for exercise in assignment.exercises:
             path = exercise.solution
             for key, line in expressions_of(path):
-                found.setdefault(key, Secret(Kind.COMPUTED, key, path, line))
+                found.setdefault(key, Secret(SecretKind.COMPUTED, key, path, line))
     return found
 
 
@@ -93,7 +93,7 @@ def _solution(path: Path) -> Iterator[Secret]:
         if not inside or line.lstrip().startswith("#") or len(code) < _SHORTEST_LINE:
             continue
         if not _COMPUTES.isdisjoint(code):
-            yield Secret(Kind.SOLUTION, code, path, number)
+            yield Secret(SecretKind.SOLUTION, code, path, number)
 
 
 def _suite(path: Path) -> Iterator[Secret]:
@@ -102,10 +102,10 @@ def _suite(path: Path) -> Iterator[Secret]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             if node.name.startswith("test"):
-                yield Secret(Kind.TEST_NAME, node.name, path, node.lineno)
+                yield Secret(SecretKind.TEST_NAME, node.name, path, node.lineno)
             for statement in node.body:
-                yield from _code(Kind.TEST_CODE, text, path, [statement], _SHORTEST_STATEMENT)
-    yield from _strings(Kind.TEST_TEXT, tree, path)
+                yield from _code(SecretKind.TEST_CODE, text, path, [statement], _SHORTEST_STATEMENT)
+    yield from _strings(SecretKind.TEST_TEXT, tree, path)
     for item in ast.walk(tree):
         if _is_row_of_numbers(item):
             yield from _numbers(text, path, item)
@@ -116,13 +116,13 @@ def _misconceptions(path: Path) -> Iterator[Secret]:
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield from _code(Kind.MISCONCEPTION, text, path, node.body, _SHORTEST_BODY)
+            yield from _code(SecretKind.MISCONCEPTION, text, path, node.body, _SHORTEST_BODY)
             for decorator in node.decorator_list:
-                yield from _strings(Kind.MISCONCEPTION, decorator, path)
+                yield from _strings(SecretKind.MISCONCEPTION, decorator, path)
 
 
 def _code(
-    kind: Kind, text: str, path: Path, statements: list[ast.stmt], shortest: int
+    kind: SecretKind, text: str, path: Path, statements: list[ast.stmt], shortest: int
 ) -> Iterator[Secret]:
     first, last = statements[0], statements[-1]
     lines = text.splitlines()[first.lineno - 1 : last.end_lineno]
@@ -131,7 +131,7 @@ def _code(
         yield Secret(kind, compact(code).text, path, first.lineno)
 
 
-def _strings(kind: Kind, tree: ast.AST, path: Path) -> Iterator[Secret]:
+def _strings(kind: SecretKind, tree: ast.AST, path: Path) -> Iterator[Secret]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = compact(node.value).text
@@ -142,7 +142,7 @@ def _strings(kind: Kind, tree: ast.AST, path: Path) -> Iterator[Secret]:
 def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
     assert isinstance(node, ast.List | ast.Tuple)
     row = compact(ast.get_source_segment(text, node) or "").text[1:-1]
-    yield Secret(Kind.KNOWN_ANSWER, row, path, node.lineno)
+    yield Secret(SecretKind.KNOWN_ANSWER, row, path, node.lineno)
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:

@@ -12,11 +12,11 @@ from .arrivals import (
     read_allowances,
     utc_text,
 )
-from .comments import Bank, BankComment, keep_comment, read_bank
+from .comments import BankComment, CommentBank, keep_comment, read_bank
 from .dates import (
     ClassDates,
-    Counts,
-    Rules,
+    ClassRules,
+    CountingRule,
     count_late_days,
     read_dates,
     read_late_days,
@@ -33,7 +33,7 @@ from .decisions import (
     read_withdrawals,
     withdraw,
 )
-from .links import Link, Pushed, read_links, read_pushed, write_links, write_pushed
+from .links import Link, PushedGrade, read_links, read_pushed, write_links, write_pushed
 from .looks import keep_looks, read_looks
 from .marks import Graders, Mark, keep_mark, read_graders, read_marks
 from .matching import (
@@ -70,7 +70,7 @@ from .review_requests import (
 from .roles import Columns, Role, RoleValues
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
-from .times import TIMESTAMP_FILE, Arrival, NoZone, arrival, read_stamp, read_time
+from .times import TIMESTAMP_FILE, MissingZone, SubmissionTime, arrival, read_stamp, read_time
 from .uploads import Upload, digest_of, forget_uploads, read_uploads, write_uploads
 from .worksheets import in_english
 
@@ -78,12 +78,12 @@ __all__ = [
     "EVERYTHING",
     "TIMESTAMP_FILE",
     "Allowances",
-    "Arrival",
-    "Bank",
+    "SubmissionTime",
+    "CommentBank",
     "BankComment",
     "ClassDates",
     "Columns",
-    "Counts",
+    "CountingRule",
     "Decision",
     "Graders",
     "Identity",
@@ -91,15 +91,15 @@ __all__ = [
     "Lateness",
     "Link",
     "Mark",
-    "NoZone",
+    "MissingZone",
     "Origin",
     "PeopleList",
     "Person",
-    "Pushed",
+    "PushedGrade",
     "Role",
     "Roster",
     "RosterChange",
-    "Rules",
+    "ClassRules",
     "RoleValues",
     "Selection",
     "Upload",

@@ -32,7 +32,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class ExpandedComment:
     """A comment as students read it, the comments of the bank in it, and names not in the bank."""
 
     text: str
@@ -40,14 +40,14 @@ class Expanded:
     unknown: tuple[str, ...] = ()
 
 
-class Bank:
+class CommentBank:
     """The comments of a class by name and question."""
 
     def __init__(self, comments: Iterable[BankComment] = ()) -> None:
         self.comments = tuple(comments)
         self._texts = {(c.name.casefold(), c.question): c for c in self.comments}
 
-    def expanded(self, text: str, question: str) -> Expanded:
+    def expanded(self, text: str, question: str) -> ExpandedComment:
         """Returns a comment with the bank's texts; `#name` stays if the bank does not have it."""
         used: list[str] = []
         unknown: list[str] = []
@@ -58,7 +58,7 @@ class Bank:
             return known.text if known else found[0]
 
         whole = _MENTION.sub(replaced, text) if self.comments else text
-        return Expanded(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
+        return ExpandedComment(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
 
     def find(self, name: str, question: str) -> BankComment | None:
         """Returns the comment of that name: the question's own, otherwise the one for all."""
@@ -66,13 +66,13 @@ class Bank:
         return self._texts.get((folded, question)) or self._texts.get((folded, ""))
 
 
-def read_bank(class_folder: Path) -> Bank:
+def read_bank(class_folder: Path) -> CommentBank:
     """Returns the bank of a class, empty if there is none; raises `UserError` if it is broken."""
     path = class_folder / COMMENTS_FILE
     comments = [BankComment(**row) for row in read_table(path, _COLUMNS)]
     for comment in comments:
         _check(comment, f"{path}: ")
-    return Bank(comments)
+    return CommentBank(comments)
 
 
 def keep_comment(class_folder: Path, comment: BankComment) -> bool:

@@ -30,7 +30,7 @@ _LATE_COLUMNS = ("student", "assignment", "days", "left")
 _DAY = timedelta(days=1)
 
 
-class Counts(enum.StrEnum):
+class CountingRule(enum.StrEnum):
     """The rule for which of several submissions counts."""
 
     LAST = "last"
@@ -41,11 +41,11 @@ class Counts(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ClassRules:
     """The rules of a class as a whole."""
 
     late_days: int = 0
-    counts: Counts = Counts.LAST
+    counts: CountingRule = CountingRule.LAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +132,24 @@ def _dated(assignment: Assignment, dates: ClassDates) -> Assignment:
     return replace(assignment, duedate=replace(due, grace=due.grace or grace))
 
 
-def read_rules(class_folder: Path) -> Rules:
+def read_rules(class_folder: Path) -> ClassRules:
     """Returns the rules of a class; raises `UserError` for an unknown or invalid setting."""
     path = class_folder / RULES_FILE
     if not path.exists():
-        return Rules()
+        return ClassRules()
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UserError(f"{path}: can't be read: {error}") from error
     if unknown := sorted(said.keys() - {"late_days", "counts"}):
         raise UserError(f"{path}: unknown setting {unknown[0]!r}; known: late_days, counts")
-    days, counts = said.get("late_days", 0), said.get("counts", Counts.LAST)
+    days, counts = said.get("late_days", 0), said.get("counts", CountingRule.LAST)
     if isinstance(days, bool) or not isinstance(days, int) or days < 0:
         raise UserError(f"{path}: late_days = {days!r}: write a number of days, such as 3")
-    if counts not in list(Counts):
-        known = " or ".join(f'"{one}"' for one in Counts)
+    if counts not in list(CountingRule):
+        known = " or ".join(f'"{one}"' for one in CountingRule)
         raise UserError(f"{path}: counts = {counts!r}: write {known}")
-    return Rules(days, Counts(counts))
+    return ClassRules(days, CountingRule(counts))
 
 
 def read_late_days(class_folder: Path) -> Mapping[Key, int]:

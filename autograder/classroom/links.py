@@ -33,7 +33,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class PushedGrade:
     """The grade of a submission as it was written last, and a digest of the feedback."""
 
     student: str
@@ -50,7 +50,7 @@ class Pushed:
 
 
 _LINK_COLUMNS = tuple(field.name for field in fields(Link))
-_PUSHED_COLUMNS = tuple(field.name for field in fields(Pushed))
+_PUSHED_COLUMNS = tuple(field.name for field in fields(PushedGrade))
 
 
 def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
@@ -78,13 +78,13 @@ def write_links(class_folder: Path, platform: str, links: Iterable[Link]) -> Non
     change_table(class_folder / LINKS_FILE, _LINK_COLUMNS, change)
 
 
-def read_pushed(class_folder: Path, platform: str) -> Mapping[Key, Pushed]:
+def read_pushed(class_folder: Path, platform: str) -> Mapping[Key, PushedGrade]:
     """Returns the grades that were written to a platform."""
-    rows = (Pushed(**row) for row in read_table(class_folder / PUSHED_FILE, _PUSHED_COLUMNS))
+    rows = (PushedGrade(**row) for row in read_table(class_folder / PUSHED_FILE, _PUSHED_COLUMNS))
     return {row.key: row for row in rows if row.platform == platform}
 
 
-def write_pushed(class_folder: Path, rows: Iterable[Pushed]) -> None:
+def write_pushed(class_folder: Path, rows: Iterable[PushedGrade]) -> None:
     """Stores these grades, and replaces what was known about the same submissions."""
     new = {row.key: asdict(row) for row in rows}
     change_rows(class_folder / PUSHED_FILE, _PUSHED_COLUMNS, new)

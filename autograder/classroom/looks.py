@@ -26,7 +26,7 @@ class ReviewMark:
     looked_at: str
 
 
-class Looks:
+class ReviewMarks:
     """All looks at a class, in their order."""
 
     def __init__(self, looks: Iterable[ReviewMark]) -> None:
@@ -55,10 +55,10 @@ class Looks:
 _COLUMNS = tuple(field.name for field in fields(ReviewMark))
 
 
-def read_looks(class_folder: Path) -> Looks:
+def read_looks(class_folder: Path) -> ReviewMarks:
     """Returns the looks at a class; raises `UserError` for a broken table."""
     path = class_folder / LOOKED_FILE
-    return Looks(_look(row, path) for row in read_table(path, _COLUMNS))
+    return ReviewMarks(_look(row, path) for row in read_table(path, _COLUMNS))
 
 
 def _look(row: Mapping[str, str], path: Path) -> ReviewMark:

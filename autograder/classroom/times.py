@@ -54,12 +54,12 @@ _DOTTED = re.compile(
 _CLOCK = re.compile(r"\d:\d\d")
 
 
-class NoZone(ValueError):
+class MissingZone(ValueError):
     """Raised for a time that is certain except for its zone, which it does not name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class SubmissionTime:
     """The content of `timestamp.txt`, in UTC without a zone; None if the time is unknown."""
 
     stamped: datetime | None
@@ -69,7 +69,7 @@ class Arrival:
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
     """Returns the time in UTC that a text means; None if that is not certain.
 
-    `zone` is that of times that name none; without it, `NoZone` is raised for such a time.
+    `zone` is that of times that name none; without it, `MissingZone` is raised for such a time.
     """
     said = unicodedata.normalize("NFC", text).strip()
     if not _CLOCK.search(said):
@@ -83,7 +83,7 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
     if bare is None:
         return None
     if zone is None:
-        raise NoZone(f"{text!r} has no time zone")
+        raise MissingZone(f"{text!r} has no time zone")
     with contextlib.suppress(ValueError):  # an hour may exist twice, or not at all
         return once(bare, zone, said).astimezone(UTC)
     return None
@@ -97,32 +97,32 @@ def read_stamp(data: bytes) -> datetime | None:
     text = data[:_MOST_BYTES].decode("utf-8-sig", "replace").strip()
     try:
         return read_time(text)
-    except NoZone:
+    except MissingZone:
         bare = _iso_time(re.sub(r"(?<=\d:\d\d)\.\d+", "", text))
         with contextlib.suppress(ValueError):  # the year may be impossible
             return once(bare, UTC, text) if bare else None
         return None
 
 
-def arrival(folder: Path) -> Arrival:
+def arrival(folder: Path) -> SubmissionTime:
     """Returns when the submission in a folder arrived, in UTC without a zone, as nbgrader does."""
     path = folder / TIMESTAMP_FILE
     try:
         if not path.is_file() or path.is_symlink():
-            return Arrival(None)
+            return SubmissionTime(None)
         data = read_bytes(path, _MOST_BYTES)
     except SubmissionError as error:
-        return Arrival(None, f"{TIMESTAMP_FILE} {error}")
+        return SubmissionTime(None, f"{TIMESTAMP_FILE} {error}")
     moment = read_stamp(data)
     if moment is None:
         text = data.decode("utf-8", "replace").strip()[:60]
-        return Arrival(
+        return SubmissionTime(
             None,
             f"{TIMESTAMP_FILE} contains no time with a single meaning: {text!r}, so the time "
             "of submission is unknown, and nobody is late; write it as "
             "'2026-11-20 17:59:00 UTC'",
         )
-    return Arrival(moment.replace(tzinfo=None))
+    return SubmissionTime(moment.replace(tzinfo=None))
 
 
 def _in_order(dotted: re.Match[str]) -> str:

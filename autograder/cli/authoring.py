@@ -9,9 +9,9 @@ import click
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import course_content
-from .once import command
 from .options import JOBS, in_course
 from .output import as_json, console, emit
+from .strict_command import command
 
 
 @command()

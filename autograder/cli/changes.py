@@ -11,11 +11,11 @@ from rich.table import Table
 
 from ..escaping import for_terminal
 from ..operations import changes as operations
-from ..results.changes import Change, Doubt
+from ..results.changes import Change, OutdatedScore
 from ..results.manual import Request
-from .once import command
 from .options import ANONYMOUS, CLASS, of_people
 from .output import as_json, console, emit
+from .strict_command import command
 
 if TYPE_CHECKING:
     from ..classroom import Selection
@@ -58,9 +58,9 @@ def changes(
     Example: autograder changes course
              autograder changes course --student ada --all
     """
-    from ..operations.grades import Showing
+    from ..operations.grades import DisplayOptions
 
-    showing = Showing(selection, is_anonymous=anonymous)
+    showing = DisplayOptions(selection, is_anonymous=anonymous)
     found = operations.class_changes(class_folder, showing, since_first=since_first)
     if as_json:
         emit(
@@ -129,7 +129,7 @@ def request_line(request: Request) -> str:
     return f"{asked}; {request.answered_by} answered: {' '.join(request.answer.split())!r}"
 
 
-def _doubt_line(doubt: Doubt) -> str:
+def _doubt_line(doubt: OutdatedScore) -> str:
     from ..feedback import score_text
 
     question = f"{doubt.assignment}/{doubt.exercise}/{doubt.question}"

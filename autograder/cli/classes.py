@@ -10,12 +10,12 @@ import click
 
 from ..deadlines import duration_text, moment_text
 from ..escaping import for_terminal
-from .once import command
 from .options import CLASS, in_course
 from .output import WAITS, as_json, console, emit
+from .strict_command import command
 
 if TYPE_CHECKING:
-    from ..operations.classes import Attendance, Extended
+    from ..operations.classes import Attendance, StoredExtension
 
 _MOST_NAMES = 20
 
@@ -120,7 +120,7 @@ def extend(
     return 0
 
 
-def _extension(made: Extended) -> dict[str, object]:
+def _extension(made: StoredExtension) -> dict[str, object]:
     return {
         "student": made.decision.student,
         "assignment": made.decision.assignment,
@@ -130,12 +130,12 @@ def _extension(made: Extended) -> dict[str, object]:
     }
 
 
-def _print_extensions(every: list[Extended]) -> None:
+def _print_extensions(every: list[StoredExtension]) -> None:
     for made in every:
         console.print(_extension_text(made, made.decision.assignment), soft_wrap=True)
 
 
-def _extension_text(made: Extended, assignment: str) -> str:
+def _extension_text(made: StoredExtension, assignment: str) -> str:
     if made.until is None:
         return (
             f"{for_terminal(assignment)} has no due date, so nobody is late; the extension is kept"

@@ -13,12 +13,12 @@ from ..collecting import Outcome
 from ..escaping import for_terminal
 from ..operations.collect import collect as bring
 from ..operations.collect import undo_collect
-from .once import command
 from .options import in_course
 from .output import WAITS, as_json, console, emit
+from .strict_command import command
 
 if TYPE_CHECKING:
-    from ..collecting import Collected, CollectReport
+    from ..collecting import CollectedSubmission, CollectReport
 
 
 @command()
@@ -187,7 +187,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
     _print_sums(report, submitted)
 
 
-def _about(item: Collected) -> str:
+def _about(item: CollectedSubmission) -> str:
     """Returns what an instructor should know about one submission; empty if all is as usual."""
     if item.is_older:
         return f"older than the one that is there, so it does not count; kept in {item.earlier}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..escaping import for_terminal
 from ..records import Tier
-from .once import command
 from .output import as_json, console, emit
+from .strict_command import command
 
 
 @command()

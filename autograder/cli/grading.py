@@ -16,11 +16,11 @@ from ..grading.costs import Stage
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from ..worker import late
-from .once import command
 from .options import in_course
 from .output import WAITS, as_json, console, emit, errors
 from .progress import RunProgress, progress_bar
 from .streaming import STANDARD_INPUT, stream
+from .strict_command import command
 from .torch_start import begin_loading
 
 _MOST_ROWS = 60

@@ -12,10 +12,10 @@ from rich.table import Table
 
 from ..escaping import for_terminal
 from ..operations import course_content
-from .once import command
 from .options import JOBS, in_course
 from .output import as_json, console, emit
 from .progress import counting
+from .strict_command import command
 
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport

@@ -23,9 +23,9 @@ from .live_showing import (
     pull_document,
     push_document,
 )
-from .once import command
 from .options import ClassFolder, in_course, of_people
 from .output import WAITS, as_json, emit, errors
+from .strict_command import command
 
 if TYPE_CHECKING:
     from ..classroom import Selection
@@ -169,7 +169,7 @@ def push(
     Exit status: 0 all done; 1 it could not be done; 3 done, but something needs a person.
     """
     from ..exports import Missing
-    from ..operations.grades import Showing
+    from ..operations.grades import DisplayOptions
     from ..operations.push import GiveBack
     from ..operations.push import push as write
 
@@ -179,7 +179,7 @@ def push(
             class_folder,
             approve=_asking(print_push, dry_run, yes, as_json),
             access=Access(at, _links(links), patience=RetryPolicy(told=_tell)),
-            showing=Showing(selection, Missing(missing)),
+            showing=DisplayOptions(selection, Missing(missing)),
             feedback=GiveBack(feedback),
             overwrite=overwrite,
             course=course_folder,

@@ -12,9 +12,9 @@ from ..escaping import for_terminal
 from ..operations import marking as operations
 from ..operations import second_looks
 from .changes import request_line
-from .once import command
 from .options import CLASS, in_course
 from .output import WAITS, as_json, console, emit
+from .strict_command import command
 
 
 @command()

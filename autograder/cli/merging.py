@@ -8,8 +8,8 @@ import click
 
 from ..escaping import for_terminal
 from ..operations.results import merge as merge_files
-from .once import command
 from .output import as_json, console, emit
+from .strict_command import command
 
 
 @command()

@@ -11,9 +11,9 @@ from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
-from .once import Once, command
 from .options import CLASS, in_course
 from .output import as_json, console, emit
+from .strict_command import StrictCommand, command
 
 _MOST_CALLS, _MOST_LINES = 4, 40
 
@@ -74,7 +74,7 @@ def misconception() -> None:
     """Manage the catalogue of known mistakes."""
 
 
-@misconception.command(cls=Once)
+@misconception.command(cls=StrictCommand)
 @CLASS
 @click.argument("student")
 @click.argument("exercise")

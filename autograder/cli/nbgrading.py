@@ -8,9 +8,9 @@ import click
 
 from ..escaping import for_terminal
 from ..operations import course_content
-from .once import command
 from .options import in_course
 from .output import as_json, console, emit
+from .strict_command import command
 
 
 @command()

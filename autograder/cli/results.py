@@ -13,13 +13,13 @@ from ..escaping import for_terminal
 from ..operations import course_content
 from ..operations import results as operations
 from ..operations.marking import bank_uses
-from .once import command
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
 from .output import WAITS, as_json, console, emit
+from .strict_command import command
 
 if TYPE_CHECKING:
     from ..classroom import Selection
-    from ..feedback import Delivered
+    from ..feedback import DeliveryReport
 
 _MOST_NOTES = 10
 
@@ -101,7 +101,9 @@ def feedback(
     return status
 
 
-def _packed(class_folder: Path, ways: Sequence[str], selection: Selection) -> Iterator[Delivered]:
+def _packed(
+    class_folder: Path, ways: Sequence[str], selection: Selection
+) -> Iterator[DeliveryReport]:
     from ..feedback import DeliveryFormat
 
     for way in ways:
@@ -134,9 +136,9 @@ def report(
     Example: autograder report course
     """
     from ..operations import report as reports
-    from ..operations.grades import Showing
+    from ..operations.grades import DisplayOptions
 
-    showing = Showing(selection, is_anonymous=anonymous)
+    showing = DisplayOptions(selection, is_anonymous=anonymous)
     if as_json:
         emit(dataclasses.asdict(reports.report(class_folder, showing, course=course_folder)))
         return 0
@@ -207,9 +209,9 @@ def export(
     Exit status: 0 all done; 1 nothing was written; 3 written, but a person must look at some.
     """
     from ..exports import Missing
-    from ..operations.grades import Showing
+    from ..operations.grades import DisplayOptions
 
-    showing = Showing(selection, Missing(missing), anonymous)
+    showing = DisplayOptions(selection, Missing(missing), anonymous)
     written = operations.export(
         format_name,
         class_folder,

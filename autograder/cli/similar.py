@@ -10,13 +10,13 @@ import click
 
 from ..escaping import for_terminal
 from ..operations import results as operations
-from .once import command
 from .options import ANONYMOUS, CLASS, in_course, of_people
 from .output import as_json, console, emit
+from .strict_command import command
 
 if TYPE_CHECKING:
     from ..classroom import Selection
-    from ..feedback.similar import Pair
+    from ..feedback.similar import SimilarPair
 
 _MOST_ROWS = 20
 
@@ -50,10 +50,10 @@ def similar(
     Example: autograder similar course --assignment causal_attention
     """
     from ..feedback import write_similar
-    from ..operations.grades import Showing
+    from ..operations.grades import DisplayOptions
 
     # compare everybody even if one student is selected: that student's pairs are chosen below
-    showing = Showing(dataclasses.replace(selection, student=None), is_anonymous=anonymous)
+    showing = DisplayOptions(dataclasses.replace(selection, student=None), is_anonymous=anonymous)
     pairs = operations.similar(class_folder, showing, course=course_folder)
     who = selection.student
     if who is not None and not anonymous:
@@ -70,7 +70,7 @@ def similar(
     return 0
 
 
-def _row(pair: Pair) -> dict[str, object]:
+def _row(pair: SimilarPair) -> dict[str, object]:
     return {
         "students": [pair.left.student, pair.right.student],
         "assignment": pair.assignment,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..escaping import for_json
-from ..grading.stream import Refused
+from ..grading.stream import RefusedLine
 from ..operations.grade import grade_stream
 from ..records import SubmissionResult, Tier
 from ..worker import late
@@ -50,7 +50,7 @@ def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
     return 2 if report.failed else int(report.refused > 0)
 
 
-def _print(answer: SubmissionResult | Refused) -> None:
+def _print(answer: SubmissionResult | RefusedLine) -> None:
     sys.stdout.write(for_json(answer.to_json()) + "\n")
     sys.stdout.flush()
 

@@ -2,12 +2,12 @@
 
 from .clones import read_logins
 from .collection import CollectOptions, CollectReport, collect
-from .downloaded import Refused
+from .downloaded import RefusedFile
 from .issues import FoundRequest, read_asked
-from .placing import Collected, Ends, Outcome, earlier_place, is_collected
+from .placing import CollectedSubmission, Ends, Outcome, earlier_place, is_collected
 from .platform_times import Times, read_times
 from .platforms import CANVAS, MOODLE, Owner
-from .transaction import Undone, collecting_alone, undo
+from .transaction import UndoReport, collecting_alone, undo
 
 __all__ = [
     "CANVAS",
@@ -15,13 +15,13 @@ __all__ = [
     "FoundRequest",
     "CollectOptions",
     "CollectReport",
-    "Collected",
+    "CollectedSubmission",
     "Ends",
     "Outcome",
     "Owner",
-    "Refused",
+    "RefusedFile",
     "Times",
-    "Undone",
+    "UndoReport",
     "collect",
     "collecting_alone",
     "earlier_place",

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 
-from .downloaded import MAX_FILE_BYTES, Entry, Refused, Unsafe, name_problem
+from .downloaded import MAX_FILE_BYTES, DownloadEntry, RefusedFile, UnsafeFile, name_problem
 
 #: the most files in one archive, of which only the names are read
 MAX_ENTRIES = 1_000_000
@@ -21,7 +21,9 @@ BROKEN = (
 )
 
 
-def files_in(archive: zipfile.ZipFile, path: tuple[str, ...]) -> Iterator[Entry | Refused]:
+def files_in(
+    archive: zipfile.ZipFile, path: tuple[str, ...]
+) -> Iterator[DownloadEntry | RefusedFile]:
     """Yields the files of an open archive, with paths below that of the archive."""
     seen: set[tuple[str, ...]] = set()
     for number, info in enumerate(archive.infolist()):
@@ -34,10 +36,14 @@ def files_in(archive: zipfile.ZipFile, path: tuple[str, ...]) -> Iterator[Entry 
         if reason is None and own in seen:
             reason = "the archive contains this name twice"
         if number >= MAX_ENTRIES:
-            yield Refused(whole, f"more than {MAX_ENTRIES} files in one archive")
+            yield RefusedFile(whole, f"more than {MAX_ENTRIES} files in one archive")
             return
         seen.add(own)
-        yield Refused(whole, reason) if reason else Entry(own, True, _unzipper(archive, info))
+        yield (
+            RefusedFile(whole, reason)
+            if reason
+            else DownloadEntry(own, True, _unzipper(archive, info))
+        )
 
 
 def _unzipper(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
@@ -46,9 +52,9 @@ def _unzipper(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], b
             with archive.open(info) as file:
                 data = file.read(min(MAX_FILE_BYTES, info.file_size) + 1)
         except BROKEN as error:
-            raise Unsafe(f"broken in the archive: {error or type(error).__name__}") from error
+            raise UnsafeFile(f"broken in the archive: {error or type(error).__name__}") from error
         if len(data) > info.file_size:
-            raise Unsafe("larger than the archive says")
+            raise UnsafeFile("larger than the archive says")
         return data
 
     return read

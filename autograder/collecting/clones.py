@@ -18,7 +18,7 @@ from ..errors import UserError
 from ..submission import CODE, is_answer, standard_name
 from .commits import is_repository
 from .download_entries import file_reader
-from .downloaded import Entry, Refused, name_problem
+from .downloaded import DownloadEntry, RefusedFile, name_problem
 from .owners import words
 from .platforms import platform_name
 
@@ -49,14 +49,14 @@ class Clone:
 
 def clones_in(
     folder: Path, assignments: Sequence[str], logins: Collection[str]
-) -> tuple[list[Clone], list[Refused]]:
+) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder of clones, and what is left out next to them.
 
     Returns none for other folders. The majority in the folder decides, so that a single student's
     `.git` does not: a folder next to clones is read as one of them. `logins` are those of a roster,
     in lower case.
     """
-    others: list[Refused] = []
+    others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
     places = [folder.joinpath(*path).resolve() for path in paths]
     slug = _slug([place.name for place in places], logins)
@@ -68,7 +68,7 @@ def clones_in(
 
 
 def _clones(
-    folder: Path, path: tuple[str, ...], assignments: Sequence[str], others: list[Refused]
+    folder: Path, path: tuple[str, ...], assignments: Sequence[str], others: list[RefusedFile]
 ) -> Iterator[tuple[str, ...]]:
     """Yields the paths of clones: the folder itself, `<login>/`, or `<assignment>/<login>/`."""
     place = folder.joinpath(*path)
@@ -89,7 +89,7 @@ def _clones(
         elif entry.is_dir():
             yield own
         else:
-            others.append(Refused("/".join(own), _NOBODYS, entry.name))
+            others.append(RefusedFile("/".join(own), _NOBODYS, entry.name))
 
 
 def _members(folder: Path) -> list[Path]:
@@ -157,7 +157,7 @@ def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
 
 def answers_of(
     clone: Clone, exercises: frozenset[str], template: Collection[tuple[str, ...]] = ()
-) -> Iterator[Entry | Refused]:
+) -> Iterator[DownloadEntry | RefusedFile]:
     """Yields the files of exercises in a clone, nearest to its top first, and its other own files.
 
     Files with other names are reported to a person, as for any upload that contains unused files.
@@ -170,21 +170,21 @@ def answers_of(
         if not is_answer(file, exercises):
             others += [own] if own not in template else []
         elif seen.get(file) == len(own):
-            yield Refused("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
+            yield RefusedFile("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
         elif file in seen:
             reason = "a file of this name nearer to the top counts"
-            yield Refused("/".join((*clone.path, *own)), reason)
+            yield RefusedFile("/".join((*clone.path, *own)), reason)
         else:
             seen[file] = len(own)
             yield _entry(clone, own)
     yield from _kept(clone, others, is_packed=bool(seen))
     if not seen and not others:
-        yield Refused("/".join(clone.path), "no file of an exercise in it")
+        yield RefusedFile("/".join(clone.path), "no file of an exercise in it")
 
 
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
-) -> Iterator[Entry | Refused]:
+) -> Iterator[DownloadEntry | RefusedFile]:
     """Yields files with other names, each name once; archives stay packed if there are answers."""
     names: set[str] = set()
     for own in others:
@@ -193,9 +193,9 @@ def _kept(
             yield replace(_entry(clone, own), stays_packed=is_packed)
 
 
-def _entry(clone: Clone, own: tuple[str, ...]) -> Entry:
+def _entry(clone: Clone, own: tuple[str, ...]) -> DownloadEntry:
     reader = file_reader(clone.folder.joinpath(*own), MAX_ANSWER_BYTES)
-    return Entry((*clone.path, *own), False, reader)
+    return DownloadEntry((*clone.path, *own), False, reader)
 
 
 def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

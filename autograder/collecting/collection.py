@@ -28,11 +28,11 @@ from ..escaping import for_file_name
 from .clones import answers_of, clones_in, template_files
 from .commits import committed
 from .download_entries import entries_of
-from .downloaded import Account, Entry, Refused, Unsafe
+from .downloaded import DownloadEntry, ReadingAllowance, RefusedFile, UnsafeFile
 from .gradescope import Submitters, read_submitters
 from .issues import FoundRequest
 from .owners import READ, Layout, Names, OwnedFile, metadata_path
-from .placing import Collected, Ends, Outcome, Places, waiting_folders
+from .placing import CollectedSubmission, Ends, Outcome, Places, waiting_folders
 from .platform_times import Times
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
@@ -49,8 +49,8 @@ class CollectReport:
     exercise. `asked` are requests to look at a grade again; they do not belong to a submission.
     """
 
-    collected: tuple[Collected, ...]
-    skipped: tuple[Refused, ...]
+    collected: tuple[CollectedSubmission, ...]
+    skipped: tuple[RefusedFile, ...]
     notes: tuple[str, ...] = ()
     waiting: tuple[Path, ...] = ()
     looks: tuple[str, ...] = ()
@@ -152,8 +152,8 @@ class _Collection:
         if not clones:
             self._sort_download(source)
 
-    def _take_answer(self, entry: Entry | Refused, owner: Owner, source: str) -> None:
-        if isinstance(entry, Refused):
+    def _take_answer(self, entry: DownloadEntry | RefusedFile, owner: Owner, source: str) -> None:
+        if isinstance(entry, RefusedFile):
             self._sorting.refuse(entry.path, entry.reason, owner if entry.student else None)
             return
         outside = (found for part in entry.path[:-1] if (found := self._names.folder(part)))
@@ -164,14 +164,14 @@ class _Collection:
         name = source.name if source.is_dir() else source.stem
         with entries_of(source) as found:
             listed = list(found)
-            entries = [entry for entry in listed if isinstance(entry, Entry)]
+            entries = [entry for entry in listed if isinstance(entry, DownloadEntry)]
             paths = [entry.path for entry in entries]
             layout = Layout(paths, name, self._names, _metadata(entries), self._owners)
             places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
             for _, place in places:
                 self._students.know(place.owners if isinstance(place, OwnedFile) else ())
             for refused in listed:
-                if isinstance(refused, Refused):
+                if isinstance(refused, RefusedFile):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
             # answers first: they show which assignment a student's other files belong to
             for entry, place in sorted(places, key=lambda found: not self._may_answer(*found)):
@@ -186,7 +186,7 @@ class _Collection:
                 "collected\n  fix: collect the folder whose folders are the students"
             )
 
-    def _may_answer(self, entry: Entry, place: OwnedFile | str) -> bool:
+    def _may_answer(self, entry: DownloadEntry, place: OwnedFile | str) -> bool:
         if not isinstance(place, OwnedFile):
             return False
         return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
@@ -199,7 +199,7 @@ class _Collection:
         """Puts every pile in its place; raises `OSError`."""
         places, roster, times = Places(self._submitted, self._ends), self._roster, self._times
         before = places.students
-        collected: list[Collected] = []
+        collected: list[CollectedSubmission] = []
         origins: list[Origin] = []
         looked: list[str] = []
         asked = list(self._sorting.requests())
@@ -236,13 +236,13 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
         yield f"not on the class's roster: {', '.join(map(repr, unknown[:5]))}{more}"
 
 
-def _somebody(entry: Entry, reason: str) -> Owner | None:
+def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
     """Returns an owner with the outermost name of a file, which is all that is known of it."""
     name = entry.path[0]
     return None if reason == READ else Owner(name, name)
 
 
-def _misses(layout: Layout, refused: Refused) -> Owner | None:
+def _misses(layout: Layout, refused: RefusedFile) -> Owner | None:
     """Returns the owner of a file that can't be taken, if its path shows one."""
     parts = refused.path.split("/")
     is_path = ".." not in parts and "" not in parts
@@ -250,19 +250,19 @@ def _misses(layout: Layout, refused: Refused) -> Owner | None:
     return place.owners[0] if isinstance(place, OwnedFile) else None
 
 
-def _metadata(entries: Sequence[Entry]) -> Submitters:
+def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
     """Returns the submitters according to Gradescope; empty if this is not its export."""
     path = metadata_path(entry.path for entry in entries)
     if path is None:
         return {}
     entry = next(entry for entry in entries if entry.path == path)
     try:
-        return read_submitters(Account().read(entry))
-    except Unsafe as error:
+        return read_submitters(ReadingAllowance().read(entry))
+    except UnsafeFile as error:
         raise UserError(f"{'/'.join(path)}: {error}") from error
 
 
-def _origin(pile: Pile, made: Collected, source: str) -> Origin:
+def _origin(pile: Pile, made: CollectedSubmission, source: str) -> Origin:
     owner = pile.owner
     return Origin(
         student=for_file_name(pile.student),  # the name that all later steps use

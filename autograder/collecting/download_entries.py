@@ -16,14 +16,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .archives import BROKEN, files_in
-from .downloaded import MAX_FILE_BYTES, Account, Entry, Member, Refused, Unsafe, name_problem
+from .downloaded import (
+    MAX_FILE_BYTES,
+    AcceptedFile,
+    DownloadEntry,
+    ReadingAllowance,
+    RefusedFile,
+    UnsafeFile,
+    name_problem,
+)
 
 #: the deepest nesting of archives in one submission
 MAX_DEPTH = 3
 
 
 @contextlib.contextmanager
-def entries_of(source: Path) -> Iterator[Iterator[Entry | Refused]]:
+def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
     """Opens a folder or a zip archive; yields an iterator over its files, in the order of names."""
     if source.is_dir():
         yield _in_folder(source, ())
@@ -32,41 +40,43 @@ def entries_of(source: Path) -> Iterator[Iterator[Entry | Refused]]:
         try:
             archive = zipfile.ZipFile(file)
         except BROKEN as error:
-            yield iter([Refused(source.name, f"not a zip archive, or a damaged one: {error}")])
+            yield iter([RefusedFile(source.name, f"not a zip archive, or a damaged one: {error}")])
             return
         with archive:
             yield files_in(archive, ())
 
 
-def contents_of(entry: Entry, account: Account, depth: int = 0) -> Iterator[Member | Refused]:
+def contents_of(
+    entry: DownloadEntry, account: ReadingAllowance, depth: int = 0
+) -> Iterator[AcceptedFile | RefusedFile]:
     """Yields the file itself, or all files of an archive and of archives in it."""
     name = "/".join(entry.path)
     if entry.is_archive and depth == MAX_DEPTH:
-        yield Refused(name, f"an archive nested more than {MAX_DEPTH} deep")
+        yield RefusedFile(name, f"an archive nested more than {MAX_DEPTH} deep")
         return
     try:
         data = account.read(entry)
-    except Unsafe as error:
-        yield Refused(name, str(error))
+    except UnsafeFile as error:
+        yield RefusedFile(name, str(error))
         return
     if entry.is_archive:
         path = (*entry.path[:-1], entry.path[-1][:-4])
         yield from _unpacked(data, name, path, account, depth + 1)
     else:
-        yield Member(entry.path, data)
+        yield AcceptedFile(entry.path, data)
 
 
 def _unpacked(
-    data: bytes, name: str, path: tuple[str, ...], account: Account, depth: int
-) -> Iterator[Member | Refused]:
+    data: bytes, name: str, path: tuple[str, ...], account: ReadingAllowance, depth: int
+) -> Iterator[AcceptedFile | RefusedFile]:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except BROKEN as error:
-        yield Refused(name, f"not a zip archive, or a damaged one: {error}")
+        yield RefusedFile(name, f"not a zip archive, or a damaged one: {error}")
         return
     with archive:
         for found in files_in(archive, path):
-            if isinstance(found, Refused):
+            if isinstance(found, RefusedFile):
                 account.files -= 1
                 yield found
             else:
@@ -75,26 +85,26 @@ def _unpacked(
                 return
 
 
-def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[Entry | Refused]:
+def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[DownloadEntry | RefusedFile]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Refused("/".join(path), f"can't be read: {error.strerror}")
+        yield RefusedFile("/".join(path), f"can't be read: {error.strerror}")
         return
     for entry in entries:
         own = (*path, entry.name)
         if reason := name_problem(own):
-            yield Refused("/".join(own), reason)
+            yield RefusedFile("/".join(own), reason)
         elif entry.is_symlink():
-            yield Refused("/".join(own), "a link: links are not followed")
+            yield RefusedFile("/".join(own), "a link: links are not followed")
         elif entry.is_dir(follow_symlinks=False):
             yield from _in_folder(Path(entry.path), own)
         else:
-            yield Entry(own, False, file_reader(Path(entry.path)))
+            yield DownloadEntry(own, False, file_reader(Path(entry.path)))
 
 
 def file_reader(path: Path, most: int = MAX_FILE_BYTES) -> Callable[[], bytes]:
-    """Returns a function that reads a regular file of at most `most` bytes, or raises `Unsafe`."""
+    """Returns a function that reads a regular file of up to `most` bytes, or raises UnsafeFile."""
 
     def read() -> bytes:
         try:
@@ -102,13 +112,13 @@ def file_reader(path: Path, most: int = MAX_FILE_BYTES) -> Callable[[], bytes]:
             with os.fdopen(descriptor, "rb") as file:
                 state = os.fstat(descriptor)
                 if not stat.S_ISREG(state.st_mode):
-                    raise Unsafe("not a regular file")
+                    raise UnsafeFile("not a regular file")
                 if state.st_size > most:
-                    raise Unsafe(f"larger than {most >> 20} MB")
+                    raise UnsafeFile(f"larger than {most >> 20} MB")
                 return file.read(most)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise Unsafe("a link: links are not followed") from error
-            raise Unsafe(f"can't be read: {error.strerror or error}") from error
+                raise UnsafeFile("a link: links are not followed") from error
+            raise UnsafeFile(f"can't be read: {error.strerror or error}") from error
 
     return read

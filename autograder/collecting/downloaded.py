@@ -17,13 +17,13 @@ MAX_FOLDERS = 100
 OF_A_SYSTEM = "created by an operating system, not by a student"
 
 
-class Unsafe(Exception):
+class UnsafeFile(Exception):
     """Raised for a file that is not accepted; its text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A file of a download: its path, and a function that reads it, which raises `Unsafe`.
+class DownloadEntry:
+    """A file of a download: its path, and a function that reads it, which raises `UnsafeFile`.
 
     `in_archive` is true if it is in a zip, whose contents can't be trusted. With `stays_packed`, an
     archive is kept as it is.
@@ -41,7 +41,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class AcceptedFile:
     """A file that may be accepted: its path (an archive counts as a folder) and its bytes."""
 
     path: tuple[str, ...]
@@ -49,7 +49,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFile:
     """A file that was not accepted, and why.
 
     `student` is the one who misses it; empty if nobody does, because it is nobody's work or a
@@ -62,20 +62,20 @@ class Refused:
 
 
 @dataclass(slots=True)
-class Account:
+class ReadingAllowance:
     """The amounts that may still be read from one submission, as a protection against zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES
 
-    def read(self, entry: Entry) -> bytes:
-        """Reads a file on this account; raises `Unsafe` if a limit is exceeded."""
+    def read(self, entry: DownloadEntry) -> bytes:
+        """Reads a file on this account; raises `UnsafeFile` if a limit is exceeded."""
         self.files -= 1
         if self.files < 0:
-            raise Unsafe(f"more than {MAX_FILES} files in one submission")
+            raise UnsafeFile(f"more than {MAX_FILES} files in one submission")
         data = entry.read()
         if len(data) > self.size:
-            raise Unsafe(f"more than {MAX_BYTES >> 20} MB in one submission")
+            raise UnsafeFile(f"more than {MAX_BYTES >> 20} MB in one submission")
         self.size -= len(data)
         return data
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ..classroom.times import NoZone, read_time
+from ..classroom.times import MissingZone, read_time
 from ..errors import UserError
 from .platforms import GRADESCOPE, Owner
 
@@ -78,5 +78,5 @@ def _time(value: object) -> datetime | None:
     """Returns the time that YAML or its text gives; None without a zone, since it could be any."""
     try:
         return read_time(str(value) if isinstance(value, datetime) else _word(value))
-    except NoZone:
+    except MissingZone:
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..classroom import NoZone, is_request, read_csv, read_time, request_text, utc_text
+from ..classroom import MissingZone, is_request, read_csv, read_time, request_text, utc_text
 from ..errors import SubmissionError, UserError
 from ..submission.opened import read_bytes
 
@@ -137,6 +137,6 @@ def _text(value: object) -> str:
 def _time(text: str) -> str:
     try:
         moment = read_time(text)
-    except NoZone:
+    except MissingZone:
         return ""
     return utc_text(moment)

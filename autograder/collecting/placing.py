@@ -33,7 +33,7 @@ from ..submission.class_files import EARLIER, SUBMITTED, WAITING
 from ..submission.opened import read_bytes
 from .platforms import CLASSROOM
 from .sorting import Pile
-from .transaction import Record
+from .transaction import CollectionLog
 
 #: returns the deadline of a submission, in UTC without a zone; None if it does not matter
 Ends = Callable[[Key], datetime | None]
@@ -58,7 +58,7 @@ class Outcome(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedSubmission:
     """A student's submission for one assignment, after it was placed.
 
     `folder` is where it is. `earlier` is where the submission before this one was moved, or where
@@ -97,7 +97,7 @@ class Places:
         self._there = {path.name.casefold(): path.name for path in submitted.glob("*")}
         self._known = read_uploads(self._class_folder)
         self._origins = read_origins(self._class_folder)
-        self._record = Record(self._class_folder)
+        self._record = CollectionLog(self._class_folder)
         self._new: dict[Key, Upload] = {}
 
     @property
@@ -121,7 +121,7 @@ class Places:
             return f"{target} is not a folder: move it away"
         return None
 
-    def put(self, pile: Pile, time: datetime | None) -> Collected:
+    def put(self, pile: Pile, time: datetime | None) -> CollectedSubmission:
         """Moves a pile to its place; raises `OSError`."""
         key = for_file_name(pile.student), pile.assignment
         target = self._submitted / key[0] / key[1]
@@ -133,7 +133,7 @@ class Places:
         upload, there = digest_of(pile.folder), digest_of(target)
         if pile.has_request and upload == there:  # asking for a second look makes nobody late
             time = _stamped(target) or time
-        made = _Making(pile, time, target)
+        made = _Placement(pile, time, target)
         if upload == there and target.parent.name == key[0]:
             self._stamp_again(key, target, time)
             self._new[key] = Upload(*key, upload, upload)
@@ -174,7 +174,7 @@ class Places:
                 return folder
         return None
 
-    def _replace(self, made: _Making, key: Key, digest: str) -> Collected:
+    def _replace(self, made: _Placement, key: Key, digest: str) -> CollectedSubmission:
         """Puts a pile into `submitted/`; the existing one moves to the earlier submissions."""
         target, earlier = made.target, None
         lacks: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _Placement:
     """A pile that is being placed, and its target."""
 
     pile: Pile
@@ -223,9 +223,9 @@ class _Making:
         *,
         earlier: Path | None = None,
         lacks: tuple[str, ...] = (),
-    ) -> Collected:
+    ) -> CollectedSubmission:
         """Returns the record of the outcome."""
-        return Collected(
+        return CollectedSubmission(
             self.pile.student, self.pile.assignment, folder, tuple(self.pile.files), outcome,
             self.pile.is_late, earlier, self.time, lacks,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from ..classroom import (
     Columns,
     Identity,
     Index,
-    NoZone,
+    MissingZone,
     Person,
     Role,
     in_english,
@@ -134,7 +134,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
 def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:
     try:
         return read_time(text, zone)
-    except NoZone as error:
+    except MissingZone as error:
         raise UserError(
             f"{path}: {error}\n"
             "  fix: give the platform's own with --zone, such as --zone Europe/Berlin"

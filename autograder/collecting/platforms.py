@@ -53,19 +53,19 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class PlatformName:
     """An outermost name by a platform: its owner, and the student's own name of the file."""
 
     owner: Owner
     file: str
 
 
-def platform_name(name: str) -> Named | None:
+def platform_name(name: str) -> PlatformName | None:
     """Returns what Moodle or Canvas says in an outermost name; None if neither wrote it."""
     return _moodle(name) or _canvas(name)
 
 
-def _moodle(name: str) -> Named | None:
+def _moodle(name: str) -> PlatformName | None:
     match = _MOODLE.fullmatch(name)
     if match is None or MOODLE_WORD in (match["file"] or ""):
         return None  # the numbers of two people in one name: believe neither
@@ -75,10 +75,10 @@ def _moodle(name: str) -> Named | None:
     problem = TEXT_ENTRY if match["kind"] == "onlinetext" else ""
     key = f"{MOODLE} {student} {number}"
     owner = Owner(student, key, MOODLE, number, name, problem=problem)
-    return Named(owner, match["file"] or "")
+    return PlatformName(owner, match["file"] or "")
 
 
-def _canvas(name: str) -> Named | None:
+def _canvas(name: str) -> PlatformName | None:
     # for late anonymous work, the mark is inside: `anon_LATE_9xQ2b_67001_scores.py`
     said = re.sub(r"^anon_LATE_([^\W_]+)_", r"LATE_anon_\1_", name)
     match = _CANVAS.fullmatch(said)
@@ -97,4 +97,4 @@ def _canvas(name: str) -> Named | None:
         is_late=bool(match["late"]),
         problem=TEXT_ENTRY if match["text"] else "",
     )
-    return Named(owner, match["file"] or name)
+    return PlatformName(owner, match["file"] or name)

@@ -18,7 +18,7 @@ from ..errors import UserError
 from ..escaping import for_file_name
 from ..submission import unused_notes
 from .download_entries import contents_of
-from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
+from .downloaded import OF_A_SYSTEM, AcceptedFile, DownloadEntry, ReadingAllowance, RefusedFile
 from .issues import FoundRequest
 from .owners import UNCLEAR, Names, OwnedFile
 from .platforms import Owner
@@ -76,13 +76,13 @@ class Sorting:
         self._names = names
         self._staging = staging
         self._students = students
-        self._accounts: defaultdict[str, Account] = defaultdict(Account)
+        self._accounts: defaultdict[str, ReadingAllowance] = defaultdict(ReadingAllowance)
         self._piles: dict[tuple[str, str], Pile] = {}
         self._rivals: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._fit: defaultdict[str, set[str]] = defaultdict(set)
         self._strays: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._unplaced: list[tuple[Owner, str, str]] = []
-        self._refused: list[Refused] = []
+        self._refused: list[RefusedFile] = []
 
     @property
     def piles(self) -> list[Pile]:
@@ -117,9 +117,9 @@ class Sorting:
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
         """Leaves a file out; its owner misses it if it may have been an answer."""
         misses = owner is not None and reason != OF_A_SYSTEM and _may_be_an_answer(path)
-        self._refused.append(Refused(path, reason, owner.student if owner and misses else ""))
+        self._refused.append(RefusedFile(path, reason, owner.student if owner and misses else ""))
 
-    def take(self, entry: Entry, place: OwnedFile, source: str) -> None:
+    def take(self, entry: DownloadEntry, place: OwnedFile, source: str) -> None:
         """Puts the contents of an entry on the piles of its owners."""
         path = "/".join(entry.path)
         for owner in place.owners:
@@ -129,7 +129,7 @@ class Sorting:
             is_empty = True
             for member in contents_of(entry, self._accounts[owner.key]):
                 is_empty = False
-                if isinstance(member, Refused):
+                if isinstance(member, RefusedFile):
                     self.refuse(member.path, member.reason, owner)
                 else:
                     self._take(member, entry, place, owner, source)
@@ -137,7 +137,12 @@ class Sorting:
                 self.refuse(path, "an archive without a file in it", owner)
 
     def _take(
-        self, member: Member, entry: Entry, place: OwnedFile, owner: Owner, source: str
+        self,
+        member: AcceptedFile,
+        entry: DownloadEntry,
+        place: OwnedFile,
+        owner: Owner,
+        source: str,
     ) -> None:
         own = place.own
         if entry.is_archive:
@@ -247,31 +252,31 @@ class Sorting:
                 return tuple(sorted(rivals))
         return ()
 
-    def refused(self) -> tuple[Refused, ...]:
+    def refused(self) -> tuple[RefusedFile, ...]:
         """Returns the files that were left out; after the first ones of an owner, only a count."""
         self._tell_unplaced()
         lines = Counter[str]()
-        kept: list[Refused] = []
+        kept: list[RefusedFile] = []
         for item in self._refused:
             owner = item.path.partition("/")[0]
             lines[owner] += 1
             if lines[owner] <= _LINES:
                 kept.append(item)
         kept += [
-            Refused(owner, f"and {count - _LINES} more files of this name")
+            RefusedFile(owner, f"and {count - _LINES} more files of this name")
             for owner, count in lines.items()
             if count > _LINES
         ]
         losses = (item for item in self._refused if item.student)
         missing = {item.student: item for item in losses}.keys() - {i.student for i in kept}
-        return (*kept, *(Refused(s, "files were left out", s) for s in sorted(missing)))
+        return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
     def _tell_unplaced(self) -> None:
         """Refuses the unplaced files; they are missed by students who have no other files."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student
-            self._refused.append(Refused(path, reason, misses))
+            self._refused.append(RefusedFile(path, reason, misses))
         self._unplaced.clear()
 
 
@@ -280,7 +285,7 @@ def _may_be_an_answer(path: str) -> bool:
     return name.endswith(_ANSWERS) or "." not in name
 
 
-def _is_nbgraders(entry: Entry, place: OwnedFile, owner: Owner) -> bool:
+def _is_nbgraders(entry: DownloadEntry, place: OwnedFile, owner: Owner) -> bool:
     """Returns whether nbgrader wrote the time.
 
     It does so in `<student>/<assignment>/timestamp.txt` of a folder.

@@ -38,7 +38,7 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoReport:
     """The outcome of undoing a collection: its date, the submissions, and what was left and why."""
 
     began: str
@@ -67,7 +67,7 @@ def collecting_alone(class_folder: Path) -> Iterator[Path]:
             yield Path(staging)
 
 
-class Record:
+class CollectionLog:
     """Records what a collection is about to change, once it changes anything."""
 
     def __init__(self, class_folder: Path) -> None:
@@ -100,7 +100,7 @@ def _fields(row: Origin | Upload | None) -> dict[str, str] | None:
     return {name: getattr(row, name) for name in row.__slots__} if row else None
 
 
-def undo(class_folder: Path) -> Undone:
+def undo(class_folder: Path) -> UndoReport:
     """Undoes the last collection that changed something; raises `UserError` if there is none.
 
     Submissions that were edited by hand since then are left as they are.
@@ -109,7 +109,7 @@ def undo(class_folder: Path) -> Undone:
         return _undo(class_folder)
 
 
-def _undo(class_folder: Path) -> Undone:
+def _undo(class_folder: Path) -> UndoReport:
     path = class_folder / UNDO_FILE
     if not path.is_file():
         raise UserError(f"{class_folder}: there is no collection to undo")
@@ -124,7 +124,7 @@ def _undo(class_folder: Path) -> Undone:
             taken.append(key)
             _restore_rows(class_folder, key, step)
     path.unlink()
-    return Undone(str(began["began"]), tuple(sorted(set(taken))), tuple(left))
+    return UndoReport(str(began["began"]), tuple(sorted(set(taken))), tuple(left))
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

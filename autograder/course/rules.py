@@ -39,7 +39,7 @@ class NotAllowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class PromisedError:
     """An error that a call must raise, and when; in a class, `method` is the one that raises it."""
 
     error: str
@@ -52,7 +52,7 @@ class QuestionRules:
     """The rules of one question."""
 
     not_allowed: NotAllowed | None = None
-    promises: tuple[Promise, ...] = ()
+    promises: tuple[PromisedError, ...] = ()
 
     @property
     def page(self) -> str:
@@ -113,13 +113,13 @@ def _rules(
     return QuestionRules(_not_allowed(path, name, table, kinds), tuple(promises))
 
 
-def _promise(path: Path, name: str, error: str, when: Any, method: str) -> Promise:
+def _promise(path: Path, name: str, error: str, when: Any, method: str) -> PromisedError:
     kind = getattr(builtins, error, None)
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         raise ContentError(
             path, None, f"{name}: Python has no error {error!r}", "use ValueError or another one"
         )
-    return Promise(error, _sentence(path, name, error, when).rstrip("."), method)
+    return PromisedError(error, _sentence(path, name, error, when).rstrip("."), method)
 
 
 def _not_allowed(

@@ -23,14 +23,14 @@ FILE = "ways.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class OtherWay:
+class AlternativeSolution:
     """One right way: what it does and costs, and its code."""
 
     text: str
     code: str
 
 
-def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[OtherWay, ...]]:
+def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[AlternativeSolution, ...]]:
     """Reads the ways of each question; empty for an assignment without the file.
 
     Raises `ContentError` if a question or an alternative does not exist, or has no text.
@@ -43,11 +43,11 @@ def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[OtherWay,
     for name in sorted(document.keys() - exercises.keys()):
         known = ", ".join(exercises)
         raise ContentError(path, None, f"no question is called {name!r}", f"use one of: {known}")
-    found: dict[str, tuple[OtherWay, ...]] = {}
+    found: dict[str, tuple[AlternativeSolution, ...]] = {}
     for name in (name for name in exercises if name in document):
         source = course.variants("alternatives", exercises[name])
         found[name] = tuple(
-            OtherWay(_text(path, way, text), _code(path, source, way, name))
+            AlternativeSolution(_text(path, way, text), _code(path, source, way, name))
             for way, text in document[name].items()
         )
     return found

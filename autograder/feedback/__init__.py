@@ -2,32 +2,32 @@
 
 from .attempts import AttemptCodes, attempt_codes
 from .changes_page import QuestionChange, before_text, by_question, score_text, write_changes
-from .delivery import Delivered, DeliveryFormat, Recipients, deliver, page_of
+from .delivery import DeliveryFormat, DeliveryReport, Recipients, deliver, page_of
 from .drill_down import drill_down
 from .pages import write_feedback
 from .report import (
     AssignmentReport,
-    Background,
+    ClassFacts,
     QuestionReport,
     Report,
     StudentReport,
     class_report,
 )
 from .report_page import write_report
-from .similar import Pair, Side, similar_pairs, write_similar
+from .similar import SimilarCode, SimilarPair, similar_pairs, write_similar
 from .wrong_code import wrong_code
 
 __all__ = [
     "AssignmentReport",
     "AttemptCodes",
-    "Background",
-    "Delivered",
-    "Pair",
+    "ClassFacts",
+    "DeliveryReport",
+    "SimilarPair",
     "QuestionChange",
     "QuestionReport",
     "Recipients",
     "Report",
-    "Side",
+    "SimilarCode",
     "StudentReport",
     "DeliveryFormat",
     "attempt_codes",

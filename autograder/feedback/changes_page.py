@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import replace_file
-from ..results.changes import Attempts, Change, Doubt, Score, scores
+from ..results.changes import Attempts, Change, OutdatedScore, Score, scores
 from ..results.manual import Request
 from ..results.wording import points_text
 from .attempts import AttemptCodes, CodeLine, side_by_side
@@ -82,7 +82,7 @@ def before_text(change: Change) -> str:
 def write_changes(
     changes: Sequence[Change],
     manual: Sequence[Change],
-    in_doubt: Sequence[Doubt],
+    in_doubt: Sequence[OutdatedScore],
     attempts: Sequence[Attempts],
     path: Path,
     codes: AttemptCodes | None = None,

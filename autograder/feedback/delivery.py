@@ -38,7 +38,7 @@ class DeliveryFormat(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class DeliveryReport:
     """The files written for one way, the number of submissions, and whom it can't reach and why.
 
     `waits` is true if somebody cannot be reached until a person does something.
@@ -60,7 +60,7 @@ class Recipients:
 
 def deliver(
     way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
-) -> Delivered:
+) -> DeliveryReport:
     """Packs the pages below `feedback/` for a way; raises `UserError` if there are none."""
     pages = those_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
@@ -78,7 +78,7 @@ def page_of(class_folder: Path, key: Key) -> Path:
 
 def _archives(
     way: DeliveryFormat, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
-) -> Delivered:
+) -> DeliveryReport:
     """Packs one archive for each assignment."""
     files: dict[str, list[tuple[str, Path]]] = {}
     notes: list[str] = []
@@ -94,7 +94,7 @@ def _archives(
     paths = [
         _zipped(own, target / for_file_name(name, ".zip")) for name, own in sorted(files.items())
     ]
-    return Delivered(tuple(paths), sum(map(len, files.values())), tuple(notes))
+    return DeliveryReport(tuple(paths), sum(map(len, files.values())), tuple(notes))
 
 
 def _moodle_name(origin: Origin) -> str | None:
@@ -121,7 +121,7 @@ def _zipped(files: Iterable[tuple[str, Path]], path: Path) -> Path:
     return path
 
 
-def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients) -> Delivered:
+def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients) -> DeliveryReport:
     """Writes a folder with a table for mail merge, and each page as HTML and as text."""
     folder = class_folder / "feedback.mail"
     notes: list[str] = []
@@ -132,7 +132,7 @@ def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients)
             "send\n  fix: autograder roster CLASS FILE, with a list that has addresses"
         )
     write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
-    return Delivered((folder / "mail.csv",), len(rows), tuple(notes), waits=bool(notes))
+    return DeliveryReport((folder / "mail.csv",), len(rows), tuple(notes), waits=bool(notes))
 
 
 def _letters(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..classroom import Lateness
 from ..course import Course
-from ..course.ways import OtherWay, ways_of
+from ..course.ways import AlternativeSolution, ways_of
 from ..files import replace_file
 from ..records import (
     ExerciseResult,
@@ -37,7 +37,7 @@ from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
 #: other right ways by question
-Ways = Mapping[str, tuple[OtherWay, ...]]
+Ways = Mapping[str, tuple[AlternativeSolution, ...]]
 
 _LONGEST_MESSAGE = 4_000
 #: a message of at most this many lines is never folded: "The same as in ..." has two
@@ -71,7 +71,7 @@ class _Question:
     tests: tuple[_Test, ...]
     code: str
     #: other right ways, for an answer that is right
-    ways: tuple[OtherWay, ...]
+    ways: tuple[AlternativeSolution, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _question(
     grade: HumanGrade,
     requests: tuple[Request, ...],
     anchor: str,
-    ways: tuple[OtherWay, ...],
+    ways: tuple[AlternativeSolution, ...],
 ) -> _Question:
     return _Question(
         result=question,

@@ -144,7 +144,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Background:
+class ClassFacts:
     """The facts about a class besides its results.
 
     `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
@@ -164,13 +164,13 @@ _Key = tuple[str, str, str]
 
 
 def class_report(
-    results: Iterable[SubmissionResult], background: Background | None = None
+    results: Iterable[SubmissionResult], background: ClassFacts | None = None
 ) -> Report:
     """Returns the report on the last result of each student and assignment.
 
     Each result is read once, one after the other, and only numbers are kept.
     """
-    known = background or Background()
+    known = background or ClassFacts()
     assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
     questions: defaultdict[_Key, _Question] = defaultdict(_Question)
     shared, students, count = SharedMistakes(known.codes), list[StudentReport](), 0

@@ -36,7 +36,7 @@ _MOST_PAIRS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SimilarCode:
     """One half of a pair: student, code, and the lines (from 1) that the other half has, too."""
 
     student: str
@@ -45,7 +45,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SimilarPair:
     """Two students whose code for an exercise is alike.
 
     `shared` counts the common fingerprints that few others have; `share` is their part of all rare
@@ -57,16 +57,16 @@ class Pair:
     exercise: str
     shared: int
     share: float
-    left: Side
-    right: Side
+    left: SimilarCode
+    right: SimilarCode
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class SharedFingerprints:
     """Two students, the rare fingerprints that they share, and their figures.
 
-    `share` and `weight` are as for `Pair`.
+    `share` and `weight` are as for `SimilarPair`.
     """
 
     left: str
@@ -81,7 +81,7 @@ _Key = tuple[str, str]
 _Numbers = npt.NDArray[Any]
 
 
-class Writings:
+class ClassFingerprints:
     """The code of a class for one exercise: eight bytes for each fingerprint, and no text."""
 
     def __init__(self, given: Collection[int] = ()) -> None:
@@ -97,7 +97,7 @@ class Writings:
         self._values.extend(prints.lines)
         self._ends.append(len(self._values))
 
-    def likenesses(self) -> list[Likeness]:
+    def likenesses(self) -> list[SharedFingerprints]:
         """Returns the pairs that share enough of what few others have."""
         values = np.frombuffer(self._values, np.uint64)
         owners = np.repeat(np.arange(len(self.students)), np.diff(self._ends).astype(np.int64))
@@ -112,7 +112,7 @@ class Writings:
                 common[pair].append(value)
                 weights[pair] += 1 / (len(own) - 1)
         return [
-            Likeness(
+            SharedFingerprints(
                 self.students[one],
                 self.students[other],
                 frozenset(both),
@@ -136,7 +136,7 @@ def _owners(
 
 def similar_pairs(
     course: Course, class_folder: Path, results: Iterable[SubmissionResult]
-) -> list[Pair]:
+) -> list[SimilarPair]:
     """Returns the pairs of a class, those with most in common first; at most a hundred.
 
     `results` are the last ones, one for each submission. Reads the files that counted, in a child
@@ -144,13 +144,13 @@ def similar_pairs(
     memory as a whole.
     """
     given = _given(course)
-    written: dict[_Key, Writings] = {}
+    written: dict[_Key, ClassFingerprints] = {}
     with code_reader() as reader:
         for result in results:
             for exercise in result.exercises:
                 if code := _code(class_folder, result.student, result.assignment, exercise, reader):
                     key = (result.assignment, exercise.exercise)
-                    own = written.setdefault(key, Writings(given.get(key, ())))
+                    own = written.setdefault(key, ClassFingerprints(given.get(key, ())))
                     own.add(result.student, fingerprints(code))
         found = [(key, one) for key, own in written.items() for one in own.likenesses()]
         found.sort(key=lambda item: (-item[1].weight * item[1].share, item[1].left))
@@ -172,7 +172,7 @@ def _code(
 
 
 def _files(
-    results: Iterable[SubmissionResult], shown: Sequence[tuple[_Key, Likeness]]
+    results: Iterable[SubmissionResult], shown: Sequence[tuple[_Key, SharedFingerprints]]
 ) -> Mapping[tuple[str, _Key], ExerciseResult]:
     """Returns the exercises of the pairs, by student and exercise."""
     wanted = {(name, key) for key, one in shown for name in (one.left, one.right)}
@@ -187,18 +187,18 @@ def _files(
 def _pair(
     class_folder: Path,
     key: _Key,
-    likeness: Likeness,
+    likeness: SharedFingerprints,
     files: Mapping[tuple[str, _Key], ExerciseResult],
     reader: BoundedReader,
-) -> Pair:
-    def side(student: str) -> Side:
+) -> SimilarPair:
+    def side(student: str) -> SimilarCode:
         code = _code(class_folder, student, key[0], files[student, key], reader)
         prints = fingerprints(code).lines
         lines = (prints.get(value, frozenset()) for value in likeness.common)
-        return Side(student, code, frozenset().union(*lines))
+        return SimilarCode(student, code, frozenset().union(*lines))
 
     left, right = side(likeness.left), side(likeness.right)
-    return Pair(*key, len(likeness.common), likeness.share, left, right, likeness.weight)
+    return SimilarPair(*key, len(likeness.common), likeness.share, left, right, likeness.weight)
 
 
 def _given(course: Course) -> Mapping[tuple[str, str], Collection[int]]:
@@ -223,12 +223,12 @@ def _joined(definitions: Mapping[str, str]) -> str:
     return "\n\n\n".join(definitions.values())
 
 
-def write_similar(pairs: Sequence[Pair], path: Path) -> Path:
+def write_similar(pairs: Sequence[SimilarPair], path: Path) -> Path:
     """Writes the page; raises `UserError` if that is not possible."""
     return replace_file(path, render("similar.html.jinja", pairs=pairs, lines=_lines))
 
 
-def _lines(side: Side) -> list[tuple[int, str, bool]]:
+def _lines(side: SimilarCode) -> list[tuple[int, str, bool]]:
     """Returns the number and the text of each line, and whether the other half has it, too."""
     return [
         (number, text, number in side.common)

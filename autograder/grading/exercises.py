@@ -15,7 +15,7 @@ from ..sandbox.replies import Batch, RawReply
 from ..sandbox.session import Session
 from ..submission import LOOK, SubmittedExercise
 from ..suite.evasions import evasions
-from .judging.judgement import Judgement, Memory
+from .judging.judgement import Judgement, LimitedCache
 from .judging.parts import parts_given
 from .judging.plan import Plans
 from .judging.planned import PlannedImplementation
@@ -47,8 +47,8 @@ class ExerciseGrader:
         self._fork_server = fork_server
         self._diagnoses = diagnoses
         self._plans = Plans(runner)
-        self._outcomes: Memory[TestOutcome] = Memory()
-        self._texts: Memory[_Judged] = Memory(_MAX_TEXTS)
+        self._outcomes: LimitedCache[TestOutcome] = LimitedCache()
+        self._texts: LimitedCache[_Judged] = LimitedCache(_MAX_TEXTS)
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:

@@ -80,7 +80,7 @@ class Jobs:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Queue:
     """The submissions to grade: first those to be tried again, then those of the source."""
 
     source: Source
@@ -122,7 +122,7 @@ class ClassGrader:
 
     def run(self, source: Source) -> None:
         """Grades all submissions; returns when the source has ended and each one has a result."""
-        waiting = _Waiting(source)
+        waiting = _Queue(source)
         try:
             self._feed(waiting)
             while not waiting.has_ended or any(job.task for job in self._running):
@@ -138,7 +138,7 @@ class ClassGrader:
         job.stop()
         self.costs = together(self.costs, job.watch.costs)
 
-    def _feed(self, waiting: _Waiting) -> None:
+    def _feed(self, waiting: _Queue) -> None:
         for job in list(self._running):
             if job.task is None and (task := waiting.take()):
                 self._prepare_for(task.assignment)
@@ -165,7 +165,7 @@ class ClassGrader:
         self._stop(job)
         self._running.remove(job)
 
-    def _collect(self, waiting: _Waiting) -> None:
+    def _collect(self, waiting: _Queue) -> None:
         busy = [job for job in self._running if job.task]
         has_room = len(busy) < self.jobs
         ready = wait(
@@ -179,7 +179,7 @@ class ClassGrader:
             elif job.patience.is_out():
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
-    def _take(self, job: Job, waiting: _Waiting) -> bool:
+    def _take(self, job: Job, waiting: _Queue) -> bool:
         """Takes a job's reply; returns False if all jobs had to be replaced."""
         assert job.task is not None
         try:
@@ -198,7 +198,7 @@ class ClassGrader:
             self._again(task, waiting, answer)
         return True
 
-    def _replace(self, job: Job, waiting: _Waiting, reason: str) -> None:
+    def _replace(self, job: Job, waiting: _Queue, reason: str) -> None:
         task = job.task
         assert task is not None
         self._end(job)
@@ -209,7 +209,7 @@ class ClassGrader:
         else:
             self._again(task, waiting, reason)
 
-    def _start_anew(self, waiting: _Waiting, reason: str) -> None:
+    def _start_anew(self, waiting: _Queue, reason: str) -> None:
         """Replaces the lost fork server, and all jobs, which refer to it."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
@@ -224,7 +224,7 @@ class ClassGrader:
         for _ in range(count):
             self._begin()
 
-    def _again(self, task: JobTask, waiting: _Waiting, reason: str) -> None:
+    def _again(self, task: JobTask, waiting: _Queue, reason: str) -> None:
         if task.tries < _TRIES:
             waiting.append(task)
         else:

@@ -18,7 +18,7 @@ from .jobs import Jobs
 from .one_question import OneQuestionGrader, last_results
 from .run_options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
-from .sources import Listed, Task
+from .sources import ListedSubmissions, Task
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Starts:
+class _StartReport:
     """Reports that grading begins, with the number of submissions."""
 
     events: RunEvents
@@ -124,8 +124,8 @@ def grade_class(
             tasks = _to_grade(scope, own, ledger, resume=options.resume)
             if tasks:
                 where = backend or _this_machine(options, scope, events)
-                ready = _Starts(events, len(tasks), len(own) - len(tasks))
-                cost = where.grade(scope, Listed(tasks), ledger.keep, ready)
+                ready = _StartReport(events, len(tasks), len(own) - len(tasks))
+                cost = where.grade(scope, ListedSubmissions(tasks), ledger.keep, ready)
                 costs = together(costs, cost)
         if costs:  # everything else that this process has done since it started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]

@@ -40,7 +40,7 @@ class Source(Protocol):
         """Returns how many workers all submissions need at most; None if unknown."""
 
 
-class Listed:
+class ListedSubmissions:
     """A list of submissions that are all known."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
@@ -79,7 +79,7 @@ def _submitted(exercises: Iterable[Exercise], folders: Sequence[Path]) -> Iterat
     return (e for e in exercises if any(is_submitted(e, folder) for folder in folders))
 
 
-class Streamed:
+class StreamedSubmissions:
     """Submissions that a descriptor names, one per line; reads no more than needed.
 
     `task_of` makes a task from a line; if a line does not name a submission, it reports that and

@@ -18,7 +18,7 @@ from .engine import Engine, Ready, Scope
 from .jobs import Jobs
 from .run import Ledger, refuse_weaker_tier
 from .secret import class_secret
-from .sources import LONGEST_LINE, Streamed, Task
+from .sources import LONGEST_LINE, StreamedSubmissions, Task
 
 #: characters to show of a line that is too long
 _SHOWN = 200
@@ -40,7 +40,7 @@ class StreamOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLine:
     """A line (from 1) that does not name a submission: its text, and why nothing was graded."""
 
     line: int
@@ -67,7 +67,7 @@ class StreamReport:
 
 
 #: called with the outcome of every line, in order of completion
-Answer = Callable[[SubmissionResult | Refused], None]
+Answer = Callable[[SubmissionResult | RefusedLine], None]
 
 
 def grade_lines(
@@ -81,11 +81,11 @@ def grade_lines(
     scope = Scope.of(engine, map(engine.assignment, names))
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(ResultsFile(options.results)) if options.results else None
-        desk = _Desk(scope, options.assignment, Ledger.of(file, answer), answer)
+        desk = _LineReader(scope, options.assignment, Ledger.of(file, answer), answer)
         # Plan in advance only if there is one assignment: all of them take as long as hundreds of
         # submissions, and whoever waits for an answer should not wait for other plans.
         planned = list(scope.assignments.values()) if options.assignment else []
-        source = Streamed(descriptor, desk.task_of, planned)
+        source = StreamedSubmissions(descriptor, desk.task_of, planned)
         backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
         if options.results:
             backend = replace(backend, weaker=partial(refuse_weaker_tier, options.results))
@@ -94,7 +94,7 @@ def grade_lines(
 
 
 @dataclass(slots=True)
-class _Desk:
+class _LineReader:
     """Turns lines into submissions. `only` is the assignment, whatever folders are called."""
 
     scope: Scope
@@ -126,7 +126,7 @@ class _Desk:
 
     def _refuse(self, text: str, reason: str) -> None:
         self.refused += 1
-        self.answer(Refused(self._line, text, reason))
+        self.answer(RefusedLine(self._line, text, reason))
 
 
 def _parsed(text: str) -> tuple[str, int | None]:

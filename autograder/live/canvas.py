@@ -388,5 +388,5 @@ def _grade(submission: Any) -> Grade:
 
 
 def _time(text: str | None) -> datetime | None:
-    """Returns the time in UTC; raises `NoZone`, a `ValueError`, for a text that names no zone."""
+    """Returns the time in UTC; raises `MissingZone`, a `ValueError`, for a text without a zone."""
     return read_time(text) if text else None

@@ -72,15 +72,15 @@ def _moodle_course(path: str, query: str) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _PlatformKind:
     """One platform: how to read an address, and how to make a connection."""
 
     course_in: Callable[[str, str], tuple[str, str] | None]
     make: Callable[[str, str, Token, RetryPolicy], Platform]
 
 
-_PLATFORMS: Mapping[str, _Kind] = {
-    "canvas": _Kind(_canvas_course, Canvas),
-    "moodle": _Kind(_moodle_course, Moodle),
+_PLATFORMS: Mapping[str, _PlatformKind] = {
+    "canvas": _PlatformKind(_canvas_course, Canvas),
+    "moodle": _PlatformKind(_moodle_course, Moodle),
 }
 PLATFORMS = tuple(_PLATFORMS)

@@ -78,7 +78,7 @@ def let_best_count(
         if ungraded := tuple(_ungraded(found, lines)):
             grade(FoundSubmissions(ungraded, ()))
             lines = _lines(results, found)
-        worth = _Worth(class_folder, course)
+        worth = _FinalPoints(class_folder, course)
         return tuple(_chosen(class_folder, results, found, lines, worth))
 
 
@@ -128,7 +128,7 @@ def _chosen(
     results: Path,
     found: Mapping[Key, list[_Candidate]],
     lines: Mapping[Key, Mapping[str, SubmissionResult]],
-    worth: _Worth,
+    worth: _FinalPoints,
 ) -> Iterator[str]:
     with ResultsFile(results) as file:
         for key, candidates in found.items():
@@ -150,7 +150,7 @@ def _chosen(
                 file.append(graded[best.digest])
 
 
-class _Worth:
+class _FinalPoints:
     """Computes the points that a submission would have in the end."""
 
     def __init__(self, class_folder: Path, course: Course) -> None:

@@ -26,7 +26,7 @@ from ..results.changes import (
     Attempts,
     Cause,
     Change,
-    Doubt,
+    OutdatedScore,
     attempts,
     changes,
     doubts,
@@ -41,7 +41,7 @@ from .reading import last_class_results, results_file
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..feedback import AttemptCodes
-    from .grades import Showing
+    from .grades import DisplayOptions
 
 
 #: under this name, a look remembers how many answers to requests there were
@@ -61,14 +61,14 @@ class ClassChanges:
 
     changes: tuple[Change, ...]
     manual: tuple[Change, ...]
-    in_doubt: tuple[Doubt, ...]
+    in_doubt: tuple[OutdatedScore, ...]
     attempts: tuple[Attempts, ...]
     codes: AttemptCodes = field(default_factory=dict)
     requests: tuple[Request, ...] = ()
 
 
 def class_changes(
-    class_folder: Path | str, showing: Showing | None = None, *, since_first: bool = False
+    class_folder: Path | str, showing: DisplayOptions | None = None, *, since_first: bool = False
 ) -> ClassChanges:
     """Returns what grading again changed in a class, and remembers that somebody has looked at it.
 
@@ -82,9 +82,9 @@ def class_changes(
     Raises `UserError` if nothing has been graded.
     """
     from ..feedback import attempt_codes
-    from .grades import Showing
+    from .grades import DisplayOptions
 
-    folder, wanted = class_home(class_folder), showing or Showing()
+    folder, wanted = class_home(class_folder), showing or DisplayOptions()
     one = wanted.selection.assignment
     lines = _lines(results_file(folder))
     counts = {name: n for name, n in _by_assignment(lines).items() if one in (None, name)}

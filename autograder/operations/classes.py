@@ -46,7 +46,7 @@ class Attendance:
 
 
 @dataclass(frozen=True, slots=True)
-class Extended:
+class StoredExtension:
     """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
     `is_recorded` is true if nbgrader's gradebook has it already; otherwise the next record writes
@@ -102,7 +102,7 @@ def extend(
     why: str,
     *,
     course: Path | str = HERE,
-) -> Extended:
+) -> StoredExtension:
     """Gives one student more time for one assignment, instead of an earlier extension.
 
     The extension is stored with its reason, and set in nbgrader's gradebook, so that the penalty
@@ -124,12 +124,12 @@ def extend(
     until = found.duedate.naive_utc + allowance if found.duedate else None
     if until is None and is_recorded:
         until = class_lateness(folder, [(name, assignment)])[name, assignment].due
-    return Extended(decision, allowance, until, is_recorded, found.duedate)
+    return StoredExtension(decision, allowance, until, is_recorded, found.duedate)
 
 
 def extend_all(
     class_folder: Path | str, table: Path | str, *, course: Path | str = HERE
-) -> list[Extended]:
+) -> list[StoredExtension]:
     """Gives the extensions of a table with the columns student, assignment, extension and why.
 
     An empty assignment means every assignment of the course. All rows are read before the first

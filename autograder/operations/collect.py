@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..classroom import Counts, add_requests, read_allowances, read_rules, with_class_dates
+from ..classroom import CountingRule, add_requests, read_allowances, read_rules, with_class_dates
 from ..course import Course
 from ..deadlines import zone_of
 from ..errors import UserError
@@ -20,7 +20,7 @@ from .courses import HERE, course_at
 from .second_looks import question_named_in
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import CollectReport, Ends, FoundRequest, Owner, Undone
+    from ..collecting import CollectReport, Ends, FoundRequest, Owner, UndoReport
 
 
 def collect(
@@ -96,7 +96,7 @@ def _exercises(course: Course) -> Mapping[str, Sequence[str]]:
     return {a.name: [exercise.name for exercise in a.exercises] for a in course.assignments}
 
 
-def undo_collect(class_folder: Path | str = "course") -> Undone:
+def undo_collect(class_folder: Path | str = "course") -> UndoReport:
     """Undoes the last collection that changed something in a class.
 
         undone = autograder.undo_collect("course")
@@ -114,7 +114,7 @@ def _ends(course: Course, class_folder: Path) -> Ends:
 
     It gives None for all submissions unless the class counts the last submission in time.
     """
-    if read_rules(class_folder).counts is not Counts.IN_TIME:
+    if read_rules(class_folder).counts is not CountingRule.IN_TIME:
         return lambda _: None
     dates = {assignment.name: assignment.duedate for assignment in course.assignments}
     allowances = read_allowances(class_folder)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from ..classroom import Counts, count_late_days, lateness_lines, read_allowances, read_rules
+from ..classroom import CountingRule, count_late_days, lateness_lines, read_allowances, read_rules
 from ..errors import ContentError, UserError, install_with
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine, Ready
@@ -30,7 +30,7 @@ from .made import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedGrades:
     """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it."""
 
     db_url: str | None
@@ -51,7 +51,7 @@ class GradeReport:
     run: RunReport
     results_file: Path
     results: Sequence[SubmissionResult]
-    recorded: Recorded | None
+    recorded: RecordedGrades | None
     lateness: tuple[str, ...] = ()
     stopped: Mapping[str, str] = field(default_factory=dict)
     costs: Costs = field(default_factory=dict)
@@ -217,7 +217,7 @@ def _best(
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
     is_whole = of_class and options.shard == (1, 1)
     own = courses.own
-    if own is None or not is_whole or read_rules(class_folder).counts is not Counts.BEST:
+    if own is None or not is_whole or read_rules(class_folder).counts is not CountingRule.BEST:
         return ()
     from .best import let_best_count
 
@@ -263,12 +263,12 @@ def _lateness(
 
 def _record(
     courses: Courses, class_folder: Path, results: LastResults, gradebook: bool
-) -> Recorded | None:
+) -> RecordedGrades | None:
     """Fills the gradebook; a run over notebooks with nbgrader's own tests has already done so."""
     others = results.where(lambda result: not courses.owns(result.assignment))
     notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
     if courses.own is None or not gradebook:
-        return Recorded(None, len(others), tuple(notes)) if courses.notebooks else None
+        return RecordedGrades(None, len(others), tuple(notes)) if courses.notebooks else None
     step = Step.of(
         class_folder,
         courses.own.root,
@@ -280,12 +280,12 @@ def _record(
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:
-            return Recorded(known["db_url"], known["submissions"], tuple(known["notes"]))
+            return RecordedGrades(known["db_url"], known["submissions"], tuple(known["notes"]))
     from ..nbgrader import record
 
     own = results.where(lambda result: courses.owns(result.assignment))
     summary = record(courses.own, class_folder, own)
-    recorded = Recorded(
+    recorded = RecordedGrades(
         summary.db_url,
         summary.submissions + len(others),
         (*(": ".join(filter(None, (n.student, n.text))) for n in summary.notes), *notes),
@@ -315,11 +315,11 @@ def grade_stream(
 ) -> StreamReport:
     """Grades the folder that each line names, `<student>/<assignment>`; stays ready in between.
 
-    `answer` is called with each `SubmissionResult`, in order of completion, and with a `Refused`
-    for a line that names no submission. A line may also be JSON: {"path": ..., "attempt": 2}. With
-    `results`, the lines are appended to that file and attempts are counted; without it, all are
-    first attempts. `secret` is the class's file (default: secret.key next to the results, or in
-    this folder).
+    `answer` is called with each `SubmissionResult`, in order of completion, and with a
+    `RefusedLine` for a line that names no submission. A line may also be JSON: {"path": ...,
+    "attempt": 2}. With `results`, the lines are appended to that file and attempts are counted;
+    without it, all are first attempts. `secret` is the class's file (default: secret.key next to
+    the results, or in this folder).
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 

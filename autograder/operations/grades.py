@@ -27,7 +27,7 @@ from ..results.last import keys_of
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class DisplayOptions:
     """The choice of what to show: a selection, how missing work appears, and whether names do."""
 
     selection: Selection = Selection()
@@ -50,7 +50,7 @@ def selected(
 def class_grades(
     class_folder: Path,
     results: Sequence[SubmissionResult],
-    showing: Showing | None = None,
+    showing: DisplayOptions | None = None,
     dates: Mapping[str, datetime] | None = None,
 ) -> Grades:
     """Returns a class's final results as formats write them; raises `UserError` as `selected` does.
@@ -59,7 +59,7 @@ def class_grades(
     """
     from ..nbgrader import class_lateness, human_work
 
-    wanted = showing or Showing()
+    wanted = showing or DisplayOptions()
     chosen = selected(class_folder, results, wanted.selection)
     keys = keys_of(chosen)
     arrivals = class_lateness(class_folder, keys) if class_folder.is_dir() else {}
@@ -176,7 +176,7 @@ def not_due_note(grades: Grades) -> str:
 
 
 def missing_people(
-    class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
+    class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
     """Returns who on the roster has no result, by assignment; empty texts if names are left out."""
     roster, selection = read_roster(class_folder), wanted.selection
@@ -203,7 +203,7 @@ def called(person: Person) -> str:
 
 
 def _absent(
-    class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
+    class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> tuple[str, ...]:
     """Returns the people on the roster without any result."""
     if wanted.selection.student is not None:

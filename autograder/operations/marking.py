@@ -34,7 +34,7 @@ AUTOMATIC = "auto"
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class EnteredMark:
     """An entry for one answer, and the requests that it answered."""
 
     mark: Mark
@@ -63,7 +63,7 @@ def mark(
     answer: str | None = None,
     by: str | None = None,
     course: Path | str = HERE,
-) -> Marked:
+) -> EnteredMark:
     """Enters a grader's points, comment, or answer to a request, for one question of a student.
 
     Points and comments are stored in nbgrader's gradebook, as if they were entered in formgrader,
@@ -96,7 +96,7 @@ def mark(
     made = Mark(name, assignment, asked, told, comment or "", answer or "", grader, now)
     keep_mark(folder, made)
     key_ = name, assignment
-    return Marked(made, answer_requests(folder, key_, asked, answer, grader) if answer else ())
+    return EnteredMark(made, answer_requests(folder, key_, asked, answer, grader) if answer else ())
 
 
 def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None, str]:

@@ -14,7 +14,7 @@ from ..files import replace_file
 from ..records import Exercise, SubmissionResult, Verdict
 from ..results.file import ResultsFile
 from ..results.review import latest
-from ..results.unnamed import Unnamed, unnamed_in, with_name
+from ..results.unnamed import UnnamedAnswer, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import RESULTS_FILE
 from ..suite.evasions import evasions
@@ -136,7 +136,7 @@ def _unusual(code: str) -> str:
 
 def _chosen(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
-) -> Unnamed:
+) -> UnnamedAnswer:
     for found in unnamed_in(results):
         if (found.exercise, found.question.question) == (exercise, question) and (
             student in (found.result.student, found.mark)
@@ -164,7 +164,7 @@ def _because_it_never_ran(
 
 
 def _problem(
-    course: Course, content: Exercise, entry: Entry, catalogue: str, found: Unnamed
+    course: Course, content: Exercise, entry: Entry, catalogue: str, found: UnnamedAnswer
 ) -> str:
     """Returns why an entry can't be added to those stored so far; empty if it can."""
     from ..grading.validation.entries import graded_entry

@@ -11,7 +11,7 @@ from ..course import Course
 from ..errors import SubmissionError
 from ..records import Exercise
 from ..results.review import latest
-from ..results.unnamed import Unnamed, unnamed_in
+from ..results.unnamed import UnnamedAnswer, unnamed_in
 from ..submission import read_exercise
 from ..submission.anonymous import anonymous_code
 from ..submission.bounded import BoundedReader
@@ -50,7 +50,7 @@ def unnamed_mistakes(
     of_class = course_of_class(Path(course), folder)
     if assignment is not None:
         of_class.assignment(assignment)  # raises an error that lists the known ones
-    groups: defaultdict[tuple[str, ...], list[Unnamed]] = defaultdict(list)
+    groups: defaultdict[tuple[str, ...], list[UnnamedAnswer]] = defaultdict(list)
     for found in unnamed_in(latest(class_results(folder))):
         if assignment in (None, found.result.assignment):
             groups[found.key].append(found)
@@ -60,7 +60,7 @@ def unnamed_mistakes(
 
 
 def _shown(
-    course: Course, folder: Path, group: Sequence[Unnamed], reader: BoundedReader
+    course: Course, folder: Path, group: Sequence[UnnamedAnswer], reader: BoundedReader
 ) -> UnnamedMistake:
     first = group[0]
     content = course.assignment(first.result.assignment).exercise(first.exercise)
@@ -85,7 +85,7 @@ def _shown(
     )
 
 
-def folder_of(folder: Path, found: Unnamed) -> Path:
+def folder_of(folder: Path, found: UnnamedAnswer) -> Path:
     """Returns the folder with the files of an answer."""
     home = folder if folder.is_dir() else folder.parent
     return submission_folder(home, found.result.student, found.result.assignment)

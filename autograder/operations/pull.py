@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from ..classroom import (
-    Counts,
+    CountingRule,
     Origin,
     Person,
     Roster,
@@ -34,7 +34,7 @@ from .classes import extend
 from .connection import Access, Connection, connected_alone, open_connection
 from .courses import HERE, course_of_class
 from .pull_dates import DateChange, ExtensionChange, KnownMember, NewDates
-from .pull_downloads import Downloads, Incoming, is_large, usable
+from .pull_downloads import Downloads, IncomingSubmission, is_large, usable
 
 if TYPE_CHECKING:
     from ..collecting import CollectReport
@@ -53,7 +53,7 @@ class PullPlan:
     roster: RosterChange | None
     dates: tuple[DateChange, ...]
     extensions: tuple[ExtensionChange, ...]
-    submissions: tuple[Incoming, ...]
+    submissions: tuple[IncomingSubmission, ...]
     notes: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
 
@@ -181,10 +181,10 @@ class _Pull:
         student = self._person[number].student
         return self._student.get(student, student)
 
-    def _submissions(self) -> Iterator[Incoming]:
+    def _submissions(self) -> Iterator[IncomingSubmission]:
         from ..collecting import is_collected
 
-        every = read_rules(self._folder).counts is Counts.IN_TIME
+        every = read_rules(self._folder).counts is CountingRule.IN_TIME
         for name, work in self._there.works.items():
             for number, own in self._attempts(name, work).items():
                 student = self._name(number)
@@ -193,7 +193,7 @@ class _Pull:
                 key = for_file_name(student), name
                 self._tell_unusable(student, name, own[-1])
                 yield from (
-                    Incoming(student, name, attempt, self._members[number])
+                    IncomingSubmission(student, name, attempt, self._members[number])
                     for attempt in (own if every else own[-1:])
                     if usable(attempt)
                     and not (

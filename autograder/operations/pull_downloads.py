@@ -29,7 +29,7 @@ _DOWNLOADS = ".pulling"
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingSubmission:
     """A submission that will be downloaded, and the name of its student in the class."""
 
     student: str
@@ -54,7 +54,7 @@ class Downloads:
         self.waits: list[str] = []
         self._done = 0
 
-    def collect(self, incoming: Sequence[Incoming]) -> CollectReport | None:
+    def collect(self, incoming: Sequence[IncomingSubmission]) -> CollectReport | None:
         """Downloads and collects, an assignment after the other, first attempts first."""
         total = sum(len(usable(item.attempt)) for item in incoming)
         reports: list[CollectReport] = []
@@ -73,7 +73,7 @@ class Downloads:
         shutil.rmtree(self._home, ignore_errors=True)
         return _together(reports)
 
-    def _fetch(self, item: Incoming, place: Path, total: int) -> bool:
+    def _fetch(self, item: IncomingSubmission, place: Path, total: int) -> bool:
         """Downloads the files of a submission; returns whether all of them are there."""
         folder = place / item.folder
         files = list(_paths(folder, usable(item.attempt)))
@@ -94,7 +94,7 @@ class Downloads:
         return True
 
     def _place(
-        self, place: Path, assignment: str, whole: Sequence[Incoming]
+        self, place: Path, assignment: str, whole: Sequence[IncomingSubmission]
     ) -> Iterator[CollectReport]:
         owners = {item.folder: (_owner(item, self._there),) for item in whole}
         for folder in place.glob("*"):
@@ -116,9 +116,9 @@ def usable(attempt: Attempt) -> Sequence[File]:
     return [file for file in attempt.files if not is_large(file)]
 
 
-def _rounds(incoming: Sequence[Incoming]) -> Iterator[Sequence[Incoming]]:
+def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[IncomingSubmission]]:
     """Yields the submissions of one assignment with at most one of each student."""
-    left: dict[str, dict[str, list[Incoming]]] = {}
+    left: dict[str, dict[str, list[IncomingSubmission]]] = {}
     for item in incoming:
         left.setdefault(item.assignment, {}).setdefault(item.student, []).append(item)
     for own in left.values():
@@ -146,7 +146,7 @@ def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
             path.unlink()
 
 
-def _owner(item: Incoming, connection: Connection) -> Owner:
+def _owner(item: IncomingSubmission, connection: Connection) -> Owner:
     from ..collecting import CANVAS, MOODLE, Owner
 
     member, is_canvas = item.member, connection.key == "canvas"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..classroom import (
-    Pushed,
+    PushedGrade,
     compare_people,
     read_pushed,
     utc_text,
@@ -32,7 +32,7 @@ from ..records import SubmissionResult, SubmissionStatus
 from .changes import unseen_note
 from .connection import Access, Connection, connected_alone, open_connection
 from .courses import HERE
-from .grades import Showing, class_grades, not_due_note
+from .grades import DisplayOptions, class_grades, not_due_note
 from .reading import counted_results
 from .results import duedates, write_feedback
 
@@ -97,7 +97,7 @@ def push(
     *,
     approve: Callable[[PushPlan], bool],
     access: Access | None = None,
-    showing: Showing | None = None,
+    showing: DisplayOptions | None = None,
     feedback: GiveBack = GiveBack.NONE,
     overwrite: bool = False,
     course: Path | str = HERE,
@@ -116,7 +116,7 @@ def push(
     connection = open_connection(
         platform, class_folder, access or Access(), Path(course), with_notebooks=True
     )
-    pushing = _Push(connection, showing or Showing(), feedback, overwrite)
+    pushing = _Push(connection, showing or DisplayOptions(), feedback, overwrite)
     plan = pushing.plan()
     if not plan.changes:
         connection.keep()
@@ -133,7 +133,7 @@ class _Push:
     """One push: finds out what differs, and writes it."""
 
     def __init__(
-        self, connection: Connection, showing: Showing, feedback: GiveBack, overwrite: bool
+        self, connection: Connection, showing: DisplayOptions, feedback: GiveBack, overwrite: bool
     ) -> None:
         self._there, self._folder = connection, connection.folder
         self._showing, self._feedback, self._overwrite = showing, feedback, overwrite
@@ -285,14 +285,14 @@ class _Push:
             return None
         return GradeChange(result.student, result.assignment, grade.points, update, digest)
 
-    def _is_anothers(self, grade: Grade, pushed: Pushed | None) -> bool:
+    def _is_anothers(self, grade: Grade, pushed: PushedGrade | None) -> bool:
         """Returns whether a grade on the platform is not the one that was written last."""
         if grade.points is None or self._overwrite:
             return False
         return pushed is None or abs(float(pushed.points) - grade.points) >= SAME_GRADE
 
     def _update(
-        self, result: SubmissionResult, member: Member, grade: Grade, pushed: Pushed | None
+        self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
     ) -> tuple[Update, str]:
         """Returns the grade with the feedback that is not there yet, and a digest of this."""
         from ..feedback import page_of
@@ -341,8 +341,8 @@ class _Push:
                 told(done, len(plan.changes))
         return written, waits
 
-    def _row(self, change: GradeChange, sent: Sent) -> Pushed:
-        return Pushed(
+    def _row(self, change: GradeChange, sent: Sent) -> PushedGrade:
+        return PushedGrade(
             student=change.student,
             assignment=change.assignment,
             platform=self._there.key,

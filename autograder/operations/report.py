@@ -13,16 +13,16 @@ from ..records import SubmissionResult
 from ..results.last import keys_of
 from ..results.manual import QuestionKey
 from .courses import HERE, course_of_class
-from .grades import Showing, called, class_grades, missing_people, selected
+from .grades import DisplayOptions, called, class_grades, missing_people, selected
 from .reading import class_folder_at, counted_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..exports import Grades
-    from ..feedback import Background, Report
+    from ..feedback import ClassFacts, Report
 
 
 def report(
-    class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
+    class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> Report:
     """Returns the report on a class: shared mistakes, questions, points, and who needs a look.
 
@@ -30,14 +30,14 @@ def report(
     """
     from ..feedback import class_report
 
-    grades, background = _found(Path(class_folder), showing or Showing(), Path(course))
+    grades, background = _found(Path(class_folder), showing or DisplayOptions(), Path(course))
     return class_report(grades.results, background)
 
 
 def write_report(
     class_folder: Path | str,
     path: Path | None = None,
-    showing: Showing | None = None,
+    showing: DisplayOptions | None = None,
     *,
     course: Path | str = HERE,
 ) -> Path:
@@ -45,18 +45,18 @@ def write_report(
     from ..feedback import class_report, drill_down
     from ..feedback import write_report as write_page
 
-    grades, background = _found(Path(class_folder), showing or Showing(), Path(course))
+    grades, background = _found(Path(class_folder), showing or DisplayOptions(), Path(course))
     found = class_report(grades.results, background)
     data = drill_down(grades.results, background.codes)
     return write_page(found, path or class_folder_at(class_folder) / "report.html", data)
 
 
-def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Background]:
-    from ..feedback import Background
+def _found(folder: Path, showing: DisplayOptions, course: Path) -> tuple[Grades, ClassFacts]:
+    from ..feedback import ClassFacts
 
     counted = counted_results(folder)
     grades = class_grades(folder, counted, showing)
-    background = Background(
+    background = ClassFacts(
         arrivals=grades.arrivals,
         missing=missing_people(folder, counted, showing),
         codes=_codes(folder, counted, showing),
@@ -68,7 +68,7 @@ def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Backgr
 
 
 def _codes(
-    folder: Path, counted: Sequence[SubmissionResult], showing: Showing
+    folder: Path, counted: Sequence[SubmissionResult], showing: DisplayOptions
 ) -> Mapping[tuple[str, str, str, str], str]:
     from ..feedback import wrong_code
 
@@ -81,7 +81,7 @@ def _codes(
 
 
 def _comments(
-    folder: Path, counted: Sequence[SubmissionResult], showing: Showing
+    folder: Path, counted: Sequence[SubmissionResult], showing: DisplayOptions
 ) -> Mapping[QuestionKey, Sequence[str]]:
     """Returns the names of the bank's comments that answers have."""
     from ..nbgrader import human_work

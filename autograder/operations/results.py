@@ -20,10 +20,10 @@ from .reading import class_folder_at, counted_results, last_class_results
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
     from ..exports import Exported
-    from ..feedback import Delivered, DeliveryFormat, Pair
+    from ..feedback import DeliveryFormat, DeliveryReport, SimilarPair
     from ..nbgrader import RecordSummary
     from ..results.merge import MergeReport
-    from .grades import Showing
+    from .grades import DisplayOptions
 
 
 def final_results(
@@ -99,7 +99,7 @@ def write_feedback(
 
 def deliver_feedback(
     class_folder: Path | str, way: DeliveryFormat, *, selection: Selection | None = None
-) -> Delivered:
+) -> DeliveryReport:
     """Packs the pages of feedback, which must be written before, for a platform or for mail.
 
     Raises `UserError` if no pages have been written.
@@ -114,17 +114,17 @@ def deliver_feedback(
 
 
 def similar(
-    class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
-) -> list[Pair]:
+    class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
+) -> list[SimilarPair]:
     """Returns pairs of submissions that share what few others have, for a person to look at.
 
     print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
     """
     from ..classroom import pseudonyms
     from ..feedback import similar_pairs
-    from .grades import Showing, selected
+    from .grades import DisplayOptions, selected
 
-    folder, wanted = class_home(class_folder), showing or Showing()
+    folder, wanted = class_home(class_folder), showing or DisplayOptions()
     results = selected(folder, last_class_results(folder), wanted.selection)
     pairs = similar_pairs(course_of_class(Path(course), folder), folder, results)
     if not wanted.is_anonymous:
@@ -145,7 +145,7 @@ def export(
     class_folder: Path | str,
     *,
     to: Path | str | None = None,
-    showing: Showing | None = None,
+    showing: DisplayOptions | None = None,
     roster: Path | str | None = None,
     course: Path | str = HERE,
 ) -> Exported:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class NewRequests:
     """Requests that are new, and notes on those that could not be used."""
 
     new: tuple[Request, ...]
@@ -40,7 +40,7 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingAnswers:
     """The answers to one question that wait for one grader; `why` is "to grade" or "request"."""
 
     grader: str
@@ -58,7 +58,7 @@ class GradersWork:
     have the name `formgrader`, because nbgrader does not record who made them.
     """
 
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingAnswers, ...]
     graded: tuple[tuple[str, str, str, int], ...]
 
 
@@ -69,7 +69,7 @@ def class_requests(class_folder: Path | str) -> tuple[Request, ...]:
 
 def bring_requests(
     class_folder: Path | str, source: Path | str, *, course: Path | str = HERE
-) -> Brought:
+) -> NewRequests:
     """Stores students' requests to look again: issues (JSON), a table (CSV), or a folder.
 
         autograder.bring_requests("course", "issues.json")
@@ -87,7 +87,7 @@ def bring_requests(
             found.append(_request(folder, of_class, asked))
         except UserError as error:
             notes.append(f"{asked.source}, {asked.who}: {error}")
-    return Brought(add_requests(folder, found), tuple(notes))
+    return NewRequests(add_requests(folder, found), tuple(notes))
 
 
 def _request(folder: Path, course: Course, asked: FoundRequest) -> Request:
@@ -149,7 +149,7 @@ def graders_work(class_folder: Path | str, grader: str | None = None) -> Graders
         who = graders.of(key[0], question)
         if key not in withdrawn and grader in (None, who):
             found.setdefault((who, key[1], question, why), []).append(key[0])
-    rows = (Waiting(*key, tuple(students)) for key, students in sorted(found.items()))
+    rows = (WaitingAnswers(*key, tuple(students)) for key, students in sorted(found.items()))
     graded = _graded(folder, human_work(folder))
     return GradersWork(tuple(rows), tuple((*row, n) for row, n in sorted(graded.items())))
 

@@ -70,7 +70,7 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class OutdatedScore:
     """A score that a human entered before the answer or the question changed.
 
     The score that counts is `entered`. The automatic score was `before` when the human probably
@@ -123,10 +123,10 @@ def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
     return [change for one in found for change in _manual(one, work) if _is_change(change)]
 
 
-def doubts(found: Iterable[Attempts], work: HumanWork) -> list[Doubt]:
+def doubts(found: Iterable[Attempts], work: HumanWork) -> list[OutdatedScore]:
     """Returns human scores whose automatic score, maximum or answer has changed since."""
     return [
-        Doubt(*key, entered=entered, before=c.before, after=c.after, causes=c.causes)
+        OutdatedScore(*key, entered=entered, before=c.before, after=c.after, causes=c.causes)
         for one in found
         for c in _changes_of(one)
         for key in [(c.student, c.assignment, c.exercise, c.question)]

@@ -12,7 +12,7 @@ _MARK = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Unnamed:
+class UnnamedAnswer:
     """One wrong answer without a name, and the result that contains it."""
 
     result: SubmissionResult
@@ -31,16 +31,16 @@ class Unnamed:
         return (self.question.behaviour or "").partition(":")[2][:_MARK]
 
 
-def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[Unnamed]:
+def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[UnnamedAnswer]:
     """Yields the wrong answers without a name that ran and whose behaviour is known."""
     for result in results:
         for exercise, question in result.questions():
             is_unnamed = question.behaviour is not None and question.misconception is None
             if is_unnamed and not never_ran(exercise):
-                yield Unnamed(result, exercise.exercise, question)
+                yield UnnamedAnswer(result, exercise.exercise, question)
 
 
-def with_name(found: Unnamed, name: str, hint: str) -> SubmissionResult:
+def with_name(found: UnnamedAnswer, name: str, hint: str) -> SubmissionResult:
     """Returns the result with a name and a hint for the answer, and otherwise unchanged."""
     exercises = tuple(
         replace(

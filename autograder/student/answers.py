@@ -20,9 +20,9 @@ from ..suite.message import place_lines
 from ..worker import statements
 from .advice import Context, advice, said_by
 from .own_lines import places_of
-from .quiet_output import Printed, quiet
+from .quiet_output import LimitedOutput, quiet
 from .source_lines import locator
-from .time_limit import SECONDS, TooSlow, limited
+from .time_limit import SECONDS, CheckTimeout, limited
 
 _TOO_SLOW = (
     "code outside of all functions runs each time the file is loaded, here and when it is "
@@ -47,7 +47,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutedAnswer:
     """The names that an answer's file defines, what it printed, and the first line that fails.
 
     `runs` is false if no line of it ran because it is not valid Python.
@@ -87,7 +87,7 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     return Answer(module, text, questions, note="; ".join((note, *notes)))
 
 
-def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
+def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
     """Execute an answer's file as grading does: a failing line affects only what reads its names.
 
     From a notebook, only the code that its answers need runs: plots are not shown again.
@@ -96,7 +96,7 @@ def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
     sys.modules[name] = module  # dataclasses, for example, look their module up
-    printed = Printed()
+    printed = LimitedOutput()
     is_notebook = answer.path.suffix == ".ipynb"
     failures: list[BaseException] = []
 
@@ -115,19 +115,19 @@ def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
                 only_needed=is_notebook,
             )
     except (SyntaxError, ValueError) as error:
-        return Executed({}, printed.text, _syntax(answer, error), runs=False)
-    except TooSlow as error:
+        return ExecutedAnswer({}, printed.text, _syntax(answer, error), runs=False)
+    except CheckTimeout as error:
         failures.append(error)
     finally:
         sys.modules.pop(name, None)
     problem = _problem(answer, failures[0], module, exercises) if failures else ""
-    return Executed(vars(module), printed.text, problem)
+    return ExecutedAnswer(vars(module), printed.text, problem)
 
 
 def _problem(
     answer: Answer, error: BaseException, module: types.ModuleType, exercises: tuple[str, ...]
 ) -> str:
-    slow = isinstance(error, TooSlow)
+    slow = isinstance(error, CheckTimeout)
     # the timeout was raised in our code, and its cause in the student's
     at = error.__cause__ if slow and error.__cause__ else error
     places = places_of(at.__traceback__, vars(module), locator(answer.path, answer.text))

@@ -159,14 +159,14 @@ def unfolding(summary: str, parts: Sequence[str]) -> str:
     )
 
 
-def notice(sign: str, text: str) -> Shown:
+def notice(sign: str, text: str) -> NotebookOutput:
     """Make a remark about no particular question; its sign says whether something is to do."""
     lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
-    return Shown(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
+    return NotebookOutput(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
 
 
-class Shown:
+class NotebookOutput:
     """The value that a notebook displays: as HTML if it can, otherwise as text."""
 
     def __init__(self, text: str, html: str) -> None:

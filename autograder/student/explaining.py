@@ -21,14 +21,14 @@ from ..suite import raised
 from ..suite.calls import call_text
 from ..suite.compare import describe, difference
 from ..suite.failures import WrongAnswer, check_numbers
-from ..suite.message import LIKELY, NO_ERROR, About, CodeLine, Message, got_expected
+from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message, got_expected
 from ..worker.execution import tensors_in
 from .advice import Context, advice, said_by
 from .check_results import CheckedTest
 from .last_call import RecordedCall
 from .own_lines import Locate, locate_cell, places_of
 from .pasting import pasteable
-from .time_limit import TooSlow
+from .time_limit import CheckTimeout
 from .weights import differing_names
 
 #: the number of results of questions with several ones
@@ -103,14 +103,17 @@ def explained(
 def _message(
     failure: BaseException, step: RecordedCall | None, around: AnswerContext, by_chance: bool
 ) -> Message:
-    if isinstance(failure, TooSlow):
+    if isinstance(failure, CheckTimeout):
         return _too_slow(failure, step, around)
     if (error := origin(failure)) is not None:
         return _raised(error, step, around)
     wrong = failure if isinstance(failure, WrongAnswer) else None
     if wrong is not None and wrong.fault is not None:
         return _told_of_a_fault(wrong, wrong.fault, step, around)
-    if wrong is not None and wrong.message.about in (About.ERROR, About.WEIGHTS):
+    if wrong is not None and wrong.message.about in (
+        ExpectationKind.ERROR,
+        ExpectationKind.WEIGHTS,
+    ):
         return wrong.message
     if step is not None and step.returned:
         for look in (_nothing, _strange, _itself, _no_numbers):
@@ -175,7 +178,7 @@ def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:
     return None
 
 
-def _too_slow(failure: TooSlow, step: RecordedCall | None, around: AnswerContext) -> Message:
+def _too_slow(failure: CheckTimeout, step: RecordedCall | None, around: AnswerContext) -> Message:
     hint = "a loop never ends, or takes far too long: does its condition ever become false?"
     places = around.places(failure.__cause__)
     return _of(step, f"no result: it {failure}", "a result", hint, places, "too slow")
@@ -204,7 +207,11 @@ def _told_of_a_fault(
 ) -> Message:
     """Keep the words of a check about an error: it knows which error was expected."""
     told, places = wrong.message, around.places(fault.__cause__)
-    if step is not None and told.about is About.WEIGHTS and (differing := differing_names(step)):
+    if (
+        step is not None
+        and told.about is ExpectationKind.WEIGHTS
+        and (differing := differing_names(step))
+    ):
         got, expected, hint = differing
         return _of(step, got, expected, hint)
     return replace(told, places=places, cause=told.cause or _cause(told.differs, places))

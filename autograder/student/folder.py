@@ -12,7 +12,7 @@ from ..errors import SubmissionError, UserError
 from ..suite import LocalImplementation
 from ..suite.message import place_lines
 from .advice import said_by
-from .answers import Answer, Executed, answer_of, execute, unfinished
+from .answers import Answer, ExecutedAnswer, answer_of, execute, unfinished
 from .check_results import (
     CheckedExercise,
     CheckedQuestion,
@@ -121,7 +121,7 @@ def _told(
     result: CheckedQuestion,
     manifest: Manifest,
     answer: Answer,
-    executed: Executed,
+    executed: ExecutedAnswer,
     questions: Sequence[str],
 ) -> CheckedQuestion:
     """Add notes that the student should read to a result."""
@@ -130,7 +130,7 @@ def _told(
 
 
 def _ready(
-    manifest: Manifest, answer: Answer, executed: Executed
+    manifest: Manifest, answer: Answer, executed: ExecutedAnswer
 ) -> tuple[LocalImplementation, AnswerContext]:
     around = AnswerContext(
         executed.namespace,
@@ -193,7 +193,7 @@ def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerCo
 
 
 def _with_reason(
-    result: CheckedQuestion, answer: Answer, executed: Executed, questions: Sequence[str]
+    result: CheckedQuestion, answer: Answer, executed: ExecutedAnswer, questions: Sequence[str]
 ) -> CheckedQuestion:
     """Explain why a question is missing or does not count: a broken cell, an error, its name."""
     name = result.question

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..errors import AnswerFault, AnswerRaised, UserError
-from ..suite import Gradients, Implementation, Layer, Outcome, Step, Watched
+from ..suite import Gradients, Implementation, Layer, Outcome, Step, WatchedCall
 from ..suite.implementation import PLAIN, Pull
 from ..worker.execution import COPY
 from .known_mistakes import RAISED, told
@@ -94,7 +94,7 @@ class Recorder:
         self.last = RecordedCall(name, tuple(steps[0].args) if steps else ())
         return self._inner.steps(name, steps, no_grad)
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """See `Implementation.operators`."""
         self.last = RecordedCall(name, tuple(args))
         return self._inner.operators(name, args, backward)

@@ -19,7 +19,7 @@ from ..suite import LocalImplementation
 from .answers import unfinished
 from .assignment_folder import assignment_folder
 from .check_results import CheckedQuestion, Standing, with_graded
-from .display import Shown, as_html, as_text, folded, notice, preformatted, unfolding
+from .display import NotebookOutput, as_html, as_text, folded, notice, preformatted, unfolding
 from .explaining import AnswerContext
 from .hints import next_hint
 from .last_call import NO_CALL, RecordedCall, again
@@ -62,7 +62,7 @@ def check(question: object, rule: str = "") -> None:
     if mode and result.standing is not Standing.PASSED:
         raise AssertionError(as_text(result, everything=True))
     text, html = below
-    _show(Shown(result_text(result) + text, as_html(result, html)))
+    _show(NotebookOutput(result_text(result) + text, as_html(result, html)))
 
 
 def hint(question: object, *, again: bool = False) -> None:
@@ -96,7 +96,7 @@ def trace(question: object) -> None:
     except AutograderError as error:
         _show(notice("✗", str(error)))
         return
-    _show(Shown(text, preformatted(text)))
+    _show(NotebookOutput(text, preformatted(text)))
 
 
 def retry(question: object) -> Any:
@@ -218,7 +218,7 @@ def _here(question: str) -> Path:
         ) from None
 
 
-def _show(result: Shown) -> None:
+def _show(result: NotebookOutput) -> None:
     from IPython.display import display  # takes as long to load as a small program
 
     display(result)  # type: ignore[no-untyped-call]  # IPython leaves it without types

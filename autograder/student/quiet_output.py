@@ -13,7 +13,7 @@ from typing import Any
 PRINTED_CHARACTERS, PRINTED_LINES = 2000, 20
 
 
-class Printed(io.TextIOBase):
+class LimitedOutput(io.TextIOBase):
     """Keeps the first characters and lines since `start`, and drops the rest."""
 
     def __init__(self, limit: int = PRINTED_CHARACTERS) -> None:
@@ -41,14 +41,14 @@ class Printed(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def quiet(output: Printed) -> Iterator[None]:
+def quiet(output: LimitedOutput) -> Iterator[None]:
     """Send printed text to `output`; drop warnings and everything on stderr.
 
     Nothing waits for the student: `input` raises `EOFError`, and a breakpoint does not stop.
     """
     with (
         contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(Printed(0)),
+        contextlib.redirect_stderr(LimitedOutput(0)),
         warnings.catch_warnings(),
         _nobody_answers(),
     ):

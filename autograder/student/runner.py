@@ -24,8 +24,8 @@ from .check_results import CheckedQuestion, CheckedTest, Standing, standing_of
 from .explaining import AnswerContext, explained, is_stub
 from .known_mistakes import Answers, sentence_of
 from .last_call import RecordedCall, Recorder
-from .quiet_output import Printed, quiet
-from .time_limit import SECONDS, TooSlow, limited
+from .quiet_output import LimitedOutput, quiet
+from .time_limit import SECONDS, CheckTimeout, limited
 
 _PLUGINS_NOT_NEEDED = (
     "terminal",
@@ -114,7 +114,7 @@ def _run(suite: Path, run: _Run) -> _Run:
 
 
 @dataclass(slots=True)
-class _Found:
+class _QuestionResults:
     """The results of one question so far."""
 
     tests: list[CheckedTest] = field(default_factory=list)
@@ -137,7 +137,7 @@ class _Run:
         on_question: OnQuestion,
     ) -> None:
         self._checks = suite.parent
-        self.output = Printed()
+        self.output = LimitedOutput()
         self.problem: str | None = None
         self._failed_at: RecordedCall | None = None
         self._answers = Recorder(implementation)
@@ -145,7 +145,7 @@ class _Run:
         self._around = around
         self._wanted = questions
         self._on_question = on_question
-        self._found: dict[str, _Found] = {}
+        self._found: dict[str, _QuestionResults] = {}
         self._running: str | None = None
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -165,7 +165,7 @@ class _Run:
         """Skip the remaining checks of a question that is too slow: each would take as long."""
         question = _question(item)
         if question not in self._found:
-            self._found[question] = _Found()
+            self._found[question] = _QuestionResults()
             self._on_question(question)
         return True if self._found[question].is_too_slow else None
 
@@ -209,7 +209,7 @@ class _Run:
         return self._failed_at or self._answers.last
 
     @property
-    def answers(self) -> Mapping[str, _Found]:
+    def answers(self) -> Mapping[str, _QuestionResults]:
         """The results of each question, as they were recorded."""
         return self._found
 
@@ -229,7 +229,7 @@ class _Run:
             return
         found.said[item.name] = tuple(self._answers.said)
         self._failed_at = self._failed_at or self._answers.last
-        found.is_too_slow = isinstance(failure, TooSlow)
+        found.is_too_slow = isinstance(failure, CheckTimeout)
         by_chance = item.get_closest_marker("by_chance") is not None
         step = self._answers.last
         found.tests.append(explained(item.name, failure, step, self._around, by_chance))
@@ -237,7 +237,7 @@ class _Run:
             is_other = failure.verdict.value == "not_implemented" and not is_stub(failure)
             found.faults.append("" if is_other else failure.verdict.value)
 
-    def _result(self, question: str, found: _Found) -> CheckedQuestion:
+    def _result(self, question: str, found: _QuestionResults) -> CheckedQuestion:
         tests = tuple(found.tests)
         if question == self._running:
             standing = Standing.STOPPED

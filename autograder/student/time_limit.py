@@ -14,13 +14,13 @@ from collections.abc import Iterator
 SECONDS = 10.0
 
 
-class TooSlow(Exception):
+class CheckTimeout(Exception):
     """A check took longer than its time; the cause shows where it was interrupted."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `TooSlow` if the block takes longer; does nothing outside the main thread."""
+    """Raise `CheckTimeout` if the block takes longer; does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -33,7 +33,7 @@ def limited(seconds: float) -> Iterator[None]:
     except KeyboardInterrupt as interrupt:
         if not watch.fired:
             raise
-        raise TooSlow(f"took longer than {seconds:g} seconds") from interrupt
+        raise CheckTimeout(f"took longer than {seconds:g} seconds") from interrupt
     finally:
         watch.end()
         if before is not None:  # None: installed by code other than Python's

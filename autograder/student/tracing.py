@@ -21,9 +21,9 @@ from ..worker import execution
 from .advice import said_by
 from .last_call import RecordedCall
 from .own_lines import Locate
-from .quiet_output import Printed, quiet
+from .quiet_output import LimitedOutput, quiet
 from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
-from .time_limit import SECONDS, TooSlow, limited
+from .time_limit import SECONDS, CheckTimeout, limited
 
 #: the most lines shown of one call
 _MOST_LINES = 60
@@ -54,13 +54,15 @@ def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> 
     """Repeat the call of a step, and return it line by line with shapes, as text."""
     recorder = _Recorder(namespace)
     ended = ""
-    with quiet(Printed()):
+    with quiet(LimitedOutput()):
         try:
             with limited(SECONDS):
                 _call(step, namespace, recorder)
         except (Exception, SystemExit) as error:
             ended = (
-                f"stops here: {said_by(error)}" if not isinstance(error, TooSlow) else str(error)
+                f"stops here: {said_by(error)}"
+                if not isinstance(error, CheckTimeout)
+                else str(error)
             )
     text = "\n\n".join(_text(run, locate) for run in recorder.runs)
     return (

@@ -8,7 +8,7 @@ from .compare import Tolerance, difference
 from .draw import Draw
 from .expect import Expect
 from .forbidden_calls import Forbidden, rules_of
-from .implementation import Gradients, Implementation, Layer, Outcome, Step, Watched
+from .implementation import Gradients, Implementation, Layer, Outcome, Step, WatchedCall
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
 from .variants import Variant, alternative, combination, intended, misconception, variants_in
@@ -27,7 +27,7 @@ __all__ = [
     "Tolerance",
     "difference",
     "Variant",
-    "Watched",
+    "WatchedCall",
     "alternative",
     "combination",
     "intended",

@@ -12,7 +12,7 @@ import torch
 
 from ..worker.experiments import Statement, experiments
 from .names import imports_of
-from .texts import ANY, Texts, written
+from .texts import ANY, ExpressionTexts, written
 
 _WORD = re.compile(r"\w+")
 #: suspicious only as plain names: `layer.eval` is something different, and `torch.compile` leaves
@@ -67,7 +67,7 @@ def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     left_out = experiments(statements, answers) if answers else set()
     executed = [statement.node for statement in statements if statement not in left_out]
     nodes = [node for statement in executed for node in ast.walk(statement)]
-    texts, imports = Texts(nodes), imports_of(source)
+    texts, imports = ExpressionTexts(nodes), imports_of(source)
     lookups = (lookup for node in nodes for lookup in _lookups(node, texts))
     plain = {id(place) for place, names in lookups if not any(map(_can_hide, names))}
     words = {word for node in nodes if id(node) not in plain for word in _words(node, imports)}
@@ -85,7 +85,7 @@ def _can_hide(text: str) -> bool:
     return text in names
 
 
-def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
+def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
     """Yield the place where names are looked up by texts, with the texts; none if only compared.
 
     The rule itself finds texts that are written as one constant or as a sum.

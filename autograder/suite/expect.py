@@ -35,7 +35,7 @@ from .failures import (
     wrong_value,
 )
 from .forbidden_calls import Forbidden, differs
-from .implementation import PLAIN, Gradients, Implementation, Pull, Step, Watched
+from .implementation import PLAIN, Gradients, Implementation, Pull, Step, WatchedCall
 from .layers import ExpectLayer
 from .local import signature_of
 from .witness import After
@@ -252,7 +252,7 @@ class Expect:
             try:
                 watched = self.implementation.operators(question, args, chosen)
             except AnswerRaised:
-                watched = Watched()
+                watched = WatchedCall()
             rule.check(
                 question,
                 watched.operators,

@@ -23,7 +23,7 @@ from .message import (
     NEXT_STEP,
     NO_ERROR,
     REMEMBER,
-    About,
+    ExpectationKind,
     Message,
     got_expected,
     in_short,
@@ -141,7 +141,7 @@ def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> Wron
             f"weights are {', '.join(wanted)}"
         )
     cause = _NUMBER.sub("#", str(fault))
-    found = Message(call, text, f"{NEXT_STEP}{step}", cause=cause, about=About.WEIGHTS)
+    found = Message(call, text, f"{NEXT_STEP}{step}", cause=cause, about=ExpectationKind.WEIGHTS)
     return WrongAnswer(found, fault)
 
 
@@ -164,7 +164,7 @@ def not_so(
     call: str,
     text: str,
     likely: str,
-    about: About = About.PROPERTY,
+    about: ExpectationKind = ExpectationKind.PROPERTY,
     fault: AnswerFault | None = None,
 ) -> WrongAnswer:
     """Report that an assertion of a test about an answer does not hold.
@@ -173,7 +173,7 @@ def not_so(
     Otherwise it is something to remember, or a question: a wrong value can have many causes.
     """
     kind = LIKELY
-    if about is About.PROPERTY:
+    if about is ExpectationKind.PROPERTY:
         kind = NEXT_STEP if likely.endswith("?") else REMEMBER
     return WrongAnswer(Message(call, text, f"{kind}{likely}", about=about), fault)
 
@@ -181,7 +181,7 @@ def not_so(
 def changed(call: str, text: str, likely: str) -> WrongAnswer:
     """Report an argument that differs from what it was before the call."""
     cause = text.partition("\n")[0]
-    found = Message(call, text, f"{LIKELY}{likely}", cause=cause, about=About.PROPERTY)
+    found = Message(call, text, f"{LIKELY}{likely}", cause=cause, about=ExpectationKind.PROPERTY)
     return WrongAnswer(found)
 
 
@@ -202,7 +202,9 @@ def check_numbers(call: str, value: Any) -> None:
         return
     count, _, hint = nan.partition(": ")
     text = got_expected(count, "numbers, and no nan")
-    raise WrongAnswer(Message(call, text, f"{LIKELY}{hint}", cause="nan", about=About.PROPERTY))
+    raise WrongAnswer(
+        Message(call, text, f"{LIKELY}{hint}", cause="nan", about=ExpectationKind.PROPERTY)
+    )
 
 
 def wrong_refusal(
@@ -224,7 +226,7 @@ def wrong_refusal(
             return None
     else:
         got, expected = describe(value) if tensors_in(value) else "no error", error.__name__
-    return not_so(call, got_expected(got, expected), likely, About.ERROR, fault)
+    return not_so(call, got_expected(got, expected), likely, ExpectationKind.ERROR, fault)
 
 
 def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:

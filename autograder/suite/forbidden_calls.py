@@ -15,7 +15,7 @@ from ..errors import AnswerForbidden, AnswerRaised
 from ..worker.execution import tensors_in
 from ..worker.operator_watch import THREAD
 from .compare import difference
-from .implementation import Outcome, Watched
+from .implementation import Outcome, WatchedCall
 
 #: ways around every rule: calls made there are not seen, or are the function written out
 _AROUND = (
@@ -87,16 +87,16 @@ def rules_of(suite: str) -> Mapping[str, Forbidden]:
     }
 
 
-def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> Watched:
+def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> WatchedCall:
     """Return what `watch` saw of a call, and the same call unwatched; raises what `call` raises."""
     try:
         operators, value = watch()
     except AnswerRaised:
-        return Watched(unwatched=call().value, failed=True)
-    return Watched(frozenset(operators), value, call().value)
+        return WatchedCall(unwatched=call().value, failed=True)
+    return WatchedCall(frozenset(operators), value, call().value)
 
 
-def differs(watched: Watched, call: Callable[[], Any]) -> bool:
+def differs(watched: WatchedCall, call: Callable[[], Any]) -> bool:
     """Return whether an answer behaves differently only while it is watched, and not at random.
 
     `call` makes the call again; it is used only if there is a difference.

@@ -24,7 +24,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedCall:
     """The operators of a call, including composite ones, and its value with and without the watch.
 
     `failed` says that the call failed only while it was watched.
@@ -140,7 +140,7 @@ class Implementation(Protocol):
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """Call the function several times; returns the values as they are after the last call."""
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """Call the function while it is watched, and again without the watch.
 
         With `backward`, the watched call wants gradients, and its backward is also watched.

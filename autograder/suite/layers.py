@@ -40,7 +40,7 @@ from .failures import (
 )
 from .implementation import PLAIN, Gradients, Implementation, Layer, Pull, Step
 from .local import signature_of
-from .message import NO_ERROR, About, got_expected
+from .message import NO_ERROR, ExpectationKind, got_expected
 from .raised import advice
 
 
@@ -108,7 +108,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built}"
         text = difference(got, expected)
         if text is not None:
-            self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
+            self._failures.add(not_so(self._call, text, likely, ExpectationKind.WEIGHTS))
 
     def weight_names(self) -> frozenset[str]:
         """Return the names of the answer's trainable parameters."""
@@ -119,7 +119,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:
-            self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
+            self._failures.add(not_so(self._call, text, likely, ExpectationKind.WEIGHTS))
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Set both layers to train mode (default) or eval mode; returns `self`."""
@@ -224,7 +224,7 @@ class ExpectLayer:
             if MIXED_DEVICES in str(fault) or "meta" not in str(fault).lower():
                 advised = advice(fault, self._question, self._signature) or likely
                 text = got_expected(str(fault), NO_ERROR)
-                self._failures.add(not_so(self._call, text, advised, About.ERROR, fault))
+                self._failures.add(not_so(self._call, text, advised, ExpectationKind.ERROR, fault))
             return
         problem = form_difference(got, expected)
         if problem is not None:

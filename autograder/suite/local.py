@@ -19,7 +19,7 @@ from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemen
 from ..worker import execution, operator_watch, stepping
 from ..worker.execution import COPY
 from .forbidden_calls import watched
-from .implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
+from .implementation import PLAIN, Gradients, Outcome, Pull, Step, WatchedCall
 from .names import names_used
 
 
@@ -86,7 +86,7 @@ class LocalImplementation:
         with _faults(name):
             return tuple(stepping.steps(function, calls, no_grad))
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """See `Implementation.operators`."""
         function = self._get(name)
 

@@ -12,7 +12,7 @@ _GOT, _EXPECTED = "got       ", "expected  "
 NO_ERROR = "a result, and no error"
 
 
-class About(enum.Enum):
+class ExpectationKind(enum.Enum):
     """The kind of a test's expectation, which decides what is said about its failure."""
 
     #: a value, or a gradient, that equals a given one
@@ -42,7 +42,6 @@ class Message:
     with lines above; `relation` is one sentence about both values; `step` begins with one of
     `STEPS`; `places` are lines of the student's own code where an error was raised. Failures with
     equal causes (not empty) have one message.
-    causes (not empty) have one message.
     """
 
     call: str
@@ -51,7 +50,7 @@ class Message:
     relation: str = ""
     places: tuple[CodeLine, ...] = ()
     cause: str = ""
-    about: About = About.VALUE
+    about: ExpectationKind = ExpectationKind.VALUE
 
     def __str__(self) -> str:
         """Join the relation, the call, what differs with its place, and what to do."""

@@ -28,7 +28,7 @@ def written(node: ast.expr) -> Iterator[str]:
             yield from (left + right for right in written(node.right))
 
 
-class Texts:
+class ExpressionTexts:
     """The texts of expressions in one module.
 
     A name has the texts that are assigned to it, or that loops over literals give it, anywhere in

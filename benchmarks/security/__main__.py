@@ -28,7 +28,7 @@ from .graders import (
     ASSIGNMENT,
     EXERCISE,
     OTTER,
-    Hangs,
+    GraderHangs,
     Scores,
     by_nbgrader,
     by_otter,
@@ -49,14 +49,14 @@ GOOD = "fair"
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class LocalServer:
     """A server on this machine that nobody should be able to reach."""
 
     server: socket.socket
     reached: threading.Event
 
     @classmethod
-    def start(cls) -> Listener:
+    def start(cls) -> LocalServer:
         listener = cls(socket.create_server(("127.0.0.1", 0)), threading.Event())
         threading.Thread(target=listener._listen, daemon=True).start()
         return listener
@@ -98,11 +98,11 @@ def _tell(course: Path, case: Case, grader: str) -> str:
     """Returns the outcome of one case with one grader in a word or two."""
     place = course.parent / f"{case.name.replace(' ', '-')}-{grader}"
     copy_course(course, place)
-    listener = Listener.start()
+    listener = LocalServer.start()
     _hand_in(place, case, listener.port)
     try:
         word = _verdict(case, GRADERS[grader](place))
-    except Hangs:
+    except GraderHangs:
         word = "hangs"
     finally:
         listener.server.close()

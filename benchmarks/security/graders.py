@@ -44,12 +44,12 @@ _SETTINGS = f'title = "Numbers"\nexercises = ["{EXERCISE}"]\n[limits]\ncpu_secon
 Scores = Mapping[str, float | None]
 
 
-class Hangs(Exception):
+class GraderHangs(Exception):
     """A grader did not end."""
 
 
 def run(command: list[str | Path], folder: Path) -> None:
-    """Runs a command and ends all processes that it starts; raises `Hangs`."""
+    """Runs a command and ends all processes that it starts; raises `GraderHangs`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # for alembic
     with open(folder / "log.txt", "ab") as log:
         process = subprocess.Popen(
@@ -61,7 +61,7 @@ def run(command: list[str | Path], folder: Path) -> None:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.wait()
-            raise Hangs from None
+            raise GraderHangs from None
 
 
 def nbgrader_course(place: Path) -> None:

@@ -47,7 +47,7 @@ KINDS = ("text", "behaviour", "attack")
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class MutationResults:
     """The results for the mutants of one exercise."""
 
     exercise: str
@@ -85,7 +85,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _run(
     course: Course, exercises: Sequence[Exercise], kinds: frozenset[str], jobs: int
-) -> Iterator[Figures]:
+) -> Iterator[MutationResults]:
     torch.set_num_threads(1)
     fork = multiprocessing.get_context("fork")
     tasks = [(course.root, exercise, kinds) for exercise in exercises]
@@ -96,7 +96,7 @@ def _run(
             yield figures
 
 
-def _exercise(root: Path, exercise: Exercise, kinds: frozenset[str]) -> Figures:
+def _exercise(root: Path, exercise: Exercise, kinds: frozenset[str]) -> MutationResults:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about a mutant
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
@@ -109,7 +109,7 @@ def _exercise(root: Path, exercise: Exercise, kinds: frozenset[str]) -> Figures:
     runner = collect_suites(root, [exercise.hidden_suite])
     survivors = tuple(m for m in mutants if _survives(runner, exercise.hidden_suite, m))
     name = f"{exercise.assignment}/{exercise.name}"
-    return Figures(name, len(mutants), survivors, time.process_time() - start)
+    return MutationResults(name, len(mutants), survivors, time.process_time() - start)
 
 
 def _behaving(exercise: Exercise) -> Iterator[Mutant]:
@@ -152,7 +152,7 @@ def _too_long(signum: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"more than {_SECONDS:g} s of CPU time")
 
 
-def _report(figures: Sequence[Figures], known: Sequence[Equivalent]) -> int:
+def _report(figures: Sequence[MutationResults], known: Sequence[Equivalent]) -> int:
     survivors = [mutant for item in figures for mutant in item.survivors]
     unexplained = [m for m in survivors if not any(item.fits(m) for item in known)]
     stale = [item for item in known if not any(item.fits(m) for m in survivors)]

@@ -64,7 +64,7 @@ def spoil(name: str, target: Any) -> Any:
         kept: dict[Any, Any] = {}
         return lambda *args: defect(Call(target, args, kept))
 
-    class Spoilt(target):  # type: ignore[misc] # any class of a solution
+    class DefectiveLayer(target):  # type: ignore[misc] # any class of a solution
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.__dict__["_kept"] = {}
@@ -76,15 +76,15 @@ def spoil(name: str, target: Any) -> Any:
         def forward(self, *args: Any) -> Any:
             return defect(Call(super().forward, args, self.__dict__["_kept"], self))
 
-    return Spoilt
+    return DefectiveLayer
 
 
 def _built_with(change: Change, target: Any) -> Any:
-    class Spoilt(target):  # type: ignore[misc] # any class of a solution
+    class DefectiveLayer(target):  # type: ignore[misc] # any class of a solution
         def __init__(self, *args: Any) -> None:
             super().__init__(*change(args))
 
-    return Spoilt
+    return DefectiveLayer
 
 
 def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:

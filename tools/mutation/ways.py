@@ -83,7 +83,7 @@ def _wants_a_gradient(call: Call) -> Any:
     return each(value, torch.Tensor.detach) if not torch.is_grad_enabled() else value
 
 
-class _Spoils(torch.autograd.Function):
+class _ClearsGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.clone()
@@ -95,7 +95,7 @@ class _Spoils(torch.autograd.Function):
         return kept
 
 
-class _InOrder(torch.autograd.Function):
+class _ViewsGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.clone()
@@ -183,8 +183,14 @@ WAYS: Mapping[str, tuple[str, Defect]] = {
     ),
     "a hook left on an argument": ("floating differentiable", _hook_on_an_argument),
     "an argument that wants a gradient since the call": ("floating", _wants_a_gradient),
-    "the gradient that comes in set to zero": ("floating differentiable", _through(_Spoils)),
-    "the gradient that comes in read in order": ("floating differentiable", _through(_InOrder)),
+    "the gradient that comes in set to zero": (
+        "floating differentiable",
+        _through(_ClearsGradient),
+    ),
+    "the gradient that comes in read in order": (
+        "floating differentiable",
+        _through(_ViewsGradient),
+    ),
     "nothing learns where one weight is frozen": ("layer", _frozen_all),
     "what is accumulated halved": ("layer", _halves_what_is_accumulated),
     "weights kept by their version": ("layer", _by(lambda weight: weight._version)),

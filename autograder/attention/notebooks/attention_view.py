@@ -12,7 +12,7 @@ import torch
 from IPython.display import display
 
 from ...escaping import for_html
-from ...student.display import Shown, notice
+from ...student.display import NotebookOutput, notice
 from .arrows import HEADS
 
 #: invisible characters, as the view shows and names them
@@ -102,7 +102,8 @@ def attention_view(
         raise ValueError(f"weights {tuple(table.shape)} do not belong to {count} tokens")
     asking = count - 1 if query is None else query
     told = f"{title}: {len(table)} heads over {count} tokens (an interactive view in a notebook)"
-    display(Shown(told, _page(table, list(tokens), title, asking)))  # type: ignore[no-untyped-call]
+    shown = NotebookOutput(told, _page(table, list(tokens), title, asking))
+    display(shown)  # type: ignore[no-untyped-call]
 
 
 def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str:

@@ -16,7 +16,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...student.time_limit import SECONDS, TooSlow, limited
+from ...student.time_limit import SECONDS, CheckTimeout, limited
 from .arrows import attention_arrows, dot_product
 from .drawing import (
     BOX_INK,
@@ -205,7 +205,7 @@ def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
             value = answer()
     except NotImplementedError:
         return None, "not implemented yet"
-    except TooSlow as slow:
+    except CheckTimeout as slow:
         return None, f"{slow}: is there a loop that never ends?"
     except Exception as error:
         return None, _one_line(error)

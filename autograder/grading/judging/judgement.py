@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from .observer import Observer, RunTest
 from .plan import Plan
-from .planned import OffPlan, PlannedImplementation
+from .planned import PlannedImplementation, RequestNotPlanned
 from .verdicts import TestOutcome
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _MAX_REMEMBERED = 4096
 
 
-class Memory(Generic[T]):
+class LimitedCache(Generic[T]):
     """A cache of limited size that keeps the most recently used entries."""
 
     def __init__(self, size: int = _MAX_REMEMBERED) -> None:
@@ -51,7 +51,7 @@ class Judgement(Observer):
         suite: Path,
         plan: Plan,
         answers: PlannedImplementation,
-        known: Memory[TestOutcome],
+        known: LimitedCache[TestOutcome],
         begin_question: Callable[[str], None],
     ) -> None:
         """`begin_question` informs the answers of the next question."""
@@ -86,7 +86,7 @@ class Judgement(Observer):
             return known
         try:
             outcome = run(soft=digest is None)
-        except OffPlan:
+        except RequestNotPlanned:
             self._answers.begin_test(self._test)
             self._answers.leave_plan()
             return run(soft=True)

@@ -34,7 +34,7 @@ _MISSING = b'{"U": ["missing", '
 _A_THREAD = THREAD.encode()
 
 
-class OffPlan(BaseException):
+class RequestNotPlanned(BaseException):
     """A test asks for something that is not in the plan; it must run again, call by call."""
 
 
@@ -127,7 +127,7 @@ class PlannedImplementation(RemoteImplementation):
         self._refuse(name)
         at, self._next = self._next, self._next + 1
         if at >= len(self._test.requests) or bytes_of(request) != self._test.requests[at]:
-            raise OffPlan
+            raise RequestNotPlanned
         header, data = self._replies[self._test.start + at]
         try:
             most = self._limits.reply_bytes
@@ -135,7 +135,7 @@ class PlannedImplementation(RemoteImplementation):
         except wire.BadFrame:  # answers that return such data are asked again, in a fresh worker
             self.close()
             self._replies = None
-            raise OffPlan from None
+            raise RequestNotPlanned from None
         except AnswerFault as fault:
             self._advise(name, fault)
             raise

@@ -24,7 +24,7 @@ from ...sandbox import Budget
 from ...sandbox.replies import Batch, RawReply
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
-from ...suite.implementation import Watched
+from ...suite.implementation import WatchedCall
 from ...suite.names import names_used
 from ...worker.operator_watch import THREAD
 from .parts import modules_of, refusal
@@ -113,7 +113,7 @@ class RemoteImplementation(AskedImplementation):
                 self._ends.append(copy.copy(fault))
             raise
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """See `Implementation.operators`. A thread counts only if no other question can own it."""
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:

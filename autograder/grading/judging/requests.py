@@ -10,7 +10,7 @@ import torch
 
 from ...errors import AnswerFault, AnswerProtocol
 from ...suite.forbidden_calls import watched
-from ...suite.implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
+from ...suite.implementation import PLAIN, Gradients, Outcome, Pull, Step, WatchedCall
 from ...worker.execution import COPY
 from . import reply_forms
 
@@ -60,7 +60,7 @@ class AskedImplementation(ABC):
         asked = self.ask(name, "steps", name, reply_forms.calls(steps), *_if(no_grad))
         return reply_forms.values(asked, len(steps))
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """See `Implementation.operators`."""
         return watched(
             lambda: reply_forms.operators(self.ask(name, "operators", name, list(args), backward)),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ...suite.raised import kind_of
-from .call_facts import Case
+from .call_facts import CallFacts
 from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
 from .findings import found_by_statistics
 from .known import KnownMistakes
 from .parameters import SHARED, parameters_told
-from .probe import Asked
-from .record import OF_GRADIENTS, OFF_PLAN, PASSED, Answered, Call
+from .probe import ProbeReplies
+from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
 from .returned import kind_returned, writes_into_arguments
 from .rows import Row
 from .unequal_sizes import sizes_that_meet
@@ -27,7 +27,7 @@ _LONGEST = 60
 _ERRORS = "The message shows the line that stops, and what to do about it."
 
 
-def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
+def by_itself(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns rows about parameters, the type of results, where the answer is right, its errors."""
     return (
         of_parameters(known, question, answers)
@@ -37,14 +37,14 @@ def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     )
 
 
-def of_parameters(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
+def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about wrong parameters of a layer."""
     words, told = parameters_told(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
     return [_shown(words, lead, told)] if words else []
 
 
-def _of_results(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
+def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     came, right = _came_and_right(known, question, answers)
     if writes_into_arguments(came, right):
         return [Row.shown(id_of(IN_PLACE), words_of(IN_PLACE), lead_of(IN_PLACE))]
@@ -52,7 +52,7 @@ def _of_results(known: KnownMistakes, question: str, answers: Asked) -> list[Row
     return [_shown(words, _RETURNED, told)] if words else []
 
 
-def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
+def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about random zeros, if nothing else failed."""
     said = [answers.judged(test).words for test in known.tests(question)]
     failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
@@ -60,14 +60,14 @@ def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]
     return [_shown(words, lead)] if words else []
 
 
-def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
+def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about where the answer is right; otherwise about its errors, if only those."""
     wrong = _wrong(known, question, answers)
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _GRADIENTS)]
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
         return [Row.shown(id_of(CHECK), words_of(CHECK), lead_of(CHECK))]
-    cases: list[Case] = []
+    cases: list[CallFacts] = []
     errors: set[str] = set()
     calls = known.calls(question)
     for test, requests in known.probe(question).requests.items():
@@ -92,7 +92,7 @@ def _shown(words: str, lead: str, told: str = "") -> Row:
     return Row.shown(name, told or words, lead)
 
 
-def _wrong(known: KnownMistakes, question: str, answers: Asked) -> list[tuple[Call, Call]]:
+def _wrong(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[tuple[Call, Call]]:
     """Returns the wrong calls, each with the right one."""
     return [
         (own, asked)
@@ -103,7 +103,7 @@ def _wrong(known: KnownMistakes, question: str, answers: Asked) -> list[tuple[Ca
 
 
 def _came_and_right(
-    known: KnownMistakes, question: str, answers: Asked
-) -> tuple[list[Answered], list[Answered]]:
+    known: KnownMistakes, question: str, answers: ProbeReplies
+) -> tuple[list[AnswerRecord], list[AnswerRecord]]:
     tests = known.tests(question)
     return [answers.answered(t) for t in tests], [known.right(question, t) for t in tests]

@@ -30,7 +30,7 @@ CALLED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CallFacts:
     """One call: its sizes by letter, other facts about it, and whether the answer is right.
 
     `is_raised` if an error was raised instead of a value - the `error`, if its text is known - and
@@ -64,7 +64,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CallDeclaration:
     """A question's declaration of its calls: shapes in letters, and optional arguments."""
 
     traits: Traits
@@ -76,7 +76,7 @@ class Calls:
         answer: Sequence[Call],
         right: Sequence[Call],
         errors: Sequence[str] = (),
-    ) -> Iterator[Case]:
+    ) -> Iterator[CallFacts]:
         """Yields the calls of one test, with the error of each if that is known."""
         built: dict[Any, Sequence[Any]] = {}
         texts = chain(errors, repeat(""))
@@ -94,7 +94,7 @@ class Calls:
                 is_telling &= not {1, *sizes.values()} & {*leading}
                 is_right, is_accepted = came.equals(asked), bool(asked.raised)
                 is_raised = came.is_failing(asked)
-                yield Case(sizes, facts, is_right, is_telling, is_raised, is_accepted, error)
+                yield CallFacts(sizes, facts, is_right, is_telling, is_raised, is_accepted, error)
 
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]

@@ -21,11 +21,11 @@ from ..judging.suites import SuiteRunner
 from .by_itself import by_itself, of_parameters
 from .families.step_tables import CUT
 from .known import AskText, KnownMistakes
-from .probe import Asked, Replies
+from .probe import ProbeReplies, Replies
 from .record import behaviour_of
 from .rows import Row, name_and_hint
-from .search import Answers, Found, Search
-from .table import OfRow
+from .search import Answers, Search, SearchResult
+from .table import RowAnswers
 
 #: sends a batch to a question's worker; None if that ends the worker
 Ask = Callable[[str, Batch], Replies | None]
@@ -34,12 +34,12 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
 
 @dataclass(slots=True)
-class _Diagnosed:
+class _Explanation:
     """The explanation of an answer: entries of the catalogue, and others if they were needed."""
 
     behaviour: str
     entries: Sequence[Row]
-    others: Found | None = None
+    others: SearchResult | None = None
 
 
 class Diagnosis:
@@ -51,7 +51,7 @@ class Diagnosis:
         """`ask_text` executes entries of the catalogue in order to make a table."""
         self._exercise = exercise
         self._known = KnownMistakes(runner, course, exercise, ask_text)
-        self._diagnosed: dict[tuple[str, bytes], _Diagnosed] = {}
+        self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -82,7 +82,7 @@ class Diagnosis:
         replies = ask(result.question, probe.batch)
         if replies is None:
             return result
-        name, hint, behaviour = self.told(result.question, Asked(probe, replies), text)
+        name, hint, behaviour = self.told(result.question, ProbeReplies(probe, replies), text)
         full = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
@@ -98,7 +98,7 @@ class Diagnosis:
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
             return (), True
-        own = OfRow(table, columns, names.index(name))
+        own = RowAnswers(table, columns, names.index(name))
         found = self._search(question, own).entries()
         return tuple(row.name for row in found), len({row.hint for row in found}) == 1
 
@@ -107,17 +107,17 @@ class Diagnosis:
         table = self._known.table(variant.question)
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 
-    def _entry(self, variant: Variant, time: int) -> Asked | None:
+    def _entry(self, variant: Variant, time: int) -> ProbeReplies | None:
         replies = self._known.entry_replies(variant, (time,))
-        return Asked(self._known.probe(variant.question), replies) if replies else None
+        return ProbeReplies(self._known.probe(variant.question), replies) if replies else None
 
-    def told(self, question: str, asked: Asked, text: str) -> tuple[str, str, str]:
+    def told(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
         """Returns name, hint and behaviour of an answer."""
         key = question, asked.digest
         if key not in self._diagnosed:
             tests = {test: asked.answered(test) for test in self._known.tests(question)}
             entries = self._search(question, asked).entries()
-            self._diagnosed[key] = _Diagnosed(behaviour_of(tests), entries)
+            self._diagnosed[key] = _Explanation(behaviour_of(tests), entries)
         known = self._diagnosed[key]
         spoken_of = [row for row in known.entries if not text or row.is_spoken_of_in(text)]
         if spoken_of:
@@ -138,7 +138,7 @@ class Diagnosis:
             start += len(requests)
         return columns
 
-    def _others(self, question: str, asked: Asked, entries: Sequence[Row]) -> Found:
+    def _others(self, question: str, asked: ProbeReplies, entries: Sequence[Row]) -> SearchResult:
         """Returns other explanations: families, most of the answer, or what it shows on its own.
 
         These are needed if no entry is reported, because code must contain the words that an entry
@@ -146,19 +146,19 @@ class Diagnosis:
         """
         search = self._search(question, asked)
         if search.is_right:
-            return Found()
+            return SearchResult()
         known, shown = self._known, partial(by_itself, self._known, question, asked)
         pairs = [(asked.answered(t), known.right(question, t)) for t in known.tests(question)]
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
             found = search.of_sizes() or shown()
-            return Found((), () if entries else found)
+            return SearchResult((), () if entries else found)
         members, parameters = search.members(), of_parameters(known, question, asked)
         if any(row.name == CUT for row in members):  # a weight of another kind has no gradient
             members = parameters or members
         if entries or members:
-            return Found((), members)
+            return SearchResult((), members)
         members = search.pair(partial(known.of_pair, question)) or parameters
         if members:
-            return Found((), members)
+            return SearchResult((), members)
         most = search.most()
-        return most if most.entries or most.members else Found((), shown())
+        return most if most.entries or most.members else SearchResult((), shown())

@@ -14,7 +14,7 @@ _RIGHT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedCalls:
     """The number of calls that a mistake explains, leaves open, and contradicts.
 
     Of the calls that are left open, `slopes` are gradients that differ only in their numbers, or
@@ -26,8 +26,8 @@ class Explained:
     against: int = 0
     slopes: int = 0
 
-    def __add__(self, other: Explained) -> Explained:
-        return Explained(
+    def __add__(self, other: ExplainedCalls) -> ExplainedCalls:
+        return ExplainedCalls(
             self.wrong + other.wrong,
             self.left + other.left,
             self.against + other.against,
@@ -58,10 +58,10 @@ class Explained:
         return self.wrong - self.against
 
 
-_NONE, _EXPLAINS = Explained(), Explained(wrong=1)
+_NONE, _EXPLAINS = ExplainedCalls(), ExplainedCalls(wrong=1)
 
 
-def explained(own: Call, came: Call, right: Call) -> Explained:
+def explained(own: Call, came: Call, right: Call) -> ExplainedCalls:
     """Compares a row's call with the answer's: it explains it, leaves it open, or contradicts it.
 
     It need not explain a call that fails in one of both for another reason, such as an unknown
@@ -77,5 +77,5 @@ def explained(own: Call, came: Call, right: Call) -> Explained:
     of_gradients = came.operation in OF_GRADIENTS
     if came.is_failing(right) or own.is_failing(right) or right.raised or of_gradients:
         is_slope = of_gradients and (came.form == own.form or came.raised or own.raised)
-        return Explained(left=1, slopes=int(bool(is_slope)))
-    return Explained(against=_RIGHT if came.equals(right) else 1)
+        return ExplainedCalls(left=1, slopes=int(bool(is_slope)))
+    return ExplainedCalls(against=_RIGHT if came.equals(right) else 1)

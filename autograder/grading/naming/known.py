@@ -22,13 +22,13 @@ from ...suite.traits import declarations
 from ...suite.variants import Variant, module_texts, variants_read
 from ...worker import wire
 from ..judging.suites import SuiteRunner
-from .call_facts import Calls
+from .call_facts import CallDeclaration
 from .families import Member, is_left_out, is_small, members
 from .probe import Probe, Replies, silence
-from .record import PASSED, Answered
+from .record import PASSED, AnswerRecord
 from .rows import Row
 from .store import Store
-from .table import SAMPLES, Maker, Samples, Table
+from .table import SAMPLES, Samples, Table, TableMaker
 
 #: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
 #: way that the solution's answers do not show
@@ -86,11 +86,11 @@ class KnownMistakes:
         return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
 
     @cache  # noqa: B019
-    def calls(self, question: str) -> Calls | None:
+    def calls(self, question: str) -> CallDeclaration | None:
         """Returns the suite's declaration of a question's calls, if there is one."""
         for traits in declarations(self._exercise.hidden_suite):
             if traits.question == question:
-                return Calls(traits, self._namespace[question])
+                return CallDeclaration(traits, self._namespace[question])
         return None
 
     @cache  # noqa: B019
@@ -127,29 +127,29 @@ class KnownMistakes:
         return tuple(self.probe(question).requests)
 
     @cache  # noqa: B019
-    def right(self, question: str, test: str) -> Answered:
+    def right(self, question: str, test: str) -> AnswerRecord:
         """Returns the solution's answers in a test."""
         return self._asked(question, self._namespace, test)
 
-    def answered(self, question: str, changed: Callable[[], Any], test: str) -> Answered | None:
+    def answered(self, question: str, changed: Callable[[], Any], test: str) -> AnswerRecord | None:
         """Returns the answers of a changed solution in a test; None if it can't be executed."""
         with silence():  # some changes cause warnings of the compiler
             own = changed()
         return self._asked(question, {**self._namespace, question: own}, test) if own else None
 
     @lru_cache(maxsize=4096)  # noqa: B019
-    def of_member(self, question: str, number: int, test: str) -> Answered | None:
+    def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
         """Returns the answers of a member in a test; None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     @lru_cache(maxsize=4096)  # noqa: B019
-    def of_pair(self, question: str, one: int, other: int, test: str) -> Answered | None:
+    def of_pair(self, question: str, one: int, other: int, test: str) -> AnswerRecord | None:
         """Returns the answers of two combined members in a test; None if they can't be combined."""
         own = self.members(question)
         both = own[one].change.with_(own[other].change)
         return self.answered(question, both.answer, test) if both else None
 
-    def _asked(self, question: str, names: Mapping[str, Any], test: str) -> Answered:
+    def _asked(self, question: str, names: Mapping[str, Any], test: str) -> AnswerRecord:
         probe = self.probe(question)
         return probe.answered(test, probe.ask(names, test))
 
@@ -171,20 +171,22 @@ class KnownMistakes:
     def _made(self, question: str) -> Table:
         probe = self.probe(question)
         right = {test: self.right(question, test) for test in probe.requests}
-        maker = Maker(probe.requests, right)
+        maker = TableMaker(probe.requests, right)
         for variant in self.variants:
             if variant.question == question:
                 self._add_entry(maker, probe, variant)
         for number, member in likeliest(self.members(question)):
 
-            def ask(tests: Sequence[str], number: int = number) -> Mapping[str, Answered] | None:
+            def ask(
+                tests: Sequence[str], number: int = number
+            ) -> Mapping[str, AnswerRecord] | None:
                 found = {test: self.of_member(question, number, test) for test in tests}
                 return {t: a for t, a in found.items() if a} if all(found.values()) else None
 
             maker.add_member(Row.of_member(member, number), ask)
         return maker.table()
 
-    def _add_entry(self, maker: Maker, probe: Probe, variant: Variant) -> None:
+    def _add_entry(self, maker: TableMaker, probe: Probe, variant: Variant) -> None:
         replies = self.entry_replies(variant, range(2))
         if replies is None:
             return
@@ -206,7 +208,7 @@ class KnownMistakes:
         maker.add_entry(Row.of_entry(variant), answers, samples, said)
 
     def _sampled(
-        self, maker: Maker, probe: Probe, variant: Variant, tests: Sequence[str]
+        self, maker: TableMaker, probe: Probe, variant: Variant, tests: Sequence[str]
     ) -> Mapping[str, Samples]:
         """Returns an entry's answers to some tests, each time with different random numbers."""
         if not tests:
@@ -228,7 +230,7 @@ class KnownMistakes:
         return MappingProxyType(dict(own))
 
 
-def _may_be_right(right: Answered, drawn: Iterable[Answered]) -> tuple[bool, ...]:
+def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[bool, ...]:
     """Returns for each call whether it was right in one of the draws."""
     calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
     return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)

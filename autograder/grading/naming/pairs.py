@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .families import may_be_in_a_pair
 from .families.words import frequency_place
-from .record import OF_GRADIENTS, Answered, Call
+from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
@@ -35,7 +35,7 @@ MOST_CALLS, _BLIND_CALLS = 1500, 500
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members
-AskPair = Callable[[int, int, str], Answered | None]
+AskPair = Callable[[int, int, str], AnswerRecord | None]
 #: returns a row's answers in one test; None if they can't be computed
 Own = Callable[[int, str], Sequence[Call] | None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .record import Answered, Call
+from .record import AnswerRecord, Call
 
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 OTHER_NAMES = "the trained parameters have other names than the question gives"
@@ -18,7 +18,9 @@ OTHER_LAYERS = "the trained parameters have other names and sizes than the quest
 _MOST = 4
 
 
-def parameters_told(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
+def parameters_told(
+    answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
+) -> tuple[str, str]:
     """Returns what is wrong with a layer's parameters, in words; and the same with names.
 
     If all layers accepted the weights, only weights that are not trained are reported. Sizes may be

@@ -18,16 +18,16 @@ from typing import Any
 from ...errors import AnswerFault, AnswerRaised
 from ...sandbox.replies import Batch, RawReply, reply_in, value_of
 from ...submission.bounded import memory_limited
-from ...suite.implementation import Watched
+from ...suite.implementation import WatchedCall
 from ...suite.message import in_short
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
 from ..judging.plan import bytes_of, rehearse
-from ..judging.planned import OffPlan
+from ..judging.planned import RequestNotPlanned
 from ..judging.requests import AskedImplementation
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
-from .record import OFF_PLAN, PASSED, Answered, Request, answered, events_of, in_words
+from .record import OFF_PLAN, PASSED, AnswerRecord, Request, answered, events_of, in_words
 
 Replies = Sequence[RawReply]
 #: the operation that is left out, because how an answer computes does not identify a mistake
@@ -95,18 +95,18 @@ class Probe:
                 for request in self.requests[test]
             ]
 
-    def answered(self, test: str, replies: Replies) -> Answered:
+    def answered(self, test: str, replies: Replies) -> AnswerRecord:
         """Returns the record of replies to a test."""
         return answered(events_of(self.requests[test], replies))
 
-    def judged(self, test: str, replies: Replies) -> Answered:
+    def judged(self, test: str, replies: Replies) -> AnswerRecord:
         """Returns the record with the test's words and shares, to compare stochastic answers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
                 run = self._runner.run_test
                 outcome = run(self._suite, self._question, test, replayed, self._seed)
-        except OffPlan:
+        except RequestNotPlanned:
             words = OFF_PLAN
         else:
             result = test_result(outcome)
@@ -126,14 +126,14 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
         ]
 
 
-class Asked:
+class ProbeReplies:
     """The replies of one answer to the probe; judged only if chance may be involved."""
 
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
         self._replies = probe.split(replies)
-        self._answered: dict[str, Answered] = {}
-        self._judged: dict[str, Answered] = {}
+        self._answered: dict[str, AnswerRecord] = {}
+        self._judged: dict[str, AnswerRecord] = {}
 
     @cached_property
     def digest(self) -> bytes:
@@ -145,7 +145,7 @@ class Asked:
                 digest.update(data)
         return digest.digest()
 
-    def answered(self, test: str) -> Answered:
+    def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
         if test not in self._answered:
             self._answered[test] = self._probe.answered(test, self._replies[test])
@@ -155,7 +155,7 @@ class Asked:
         """Returns each request's error in a test, with its class; empty if it raised none."""
         return [_error(reply) for reply in self._replies[test]]
 
-    def judged(self, test: str) -> Answered:
+    def judged(self, test: str) -> AnswerRecord:
         """Returns the record of one test, to be compared with stochastic answers."""
         if test not in self._judged:
             self._judged[test] = self._probe.judged(test, self._replies[test])
@@ -173,13 +173,13 @@ class _Replayed(AskedImplementation):
         """See `AskedImplementation.ask`."""
         planned, (header, data) = next(self._left, ((), (b"", b"")))
         if bytes_of(planned) != bytes_of(request):
-            raise OffPlan
+            raise RequestNotPlanned
         return value_of(wire.decode(header, bytearray(data)))
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """Returns only the value: how an answer computes does not identify a mistake."""
         value = self.call(name, args).value
-        return Watched(value=value, unwatched=value)
+        return WatchedCall(value=value, unwatched=value)
 
     def names_used(self, name: str) -> frozenset[str]:
         """Returns nothing, because the names are not compared either."""

@@ -246,19 +246,19 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerRecord:
     """One test of an answer: every call, and the test's words if chance is involved."""
 
     calls: tuple[Call, ...]
     words: str = ""
 
-    def equals(self, other: Answered) -> bool:
+    def equals(self, other: AnswerRecord) -> bool:
         """Returns whether both gave equal answers to every call."""
         return len(self.calls) == len(other.calls) and all(
             a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
         )
 
-    def is_partly_right(self, solution: Answered) -> bool:
+    def is_partly_right(self, solution: AnswerRecord) -> bool:
         """Returns whether some call returned the expected value."""
         return any(
             call.equals(right) and not call.raised and bool(call.figures)
@@ -271,7 +271,7 @@ class Answered:
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
         return self.words, forms
 
-    def is_among(self, samples: Sequence[Answered]) -> bool:
+    def is_among(self, samples: Sequence[AnswerRecord]) -> bool:
         """Returns whether the answer is of the same kind as some samples, and as close as they are.
 
         Its shares must be in or near the range of the shares of samples with the same signature. If
@@ -286,7 +286,7 @@ class Answered:
             for number, call in enumerate(self.calls)
         )
 
-    def has_another_value_than(self, solution: Answered) -> bool:
+    def has_another_value_than(self, solution: AnswerRecord) -> bool:
         """Returns whether a call returned a different value, or an intended error is different.
 
         Other errors alone say little about the intention.
@@ -298,12 +298,12 @@ class Answered:
         )
 
 
-def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> Answered:
+def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> AnswerRecord:
     """Returns the record of one test from its events.
 
     Only stochastic answers are compared by the test's words and by their shares.
     """
-    return Answered(tuple(_call(event, with_shares) for event in events), words)
+    return AnswerRecord(tuple(_call(event, with_shares) for event in events), words)
 
 
 def in_words(message: str) -> str:
@@ -330,7 +330,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
     return low - margin <= figure <= high + margin
 
 
-def behaviour_of(tests: Mapping[str, Answered]) -> str:
+def behaviour_of(tests: Mapping[str, AnswerRecord]) -> str:
     """Returns a digest that is equal for answers with the same behaviour, up to the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .record import OF_GRADIENTS, UNCHANGED, Answered, Call
+from .record import OF_GRADIENTS, UNCHANGED, AnswerRecord, Call
 
 ONE = "one tensor comes back in place of several"
 SEVERAL = "several results come back in place of one"
@@ -31,7 +31,7 @@ _PLACES = ("first", "second", "third", "fourth", "fifth")
 _Kind = int | tuple[int, ...] | None
 
 
-def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
+def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
     """Returns what is wrong with the kind of all results, in words; and the same with numbers.
 
     Empty if some results are of the right kind, or if they are wrong in different ways.
@@ -60,7 +60,7 @@ def _dtype_returned(calls: Sequence[tuple[str, str]]) -> tuple[str, str]:
     return DTYPE, f"the dtype of the result is {owns.pop()} {expected}"
 
 
-def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered]) -> bool:
+def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
     """Returns whether all values are right, and the only fault is that arguments are changed.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written

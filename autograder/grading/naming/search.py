@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .explained import Explained, explained
+from .explained import ExplainedCalls, explained
 from .families import OF_SIZES, is_plain, is_small
 from .pairs import AskPair, Budget, Pairs
-from .record import Answered, Call
+from .record import AnswerRecord, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
@@ -32,21 +32,21 @@ Cells = NDArray[np.bool_]
 #: compares answers to one request: a row's, the one to be named, the right one
 Compare = Callable[[Call, Call, Call], bool]
 #: returns a member's answers in one test; None if it can't be executed
-AskMember = Callable[[int, str], Answered | None]
+AskMember = Callable[[int, str], AnswerRecord | None]
 
 
 class Answers(Protocol):
     """The answers in each test; `judged` adds what is compared for stochastic answers."""
 
-    def answered(self, test: str) -> Answered:
+    def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
 
-    def judged(self, test: str) -> Answered:
+    def judged(self, test: str) -> AnswerRecord:
         """Returns the record with the test's words and shares."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The rows that explain an answer, whatever its code contains; `note` is on the rest."""
 
     entries: Sequence[Row] = ()
@@ -235,7 +235,7 @@ class Search:
 
     # rows that explain most of an answer
 
-    def most(self) -> Found:
+    def most(self) -> SearchResult:
         """Returns the rows that explain most of what is wrong."""
         hopes = self._hopes()
         likely = sorted((r for r in hopes if hopes[r].is_most), key=lambda r: -hopes[r].margin)
@@ -244,11 +244,11 @@ class Search:
         most = [row for row, e in exact.items() if e.is_most and e.margin == best]
         rows = [self.table.rows[row] for row in most]
         note = "" if all(exact[row].is_all for row in most) else NOTE
-        return Found(
+        return SearchResult(
             [row for row in rows if row.is_entry], [r for r in rows if not r.is_entry], note
         )
 
-    def _hopes(self) -> dict[int, Explained]:
+    def _hopes(self) -> dict[int, ExplainedCalls]:
         """Returns an upper bound of how far each row explains what is wrong."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
@@ -265,28 +265,28 @@ class Search:
                 by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
         sums = by_test.sum(1).tolist()
         chosen = np.flatnonzero(self._entries | self._plain).tolist()
-        return {row: Explained(*sums[row]) for row in chosen}
+        return {row: ExplainedCalls(*sums[row]) for row in chosen}
 
-    def _explained(self, row: int) -> Explained:
+    def _explained(self, row: int) -> ExplainedCalls:
         """Returns how far a row explains what is wrong; nothing if that can't be computed.
 
         An answer by chance explains another one only if some wrong value is equal: failing in the
         same words is not enough.
         """
-        whole, by_chance = Explained(), Explained()
+        whole, by_chance = ExplainedCalls(), ExplainedCalls()
         for test in self.tests:
             if not self._learn(row, test):
-                return Explained()
-            found = Explained()
+                return ExplainedCalls()
+            found = ExplainedCalls()
             for own, came, right in self._triples(row, test):
                 found += explained(own, came, right)
             if found.against and self._may_be_a_sample(row, test):
                 columns = self.tests[test]
                 pairs = zip(self._came[columns], self._right[columns], strict=True)
-                by_chance += Explained(sum(came.is_wrong(right) for came, right in pairs))
+                by_chance += ExplainedCalls(sum(came.is_wrong(right) for came, right in pairs))
             else:
                 whole += found
-        return whole + by_chance if whole.wrong or not by_chance.wrong else Explained()
+        return whole + by_chance if whole.wrong or not by_chance.wrong else ExplainedCalls()
 
     def pair(self, ask: AskPair) -> list[Row]:
         """Returns a row of two members that together explain everything."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .record import Answered, Call, Request
+from .record import AnswerRecord, Call, Request
 from .rows import Row
 
 #: the number of requests that members are asked before it is known whether they matter
@@ -46,7 +46,7 @@ class Samples:
     `may_be_right` says for each request whether some sample was right.
     """
 
-    judged: tuple[Answered, ...]
+    judged: tuple[AnswerRecord, ...]
     may_be_right: tuple[bool, ...]
 
 
@@ -133,38 +133,38 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class OfRow:
+class RowAnswers:
     """The answers of one row of a table; `tests` are the columns of each test."""
 
     table: Table
     tests: Mapping[str, slice]
     row: int
 
-    def answered(self, test: str) -> Answered:
+    def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
         numbers = self.table.cells[self.row, self.tests[test]]
         known = zip(self.table.answers[self.tests[test]], numbers, strict=True)
-        return Answered(tuple(answers[number] for answers, number in known))
+        return AnswerRecord(tuple(answers[number] for answers, number in known))
 
-    def judged(self, test: str) -> Answered:
+    def judged(self, test: str) -> AnswerRecord:
         """Returns the record with the test's words and shares."""
         samples = self.table.samples.get((self.row, test))
         if samples:
             return samples.judged[0]
         words = self.table.said.get((self.row, test), "")
-        return Answered(self.answered(test).calls, words)
+        return AnswerRecord(self.answered(test).calls, words)
 
 
 #: returns a row's answers to some tests; None if it can't be asked
-Ask = Callable[[Sequence[str]], Mapping[str, Answered] | None]
+Ask = Callable[[Sequence[str]], Mapping[str, AnswerRecord] | None]
 
 
 @dataclass(slots=True)
-class Maker:
+class TableMaker:
     """Collects the answers of rows into a table; `requests` are those of each test."""
 
     requests: Mapping[str, Sequence[Request]]
-    right: Mapping[str, Answered]
+    right: Mapping[str, AnswerRecord]
     _rows: list[Row] = field(default_factory=list)
     _cells: list[list[int]] = field(default_factory=list)
     _samples: dict[tuple[int, str], Samples] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Maker:
     def add_entry(
         self,
         row: Row,
-        answers: Mapping[str, Answered],
+        answers: Mapping[str, AnswerRecord],
         samples: Mapping[str, Samples],
         said: Mapping[str, str],
     ) -> None:
@@ -229,14 +229,14 @@ class Maker:
             self._said,
         )
 
-    def _gives_a_value(self, answers: Mapping[str, Answered]) -> bool:
+    def _gives_a_value(self, answers: Mapping[str, AnswerRecord]) -> bool:
         return any(
             (own.figures or own.operation == _WEIGHTS) and not own.raised and not asked.raised
             for test, answered in answers.items()
             for own, asked in zip(answered.calls, self.right[test].calls, strict=True)
         )
 
-    def _numbered(self, answers: Mapping[str, Answered]) -> list[int]:
+    def _numbered(self, answers: Mapping[str, AnswerRecord]) -> list[int]:
         """Returns the numbers of the answers to each request; UNKNOWN if it was not asked."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
@@ -251,7 +251,7 @@ def _form(call: Call) -> tuple[str, str, str, int]:
     return call.operation, call.raised, call.form, len(call.figures)
 
 
-def _forms(answered: Answered) -> list[tuple[str, str, str, int]]:
+def _forms(answered: AnswerRecord) -> list[tuple[str, str, str, int]]:
     return [(call.operation, call.raised, call.form, len(call.shares)) for call in answered.calls]
 
 
@@ -263,13 +263,13 @@ def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
     return Call(str(operation), str(raised), str(text), tuple(figures), tuple(bounds))
 
 
-def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> Answered:
+def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> AnswerRecord:
     """Returns the next sample in a table: samples are compared by their forms and shares alone."""
     calls = [
         Call(str(o), str(raised), str(text), (), (), tuple(next(shares) for _ in range(count)))
         for o, raised, text, count in forms
     ]
-    return Answered(tuple(calls), str(words))
+    return AnswerRecord(tuple(calls), str(words))
 
 
 def _rounded(values: Numbers, units: Numbers) -> Numbers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from .call_facts import CALLED, Case
+from .call_facts import CALLED, CallFacts
 
 #: the least numbers of different right calls, and of different wrong calls, for a description
 _RIGHT, _WRONG = 3, 4
@@ -51,7 +51,7 @@ _LEADS: tuple[tuple[str, str], ...] = (
 )
 
 
-def where_right(cases: Sequence[Case]) -> str:
+def where_right(cases: Sequence[CallFacts]) -> str:
     """Returns what is true of the right calls only, in words.
 
     The condition that explains the most calls is returned. Empty if several do, because each would
@@ -70,7 +70,7 @@ def where_right(cases: Sequence[Case]) -> str:
     return f"{'it works' if errors else 'it is right'} {likely[0]} only"
 
 
-def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
+def told_of(words: str, cases: Sequence[CallFacts]) -> tuple[str, str]:
     """Returns the sentence for a student from `where_right`, and a hint.
 
     It is about the calls of the tests; uninformative ones may be right as well.
@@ -87,7 +87,7 @@ def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
     return f"in the tests {what}, and {rest}", lead
 
 
-def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
+def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
     """Returns how many different right calls meet a condition; 0 if a wrong call does.
 
     Also 0 if an informative call is right without it, or if all calls share another size of one,
@@ -106,7 +106,7 @@ def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
     return len({case.key for case in right})
 
 
-def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
+def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
     """Yields conditions in words, with the calls that meet each."""
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]
@@ -122,7 +122,7 @@ def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
             yield from _of_two(cases, x, y)
 
 
-def _of_two(cases: Sequence[Case], x: str, y: str) -> Iterator[tuple[str, list[bool]]]:
+def _of_two(cases: Sequence[CallFacts], x: str, y: str) -> Iterator[tuple[str, list[bool]]]:
     """Yields conditions on two sizes.
 
     An answer that is right if they are equal need not be right if one is smaller, or twice the

@@ -13,7 +13,7 @@ from ...sandbox import temporary_folder
 from ...suite.variants import submissions_of
 from ..engine import Scope
 from ..jobs import Jobs
-from ..sources import Listed
+from ..sources import ListedSubmissions
 from ..suite_engine import SuiteEngine
 from .cases import Case, write_submissions
 
@@ -69,7 +69,7 @@ def graded_entry(
     results: list[SubmissionResult] = []
     with temporary_folder() as folder:
         scope = Scope.of(SuiteEngine(course, seed=1), [assignment])
-        source = Listed(write_submissions(folder, [case], [assignment]))
+        source = ListedSubmissions(write_submissions(folder, [case], [assignment]))
         Jobs().grade(scope, source, results.append, ready=lambda tier: None)
     found = (q for result in results for _, q in result.questions() if q.question == entry.question)
     return next(found, None)

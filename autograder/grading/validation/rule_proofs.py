@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import torch
 
 from ...course import Course
-from ...course.rules import RULES, NotAllowed, Promise, QuestionRules, rules_beside
+from ...course.rules import RULES, NotAllowed, PromisedError, QuestionRules, rules_beside
 from ...errors import AnswerForbidden, AnswerRaised
 from ...records import Assignment, Exercise
-from ...suite.implementation import Outcome, Watched
+from ...suite.implementation import Outcome, WatchedCall
 from ..judging.suites import SuiteRunner, collect_suites
 
 T = TypeVar("T")
@@ -122,17 +122,17 @@ class _Breaking:
         names = sorted(self._rule.names) if self._by_name else []
         return frozenset(f"torch.{name}" for name in names[:1])
 
-    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """See `Implementation.operators`."""
-        watched: Watched = self._inner.operators(name, args, backward)
+        watched: WatchedCall = self._inner.operators(name, args, backward)
         made = frozenset() if self._by_name else self._rule.operators
-        return Watched(made, watched.value, watched.unwatched, watched.failed)
+        return WatchedCall(made, watched.value, watched.unwatched, watched.failed)
 
 
 class _Silent:
     """The solution, except that neither it nor its layers raise an error that it promises."""
 
-    def __init__(self, inner: Any, promise: Promise) -> None:
+    def __init__(self, inner: Any, promise: PromisedError) -> None:
         self._inner, self._promise = inner, promise
 
     def __getattr__(self, name: str) -> Any:

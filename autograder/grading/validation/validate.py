@@ -19,7 +19,7 @@ from ..engine import Scope
 from ..jobs import Jobs
 from ..judging.suites import collect_suites
 from ..naming.diagnosis import Diagnosis
-from ..sources import Listed
+from ..sources import ListedSubmissions
 from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .rule_proofs import rule_problems
@@ -29,7 +29,7 @@ SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCase:
     """A case and the suite's verdict; `problem` if that is not as it must be."""
 
     case: Case
@@ -117,7 +117,7 @@ def validate(
     tiers: list[Tier | None] = []
     with temporary_folder() as folder:
         engine = SuiteEngine(course, lambda tier: start_sandbox(), seed)
-        source = Listed(write_submissions(folder, cases, chosen))
+        source = ListedSubmissions(write_submissions(folder, cases, chosen))
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
@@ -125,12 +125,12 @@ def validate(
     return _with_rules(course, chosen, report)
 
 
-def _judgements(case: Case, result: SubmissionResult) -> Iterator[Judged]:
+def _judgements(case: Case, result: SubmissionResult) -> Iterator[JudgedCase]:
     if result.error is not None:
-        yield Judged(case, "", Verdict.ERROR, None, f"the grader failed: {result.error}")
+        yield JudgedCase(case, "", Verdict.ERROR, None, f"the grader failed: {result.error}")
     for question in _questions_of(case, result):
         problem = _problem(case, question)
-        yield Judged(case, question.question, question.verdict, question.misconception, problem)
+        yield JudgedCase(case, question.question, question.verdict, question.misconception, problem)
 
 
 def _questions_of(case: Case, result: SubmissionResult) -> Iterator[QuestionResult]:
@@ -170,7 +170,7 @@ def _is_generated(test: str) -> bool:
 
 
 def _report(
-    assignments: Sequence[Assignment], verdicts: Sequence[Judged], tier: Tier, cases: int
+    assignments: Sequence[Assignment], verdicts: Sequence[JudgedCase], tier: Tier, cases: int
 ) -> ValidationReport:
     proofs = tuple(
         _proof(exercise, question.name, verdicts)
@@ -184,7 +184,7 @@ def _report(
 
 
 def _with_pairs(
-    course: Course, report: ValidationReport, verdicts: Sequence[Judged], seed: int
+    course: Course, report: ValidationReport, verdicts: Sequence[JudgedCase], seed: int
 ) -> ValidationReport:
     not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
     groups = groups_alike(course, not_named)
@@ -219,7 +219,7 @@ def _with_rules(
     return replace(report, problems=(*report.problems, *rule_problems(course, chosen)))
 
 
-def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> QuestionProof:
+def _proof(exercise: Exercise, question: str, verdicts: Sequence[JudgedCase]) -> QuestionProof:
     mine = [
         item
         for item in verdicts
@@ -239,13 +239,13 @@ def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> Que
     )
 
 
-def _targets(verdicts: Iterable[Judged]) -> Iterator[Judged]:
+def _targets(verdicts: Iterable[JudgedCase]) -> Iterator[JudgedCase]:
     for item in verdicts:
         if item.case.kind == "misconception" and item.question == item.case.question:
             yield item
 
 
-def _is_named(item: Judged) -> bool:
+def _is_named(item: JudgedCase) -> bool:
     """Returns whether a case got its own name, or is `forbidden`, which explains itself."""
     if item.verdict is Verdict.FORBIDDEN:
         return True

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, select
 
-from ...classroom import Arrival
+from ...classroom import SubmissionTime
 from .database import Row, insert_rows, table, update_rows
 from .lateness import Penalty, seconds_late
 from .structure import AssignmentRows, NotebookRows, new_id
@@ -29,7 +29,7 @@ class Entry:
 
     student: str
     assignment: str
-    arrival: Arrival
+    arrival: SubmissionTime
     scores: Mapping[tuple[str, str], float]
     comments: Mapping[tuple[str, str], str | None]
     to_look_at: frozenset[tuple[str, str]] = frozenset()

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from ...classroom import Bank, read_bank, read_requests, requests_by_key
+from ...classroom import CommentBank, read_bank, read_requests, requests_by_key
 from ...errors import UserError
 from ...results.manual import HumanGrade, HumanWork, QuestionKey
 from ..settings import load_settings
@@ -29,7 +29,7 @@ def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
         return HumanWork(_grades(connection, bank), _penalties(connection), requests)
 
 
-def _grades(connection: Connection, bank: Bank) -> dict[QuestionKey, HumanGrade]:
+def _grades(connection: Connection, bank: CommentBank) -> dict[QuestionKey, HumanGrade]:
     grade, comment = table("grade"), table("comment")
     entered = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
     scores = named_rows("grade", grade.c.manual_score, grade.c.extra_credit).where(entered)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from ...classroom import TIMESTAMP_FILE, Allowances, Arrival, arrival, read_allowances
+from ...classroom import TIMESTAMP_FILE, Allowances, SubmissionTime, arrival, read_allowances
 from ...course import Course
 from ...escaping import path_problem
 from ...files import replace_bytes, replace_file
@@ -212,7 +212,7 @@ def _written(
     return entry_of(structure, result, arrived, allowed)
 
 
-def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
+def _copy_stamps(submitted: Path, folder: Path, arrived: SubmissionTime) -> None:
     """Copies nbgrader's files next to a submission, which it reads when it releases feedback."""
     is_there = {
         TIMESTAMP_FILE: arrived.stamped is not None,
@@ -232,7 +232,7 @@ def _is_small(path: Path) -> bool:
 def entry_of(
     structure: AssignmentRows,
     result: SubmissionResult,
-    arrived: Arrival,
+    arrived: SubmissionTime,
     allowance: timedelta | None = None,
 ) -> Entry:
     """Returns a score for each check and a comment for each answer in the gradebook."""

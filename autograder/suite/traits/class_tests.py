@@ -18,7 +18,7 @@ from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments, buil
 from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
-from .size_cells import WITH_GRADIENTS, Cells
+from .size_cells import WITH_GRADIENTS, CallSizes
 
 #: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16
@@ -86,7 +86,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Test every size once as 1 and once large: of the class and of its calls."""
-    chosen = Cells(traits, expect.draw)
+    chosen = CallSizes(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
     # build all before the first call: building a layer must not change the others
     layers = [built(expect, traits, built_with) for built_with, _ in plan]
@@ -131,7 +131,7 @@ def _entries(sizes: Sizes) -> int:
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
-def _builds_and_calls(traits: Traits, chosen: Cells) -> list[tuple[Sizes, list[Sizes]]]:
+def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, list[Sizes]]]:
     """Return the sizes that layers are built with, each with the sizes of its calls."""
     usual, letters, fixed = traits.usual(), traits.call_letters(), traits.built_letters()
     builds = [usual.but(extreme) for extreme in chosen.extremes(fixed)] if fixed else [usual]
@@ -165,7 +165,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
     third = arguments(expect, traits, sizes, layout=both(falling, small))
-    longer = Cells(traits, expect.draw).other(sizes)
+    longer = CallSizes(traits, expect.draw).other(sizes)
     others = arguments(expect, traits, longer, layout=rising)
     calls = [Step(tuple(args)) for args in (others, second, third, second)]
     layer.steps(*calls, likely=_HELD)
@@ -196,7 +196,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     """Test gradients to inputs and weights, in both modes and dtypes."""
     _middling_gradients(expect, traits, likely)
-    asked = Cells(traits, expect.draw)
+    asked = CallSizes(traits, expect.draw)
     sizes = traits.usual(asked.leads.five())
     layer = built(expect, traits, sizes).move(dtype=torch.float64).train()
     inputs = arguments(expect, traits, sizes, torch.float64, turned)
@@ -254,7 +254,7 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    asked = Cells(traits, expect.draw)
+    asked = CallSizes(traits, expect.draw)
     sizes = traits.with_exact_root(asked.middling(WITH_GRADIENTS))
     # float64 first: float32 would lose digits of a table that is a buffer, for good
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
@@ -311,7 +311,7 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     first = arguments(expect, traits, sizes)
     layer.train().result(*first, likely=EVAL)
     right = _in_eval_mode(layer, first)
-    middle = Cells(traits, expect.draw).middling()
+    middle = CallSizes(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
     # the weight of a single token is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):

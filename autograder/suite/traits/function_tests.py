@@ -24,7 +24,7 @@ from .inputs import (
 )
 from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
-from .size_cells import FEW, LENGTHS, LONG, Cells
+from .size_cells import FEW, LENGTHS, LONG, CallSizes
 
 _TWICE = "one tensor may be in several places: what writes into one of them writes into all"
 _NUMBERS = (
@@ -93,7 +93,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
     Calls alternate between the dtype of the declaration and float64.
     """
-    asked = Cells(traits, expect.draw)
+    asked = CallSizes(traits, expect.draw)
     usual = traits.usual()
     varied = asked.varied(traits.call_letters(), usual, asked.one_large)
     for turn, sizes in enumerate([*varied, *asked.between(usual)]):
@@ -135,7 +135,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     An optional argument is missing in some of the calls. If gradients are tested at such sizes,
     the call is watched together with its backward.
     """
-    asked, ways = Cells(traits, expect.draw), traits.each_way()
+    asked, ways = CallSizes(traits, expect.draw), traits.each_way()
     deep = asked.with_gradients(traits.usual(asked.leads.five()))
     long = asked.long(leading=asked.leads.four())
     sizes = (long, deep, *asked.many_with_gradients())
@@ -159,7 +159,7 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """Repeat shapes with new numbers in one argument after the other; then change the shapes."""
     usual = traits.usual()
-    other = Cells(traits, expect.draw).other(usual)
+    other = CallSizes(traits, expect.draw).other(usual)
     first = arguments(expect, traits, usual)
     second = [
         _rearranged(arg)
@@ -253,7 +253,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             after=traits.after,
         )
 
-    asked = Cells(traits, expect.draw)
+    asked = CallSizes(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
     pull(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
@@ -296,7 +296,7 @@ _WAYS = (
 
 
 def _frozen_in_turn(
-    expect: Expect, traits: Traits, asked: Cells
+    expect: Expect, traits: Traits, asked: CallSizes
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Yield arguments with a size of 1 in turn, and the place of one that wants no gradient.
 

@@ -192,7 +192,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoArgument:
     """None instead of an argument."""
 
     letters: list[str] = field(default_factory=list)
@@ -232,7 +232,7 @@ def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
     If no argument is optional, there is one list only.
     """
     given = [item.item if isinstance(item, Maybe) else item for item in inputs]
-    left = [Nothing() if isinstance(item, Maybe) else item for item in inputs]
+    left = [NoArgument() if isinstance(item, Maybe) else item for item in inputs]
     return [given, left] if given != list(inputs) else [given]
 
 

@@ -135,13 +135,15 @@ def _check_lengths(
         new = fresh.result(*args, likely=_ANOTHER_LENGTH)
         used = layer.train(training).result(*args, likely=_ANOTHER_LENGTH)
         mode = "train mode" if training else "eval mode"
-        called = Agreement(f"in {mode} after other calls", "as a new layer", _ANOTHER_LENGTH)
+        called = EqualResults(f"in {mode} after other calls", "as a new layer", _ANOTHER_LENGTH)
         called.check(used, new, layer.that)
 
 
 def _check_layout(ask: _Ask, args: Sequence[Any], value: Any, that: Callable[..., None]) -> None:
     other = ask(tree_map_only(torch.Tensor, turned, list(args)))
-    Agreement("with transposed memory", "with memory in order", _LAYOUT).check(other, value, that)
+    EqualResults("with transposed memory", "with memory in order", _LAYOUT).check(
+        other, value, that
+    )
 
 
 def _through(traits: Traits, value: Any, seeds: Any) -> Any:
@@ -169,7 +171,7 @@ def _check_batches(expect: Expect, traits: Traits, ask: _Ask, that: Callable[...
             alone = ask([_sample(item, arg, index) for item, arg in _pairs(traits, args)])
             got = _part(together, index, keep=not traits.has_leading)
             after = traits.after or _as_it_is
-            Agreement(f"sample {index} alone", "in the batch", _BATCH).check(
+            EqualResults(f"sample {index} alone", "in the batch", _BATCH).check(
                 after(alone), after(got), that
             )
 
@@ -205,7 +207,7 @@ _SIDE = re.compile(r"^(got|expected) +|\b(got|expected)\b(?= )", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class EqualResults:
     """The names of two results that should be equal, and the likely cause if they are not."""
 
     one: str

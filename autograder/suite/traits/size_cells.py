@@ -60,7 +60,7 @@ _FIVE = (2, 1, 3, 2)
 _MOST_NUMBERS = 1 << 17
 
 
-class Cells:
+class CallSizes:
     """Chooses the sizes of calls for a declaration."""
 
     def __init__(self, traits: Traits, draw: Draw) -> None:
@@ -70,7 +70,7 @@ class Cells:
         self._long = draw.integer(_VECTORS.start, _VECTORS.stop - 1)
         self._letters, self._built = traits.call_letters(), traits.built_letters()
         self._is_batched = traits.has_leading
-        self.leads = Leads(traits)
+        self.leads = LeadingDimensions(traits)
         #: how often each count was drawn: first above the middle, then below it
         self._drawn_counts: dict[str, int] = {}
 
@@ -328,7 +328,7 @@ class Cells:
         return self._traits.largest.get(letter, _LARGEST.get(letter, self._long))
 
 
-class Leads:
+class LeadingDimensions:
     """Chooses leading dimensions for a declaration."""
 
     def __init__(self, traits: Traits) -> None:

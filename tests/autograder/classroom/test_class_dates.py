@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom import (
-    Counts,
-    Rules,
+    ClassRules,
+    CountingRule,
     count_late_days,
     read_allowances,
     read_dates,
@@ -112,17 +112,17 @@ def test_late_days_are_taken_in_order_of_due_dates(
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        ("", Rules()),
-        ('late_days = 3\ncounts = "last in time"\n', Rules(3, Counts.IN_TIME)),
+        ("", ClassRules()),
+        ('late_days = 3\ncounts = "last in time"\n', ClassRules(3, CountingRule.IN_TIME)),
         ("late_days = -1", "late_days = -1"),
         ('counts = "first"', "counts = 'first'"),
         ("late_dais = 3", "unknown setting 'late_dais'"),
         ("late_days = ", "can't be read"),
     ],
 )
-def test_rules_are_read_or_refused(text: str, rules: Rules | str, tmp_path: Path) -> None:
+def test_rules_are_read_or_refused(text: str, rules: ClassRules | str, tmp_path: Path) -> None:
     (tmp_path / "class.toml").write_text(text)
-    if isinstance(rules, Rules):
+    if isinstance(rules, ClassRules):
         assert read_rules(tmp_path) == rules
         return
     with pytest.raises(UserError, match=rules):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.classroom import NoZone, arrival, lateness, read_stamp, read_time
+from autograder.classroom import MissingZone, arrival, lateness, read_stamp, read_time
 from autograder.deadlines import parse_duedate, zone_of
 
 BERLIN = zone_of("Europe/Berlin")
@@ -58,7 +58,7 @@ def test_a_time_without_a_zone_is_read_in_the_platforms(text: str, moment: datet
 
 
 def test_a_time_without_a_zone_needs_one() -> None:
-    with pytest.raises(NoZone, match="has no time zone"):
+    with pytest.raises(MissingZone, match="has no time zone"):
         read_time("20.11.2026 18:05")
 
 

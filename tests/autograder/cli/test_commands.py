@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import autograder.cli
 from autograder.cli import COMMANDS, cli
-from autograder.cli.once import Once
+from autograder.cli.strict_command import StrictCommand
 
 
 def test_the_table_names_every_command_of_every_module() -> None:
@@ -69,4 +69,4 @@ def test_every_command_refuses_an_option_that_is_given_twice() -> None:
         else:
             yield command
 
-    assert [one.name for one in leaves(cli) if not isinstance(one, Once)] == []
+    assert [one.name for one in leaves(cli) if not isinstance(one, StrictCommand)] == []

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from autograder.collecting import CollectOptions, CollectReport, collect
 from autograder.collecting.download_entries import contents_of, entries_of
-from autograder.collecting.downloaded import Account, Entry, Member
+from autograder.collecting.downloaded import AcceptedFile, DownloadEntry, ReadingAllowance
 from autograder.errors import UserError
 
 COURSE = {
@@ -58,7 +58,11 @@ def members_of(source: Path) -> list[object]:
         return [
             member
             for entry in found
-            for member in (contents_of(entry, Account()) if isinstance(entry, Entry) else [entry])
+            for member in (
+                contents_of(entry, ReadingAllowance())
+                if isinstance(entry, DownloadEntry)
+                else [entry]
+            )
         ]
 
 
@@ -392,13 +396,13 @@ def test_random_damage_to_an_archive_never_stops_the_reader(
     path = tmp_path / "damaged.zip"
     path.write_bytes(bytes(raw[: data.draw(st.integers(0, len(raw)))]))
     for member in members_of(path):
-        assert not isinstance(member, Member) or len(member.data) <= 1000
+        assert not isinstance(member, AcceptedFile) or len(member.data) <= 1000
 
 
 def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "nameless.zip"
     path.write_bytes(_changed(zipped({"q": b"1"}), b"q", b"\0"))
-    assert [type(member).__name__ for member in members_of(path)] == ["Refused"]
+    assert [type(member).__name__ for member in members_of(path)] == ["RefusedFile"]
 
 
 def test_an_archive_with_nothing_in_it_is_told(bring: Callable[..., CollectReport]) -> None:

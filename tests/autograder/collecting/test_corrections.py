@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from autograder.cli import cli
-from autograder.collecting import Collected, Outcome, collect, undo
+from autograder.collecting import CollectedSubmission, Outcome, collect, undo
 from autograder.collecting.issues import read_asked
 from autograder.collecting.transaction import collecting_alone
 from autograder.errors import UserError
@@ -38,7 +38,7 @@ class Class:
         if stamp:
             (own / "timestamp.txt").write_text(stamp)
 
-    def collect(self) -> Collected:
+    def collect(self) -> CollectedSubmission:
         """One night."""
         (made,) = collect([self.uploads], self.folder / "submitted", COURSE).collected
         return made

@@ -12,7 +12,7 @@ from autograder.classroom import Selection, withdraw
 from autograder.classroom.decisions import EVERYTHING
 from autograder.course import Course
 from autograder.exports import Missing
-from autograder.operations.grades import Showing
+from autograder.operations.grades import DisplayOptions
 from autograder.records import SubmissionResult
 from autograder.results.file import ResultsFile
 
@@ -66,7 +66,7 @@ def test_only_chosen_people_lose_by_missing_work(
     roster = tmp_path / "theirs.csv"
     roster.write_text(table)
     written = autograder.export(
-        name, folder, showing=Showing(selection, missing), roster=roster, course=course.root
+        name, folder, showing=DisplayOptions(selection, missing), roster=roster, course=course.root
     )
     path = written.path if written.path.is_file() else next(written.path.glob("*.csv"))
     column, heads = (5, 2) if name == "canvas" else (3, 1)

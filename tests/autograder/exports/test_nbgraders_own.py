@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook
 import autograder
 from autograder.nbgrader.gradebook.database import opened
 from autograder.operations.classes import attendance
-from autograder.operations.grades import Showing, class_grades
+from autograder.operations.grades import DisplayOptions, class_grades
 from autograder.records import Verdict
 
 #: student: automatic score of `test`, score by hand of the written answer `essay`
@@ -49,7 +49,7 @@ def mixed(tmp_path: Path) -> Path:
     return folder
 
 
-def rows(folder: Path, showing: Showing | None = None) -> dict[str, dict[str, str]]:
+def rows(folder: Path, showing: DisplayOptions | None = None) -> dict[str, dict[str, str]]:
     written = autograder.export("csv", folder, showing=showing)
     with written.path.open(encoding="utf-8", newline="") as file:
         return {row["student"]: row for row in csv.DictReader(file)}
@@ -96,7 +96,7 @@ def test_a_zero_for_nothing_stands_only_where_it_is_due(mixed: Path, due: str, z
         gradebook.update_or_create_assignment("ps1", duedate=f"{due} 12:00 UTC")
     from autograder.exports import Missing
 
-    showing = Showing(missing=Missing.ZERO)
+    showing = DisplayOptions(missing=Missing.ZERO)
     grades = class_grades(mixed, autograder.final_results(mixed), showing)
     assert grades.in_place_of_nothing("zoe", "ps1") == zero
     notes = autograder.export("csv", mixed, showing=showing).notes
@@ -111,7 +111,7 @@ def test_only_students_with_more_time_have_no_zero_yet(mixed: Path) -> None:
         autograder.extend(mixed, student, "ps1", "500w", "abroad")
     from autograder.exports import Missing
 
-    showing = Showing(missing=Missing.ZERO)
+    showing = DisplayOptions(missing=Missing.ZERO)
     found = {who: row["ps1/total"] for who, row in rows(mixed, showing).items()}
     assert (found["zoe"], found["yan"]) == ("", "0")
     sheet = mixed / "worksheet.csv"

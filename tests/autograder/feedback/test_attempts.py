@@ -11,7 +11,7 @@ import pytest
 
 import autograder
 from autograder.feedback.attempts import CodeLine, side_by_side
-from autograder.operations.grades import Showing
+from autograder.operations.grades import DisplayOptions
 from autograder.records import SubmissionResult
 from autograder.submission.read import digest_of_files
 
@@ -49,7 +49,7 @@ def test_both_attempts_are_side_by_side_with_new_lines_marked(class_folder: Path
 
 
 def test_without_names_there_are_no_comments(class_folder: Path) -> None:
-    found = autograder.class_changes(class_folder, Showing(is_anonymous=True))
+    found = autograder.class_changes(class_folder, DisplayOptions(is_anonymous=True))
     page = autograder.write_changes(found, class_folder / "changes.html").read_text()
     assert "return x + 1" in page and "Ada" not in page and "ada" not in page
 

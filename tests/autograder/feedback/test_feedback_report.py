@@ -16,9 +16,9 @@ from playwright.sync_api import Dialog, sync_playwright
 import autograder
 from autograder.classroom import lateness
 from autograder.escaping import for_json
-from autograder.feedback import Background, class_report, drill_down, write_report
+from autograder.feedback import ClassFacts, class_report, drill_down, write_report
 from autograder.feedback.report import discrimination, histogram, quartiles
-from autograder.operations.grades import Showing
+from autograder.operations.grades import DisplayOptions
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
 from autograder.results.last import LastResults
 
@@ -92,7 +92,7 @@ def test_a_shared_mistake_is_shown_with_hint_and_code(
 ) -> None:
     results = [make_result(name, (0.0, 2.0, 2.0)) for name in ("ada", "ben", "eve")]
     key = ("masks", "masking", "causal_mask")
-    known = Background(
+    known = ClassFacts(
         codes={
             ("ada", *key): "def a(): 1",
             ("ben", *key): "def a(): 1",
@@ -140,7 +140,7 @@ def test_the_time_of_submission_stands_against_the_points(make_result: MakeResul
     results = [make_result(name) for name in ("ada", "ben", "eve", "zoe")]
     times = {"ada": -timedelta(days=9), "ben": -timedelta(hours=1), "eve": timedelta(hours=1)}
     arrivals = {(name, "masks"): lateness(due + time, due) for name, time in times.items()}
-    (assignment,) = class_report(results, Background(arrivals=arrivals)).assignments
+    (assignment,) = class_report(results, ClassFacts(arrivals=arrivals)).assignments
     assert [(group.when, group.submissions) for group in assignment.arrivals] == [
         ("more than 3 days before", 1), ("in the last 3 hours", 1), ("late", 1),
     ]  # fmt: skip
@@ -170,7 +170,7 @@ def hostile(class_folder: Path, make_result: MakeResult, submit: Callable[..., P
 def test_excerpts_have_no_comment_and_the_projectors_page_no_name(hostile: Path) -> None:
     page = (hostile / "report.html").read_text(encoding="utf-8")
     assert "def mask_scores(x):" in page and "by me" not in page
-    showing = Showing(is_anonymous=True)
+    showing = DisplayOptions(is_anonymous=True)
     path = autograder.write_report(hostile, showing=showing, course=hostile.parent)
     page = path.read_text(encoding="utf-8")
     assert "def mask_scores(x):" in page and "Student 1" in page

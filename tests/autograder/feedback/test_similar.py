@@ -10,7 +10,7 @@ import pytest
 
 import autograder
 from autograder.feedback import write_similar
-from autograder.feedback.similar import Writings
+from autograder.feedback.similar import ClassFingerprints
 from autograder.submission.fingerprints import fingerprints
 
 COPIED = """\
@@ -33,7 +33,7 @@ def causal_mask(size):
 
 
 def pairs(stub: str = "", **codes: str) -> list[tuple[str, str]]:
-    written = Writings(fingerprints(stub).lines)
+    written = ClassFingerprints(fingerprints(stub).lines)
     for student, code in codes.items():
         written.add(student, fingerprints(code))
     return [(one.left, one.right) for one in written.likenesses()]
@@ -91,9 +91,9 @@ def test_a_notebook_is_compared_with_a_module(pair: Path) -> None:
 
 
 def test_without_names_the_pair_has_none(pair: Path) -> None:
-    from autograder.operations.grades import Showing
+    from autograder.operations.grades import DisplayOptions
 
-    (found,) = autograder.similar(pair, Showing(is_anonymous=True), course=pair.parent)
+    (found,) = autograder.similar(pair, DisplayOptions(is_anonymous=True), course=pair.parent)
     assert {found.left.student, found.right.student} <= {"Student 1", "Student 2", "Student 3"}
 
 

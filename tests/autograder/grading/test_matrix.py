@@ -33,7 +33,7 @@ _MACHINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FailureMessage:
     """The message of a failed test about a known mistake."""
 
     case: str
@@ -48,7 +48,7 @@ class Matrix:
     """The report, and all messages."""
 
     report: ValidationReport
-    said: tuple[Said, ...]
+    said: tuple[FailureMessage, ...]
 
     def total(self, figure: str) -> int:
         return sum(getattr(question, figure) for question in self.report.questions)
@@ -76,13 +76,13 @@ def _number(label: str) -> int:
 
 @pytest.fixture(scope="module")
 def matrix(course: Course, fork_server: ForkServer) -> Matrix:
-    said: list[Said] = []
+    said: list[FailureMessage] = []
     drawn = _drawn(course)
 
     def on_question(case: Case, result: QuestionResult) -> None:
         if case.kind == "misconception" and result.question == case.question:
             said.extend(
-                Said(case.label, result.question, result.verdict, test.name, test.message)
+                FailureMessage(case.label, result.question, result.verdict, test.name, test.message)
                 for test in result.tests
                 if not test.passed
             )
@@ -145,7 +145,7 @@ def test_no_message_shows_the_machine(matrix: Matrix) -> None:
     assert [said for said in matrix.said if _MACHINE.search(said.message)] == []
 
 
-def _where(matrix: Matrix, holds: object) -> list[Said]:
+def _where(matrix: Matrix, holds: object) -> list[FailureMessage]:
     """Returns incomplete messages; a call that is not allowed needs no result."""
     assert callable(holds)
     return [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.sources import LONGEST_LINE, Streamed
+from autograder.grading.sources import LONGEST_LINE, StreamedSubmissions
 
 MANY = 6 << 20
 
@@ -43,7 +43,7 @@ def test_a_line_without_an_end_is_cut_off(
     def task_of(line: bytes) -> Any:
         lines.append(line)
 
-    source = Streamed(pipe[0], task_of)
+    source = StreamedSubmissions(pipe[0], task_of)
     thread = _write(pipe[1], b"x" * MANY, b"\nsubmitted/ada\n")
     calls = 0
     while len(lines) < 2:
@@ -66,7 +66,7 @@ def test_each_byte_of_a_line_is_looked_at_once(
             looked += len(self) - args[1]
             return super().find(*args)
 
-    source = Streamed(pipe[0], lambda line: None)
+    source = StreamedSubmissions(pipe[0], lambda line: None)
     monkeypatch.setattr(source, "_buffer", Counting())
     thread = _write(pipe[1], b"x" * MANY)
     while looked < MANY:
@@ -84,7 +84,7 @@ def test_lines_come_whole_however_they_are_cut(pipe: tuple[int, int]) -> None:
     def task_of(line: bytes) -> Any:
         lines.append(line)
 
-    source = Streamed(pipe[0], task_of)
+    source = StreamedSubmissions(pipe[0], task_of)
     for part in (b"a", b"b\nc\n\nd", b"e", b"\nlast"):
         os.write(pipe[1], part)
         source.take()

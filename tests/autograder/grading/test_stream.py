@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from autograder.course import Course
-from autograder.grading.stream import Refused, StreamOptions, StreamReport, grade_lines
+from autograder.grading.stream import RefusedLine, StreamOptions, StreamReport, grade_lines
 from autograder.grading.submissions import SubmissionGrader
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Assignment, SubmissionResult
@@ -32,7 +32,7 @@ class Stream:
     """Grades lines; `then` is called after each answer and may write more, or end it."""
 
     def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
-        self.answers: list[SubmissionResult | Refused] = []
+        self.answers: list[SubmissionResult | RefusedLine] = []
         self._options = StreamOptions(folder / "secret.key", assignment=ASSIGNMENT)
         self._engine = SuiteEngine(course, lambda tier: contextlib.nullcontext(fork_server))
         self._near, self._far = socket.socketpair()
@@ -49,7 +49,7 @@ class Stream:
         self._near.shutdown(socket.SHUT_WR)
 
     def grade(self, then: Callable[[], None] = lambda: None, **options: Any) -> StreamReport:
-        def answer(one: SubmissionResult | Refused) -> None:
+        def answer(one: SubmissionResult | RefusedLine) -> None:
             self.answers.append(one)
             then()
 
@@ -73,7 +73,7 @@ def test_each_line_is_answered_until_the_end_of_input(a_class: ClassFolder, stre
     stream.end()
     report = stream.grade(jobs=2)
     assert (report.graded, report.refused, report.failed) == (2, 4, 0)
-    refused = [a for a in stream.answers if isinstance(a, Refused)]
+    refused = [a for a in stream.answers if isinstance(a, RefusedLine)]
     assert [(r.line, r.reason.partition(";")[0]) for r in refused] == [
         (3, f"{a_class.submitted / 'nobody'} is not a folder"),
         (4, f"{link} is a link, and links are not followed"),

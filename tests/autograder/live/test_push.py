@@ -10,7 +10,7 @@ from autograder.classroom import withdraw
 from autograder.classroom.decisions import EVERYTHING
 from autograder.errors import UserError
 from autograder.exports import Missing
-from autograder.operations.grades import Showing
+from autograder.operations.grades import DisplayOptions
 from autograder.operations.push import GiveBack
 
 from .conftest import Class
@@ -152,7 +152,7 @@ def test_a_missing_submission_is_zero_only_if_that_is_wanted(
     withdraw(on_canvas.folder, ("emmy", EVERYTHING), "left")
     on_canvas.push()
     assert scores(canvas) == {101: 6.0, 103: 4.0}
-    on_canvas.push(showing=Showing(missing=Missing.ZERO))
+    on_canvas.push(showing=DisplayOptions(missing=Missing.ZERO))
     assert scores(canvas) == {101: 6.0, 102: 0.0, 103: 4.0}
 
 

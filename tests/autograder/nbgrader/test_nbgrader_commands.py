@@ -13,7 +13,7 @@ from typing import Any
 from nbgrader.api import Gradebook
 
 from autograder.authoring.leaks import LeakFinder
-from autograder.authoring.secrets import Kind
+from autograder.authoring.secrets import SecretKind
 from autograder.course import load_course
 from autograder.nbgrader.class_source import write_class_source
 
@@ -151,7 +151,10 @@ def test_feedback_says_all_that_helps_and_nothing_hidden(autograded: NbgraderCla
         assert f"({test['points']:g} of {test['max_points']:g})" in text
         assert test["message"].splitlines()[:1] == [] or test["message"].splitlines()[0] in text
     finder = LeakFinder(load_course(REPOSITORY))
-    hidden = {Kind.TEST_NAME, Kind.TEST_CODE}  # his answers are solutions, his messages are texts
+    hidden = {
+        SecretKind.TEST_NAME,
+        SecretKind.TEST_CODE,
+    }  # his answers are solutions, his messages are texts
     for name in ("context", "scores", "softmax"):
         leaks = finder.in_files(ASSIGNMENT, {"page.md": page(autograded, "ben", name).encode()})
         assert not [leak for leak in leaks if leak.secret.kind in hidden]

@@ -17,7 +17,7 @@ from autograder.errors import IsolationUnavailable, SandboxError, UserError
 from autograder.grading.engine import Scope
 from autograder.grading.jobs import Jobs
 from autograder.grading.run import refuse_weaker_tier
-from autograder.grading.sources import Listed
+from autograder.grading.sources import ListedSubmissions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Limits, SubmissionResult, Tier
 from autograder.results.file import ResultsFile
@@ -53,7 +53,7 @@ def test_a_tier_that_was_killed_while_starting_is_tried_again(
 ) -> None:
     started: list[Tier] = []
 
-    class Struck(ForkServer):
+    class KilledForkServer(ForkServer):
         def _start(self) -> None:
             super()._start()
             started.append(self.tier)
@@ -62,7 +62,7 @@ def test_a_tier_that_was_killed_while_starting_is_tried_again(
                     self.wait_until_ready()
                 os.kill(whom(self), number)
 
-    monkeypatch.setattr(doctor, "ForkServer", Struck)
+    monkeypatch.setattr(doctor, "ForkServer", KilledForkServer)
     with start_fork_server() as server:
         assert number is signal.SIGTERM or started == [best, best]
         assert (server.tier, server.passed_over) == (best, ())
@@ -74,7 +74,7 @@ def test_a_tier_whose_first_worker_was_killed_is_tried_again(
 ) -> None:
     started: list[Tier] = []
 
-    class Struck(ForkServer):
+    class KilledForkServer(ForkServer):
         def open(self, *args: Any, **options: Any) -> Session:
             session = super().open(*args, **options)
             started.append(self.tier)
@@ -84,7 +84,7 @@ def test_a_tier_whose_first_worker_was_killed_is_tried_again(
                 os.kill(_innermost(self), signal.SIGKILL)
             return session
 
-    monkeypatch.setattr(doctor, "ForkServer", Struck)
+    monkeypatch.setattr(doctor, "ForkServer", KilledForkServer)
     with start_fork_server(best) as server:
         assert (server.tier, server.passed_over) == (best, ())
     assert started == [best, best]
@@ -93,13 +93,13 @@ def test_a_tier_whose_first_worker_was_killed_is_tried_again(
 def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
     best: Tier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Struck(ForkServer):
+    class KilledForkServer(ForkServer):
         def _start(self) -> None:
             super()._start()
             if self.tier is best:
                 os.kill(self.pid, signal.SIGKILL)
 
-    monkeypatch.setattr(doctor, "ForkServer", Struck)
+    monkeypatch.setattr(doctor, "ForkServer", KilledForkServer)
     if best is Tier.C:
         with pytest.raises(IsolationUnavailable, match="tried twice"):
             start_fork_server()
@@ -114,12 +114,12 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 ) -> None:
     tried: list[Tier] = []
 
-    class Absent(ForkServer):
+    class UnavailableForkServer(ForkServer):
         def _start(self) -> None:
             tried.append(self.tier)
             raise SandboxError("bubblewrap is not installed")
 
-    monkeypatch.setattr(doctor, "ForkServer", Absent)
+    monkeypatch.setattr(doctor, "ForkServer", UnavailableForkServer)
     with pytest.raises(IsolationUnavailable):
         start_fork_server()
     assert tried == [Tier.A, Tier.B, Tier.C]
@@ -130,7 +130,7 @@ def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
 ) -> None:
     """Imitates an ordinary user for whom bubblewrap may not make namespaces."""
 
-    class Refused(ForkServer):
+    class RefusedForkServer(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:
             if self.tier is Tier.C:
                 return super()._command(environment, control, file)
@@ -138,7 +138,7 @@ def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
 
     if not examine(Tier.C).works:
         pytest.skip("this machine does not give tier C")
-    monkeypatch.setattr(doctor, "ForkServer", Refused)
+    monkeypatch.setattr(doctor, "ForkServer", RefusedForkServer)
     with start_fork_server() as server:
         assert server.tier is Tier.C
         assert len(server.passed_over) == 2
@@ -173,5 +173,7 @@ def test_a_run_learns_that_an_unrequested_weaker_tier_is_used(
     engine = SuiteEngine(load_course(ROOT), lambda tier: nullcontext(server))
     scope = Scope.of(engine, [engine.assignment("simplified_attention")])
     with pytest.raises(Stop):
-        Jobs(weaker=weaker).grade(scope, Listed([]), lambda result: None, lambda tier: None)
+        Jobs(weaker=weaker).grade(
+            scope, ListedSubmissions([]), lambda result: None, lambda tier: None
+        )
     assert told == [(Tier.C, ["  tier A: it was killed (tried twice)"])]

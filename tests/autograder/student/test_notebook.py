@@ -15,7 +15,7 @@ from autograder.authoring.solution_parts import STUB
 from autograder.errors import UserError
 from autograder.student import Standing, check, hint, trace
 from autograder.student.check_results import CheckedQuestion, CheckedTest
-from autograder.student.display import Shown, as_html, as_text, readable
+from autograder.student.display import NotebookOutput, as_html, as_text, readable
 from autograder.student.notebook_tools import check_namespace
 
 
@@ -37,7 +37,7 @@ def test_other_ways_and_a_star_stand_below_a_right_answer(
 ) -> None:
     from autograder.student import notebook_tools as notebook
 
-    shown: list[Shown] = []
+    shown: list[NotebookOutput] = []
     monkeypatch.setattr(notebook, "_show", shown.append)
     ways = {"half": [["Costs <nothing>.", "def half(x):\n    return 0.5 * x"]]}
     (here / "checks" / "ways.json").write_text(json.dumps(ways), encoding="utf-8")

@@ -9,7 +9,7 @@ import torch
 
 from autograder.student import trace_folder
 from autograder.student.last_call import RecordedCall
-from autograder.student.quiet_output import Printed, quiet
+from autograder.student.quiet_output import LimitedOutput, quiet
 from autograder.student.shapes import Letters, said_in_comment, said_of_result
 from autograder.student.tracing import traced
 
@@ -94,7 +94,7 @@ def test_shapes_are_read_from_docstrings_and_comments() -> None:
 def test_a_debugger_that_an_answer_starts_is_gone_after_it() -> None:
     before = sys.gettrace()
 
-    with quiet(Printed()):
+    with quiet(LimitedOutput()):
         sys.settrace(lambda frame, event, arg: None)
 
     after = sys.gettrace()

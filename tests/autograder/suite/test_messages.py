@@ -13,7 +13,7 @@ from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.compare import difference
 from autograder.suite.failures import explained, told_once
 from autograder.suite.relations import relation
-from autograder.suite.traits.itself import Agreement
+from autograder.suite.traits.itself import EqualResults
 
 _RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
 _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
@@ -45,7 +45,7 @@ def test_a_relation_says_what_is_true(got: object, expected: object, told: str) 
 def test_neither_of_two_unknown_results_is_called_expected() -> None:
     right = LocalImplementation({"answer": _right})
     expect = Expect(right, right, Draw(0, "test"))
-    agreement = Agreement("alone", "in the batch", likely="they know each other")
+    agreement = EqualResults("alone", "in the batch", likely="they know each other")
     one, other = torch.tensor([[0.25, 2.0]]), torch.tensor([[0.5, 2.0]])
     agreement.check(one, one.clone(), expect.that)
     with pytest.raises(AssertionError) as failure:

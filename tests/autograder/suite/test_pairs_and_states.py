@@ -22,7 +22,7 @@ def appended(x: torch.Tensor, past: Any = None) -> Any:
     return first.sum() + second.prod(), (first, second)
 
 
-class Appending(nn.Module):
+class AppendingLayer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.scale = nn.Parameter(torch.ones(1))
@@ -32,7 +32,7 @@ class Appending(nn.Module):
 
 
 def expecting(answer: Any) -> Expect:
-    right = Appending if isinstance(answer, type) else appended
+    right = AppendingLayer if isinstance(answer, type) else appended
     return Expect(
         LocalImplementation({"appended": answer}),
         LocalImplementation({"appended": right}),
@@ -115,19 +115,19 @@ def test_a_call_with_a_pair_shows_its_shapes() -> None:
 
 
 def test_layers_that_return_pairs_have_gradients_and_devices() -> None:
-    layer = expecting(Appending).layer("appended")
+    layer = expecting(AppendingLayer).layer("appended")
     layer.gradients(torch.ones(2), pair(3), likely="")
     layer.moves(torch.ones(2), pair(3), likely="")
 
 
 def test_a_state_left_behind_by_a_moved_module_is_reported() -> None:
-    class Staying(Appending):
+    class UnchangedState(AppendingLayer):
         def forward(self, x: torch.Tensor, past: Any = None) -> Any:
             value, (first, second) = super().forward(x, past)
             return value, (first, torch.zeros(second.shape))
 
     with pytest.raises(AssertionError, match=r"at \[1\]\[1\]:\n.*on another device"):
-        expecting(Staying).layer("appended").moves(torch.ones(2), likely="")
+        expecting(UnchangedState).layer("appended").moves(torch.ones(2), likely="")
 
 
 def test_a_state_is_passed_on_as_the_same_object() -> None:

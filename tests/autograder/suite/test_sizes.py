@@ -8,7 +8,7 @@ from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw
 from autograder.suite.traits import Traits, declarations
 from autograder.suite.traits.class_tests import _builds_and_calls
-from autograder.suite.traits.size_cells import FEW, LENGTHS, Cells
+from autograder.suite.traits.size_cells import FEW, LENGTHS, CallSizes
 
 SUITES = sorted((Path(__file__).parents[3] / "tests/hidden").glob("*/test_*.py"))
 FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is None and t.inputs]
@@ -16,7 +16,7 @@ FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is No
 
 @pytest.mark.parametrize("traits", FUNCTIONS, ids=lambda traits: traits.question)
 def test_gradients_are_asked_with_one_of_everything(traits: Traits) -> None:
-    asked = Cells(traits, Draw(1, "sizes"))
+    asked = CallSizes(traits, Draw(1, "sizes"))
     sizes = [asked.middling(FEW), *asked.many_with_gradients(), asked.long()]
     unseen = asked.least_unseen(sizes)
     for letter in traits.call_letters():
@@ -30,7 +30,7 @@ DECLARED = [t for suite in SUITES for t in declarations(suite) if t.inputs]
 @pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
 def test_heads_and_lengths_are_drawn_between_their_ends(traits: Traits) -> None:
     for seed in range(5):
-        cells = Cells(traits, Draw(seed, "sizes"))
+        cells = CallSizes(traits, Draw(seed, "sizes"))
         for letters in (traits.call_letters(), traits.built_letters()):
             extremes = cells.extremes(letters) if letters else []
             for heads in {"H"} & {*letters}:
@@ -43,7 +43,7 @@ def test_heads_and_lengths_are_drawn_between_their_ends(traits: Traits) -> None:
 def test_all_heads_are_sixteen_at_most(traits: Traits) -> None:
     usual = traits.usual()
     for seed in range(5):
-        cells = Cells(traits, Draw(seed, "sizes"))
+        cells = CallSizes(traits, Draw(seed, "sizes"))
         for letters in (traits.call_letters(), traits.built_letters()):
             for one in cells.extremes(letters) if letters else []:
                 sizes = usual.but(one).letters
@@ -55,7 +55,7 @@ LAYERS = [t for t in DECLARED if t.build is not None and "T" in t.call_letters()
 
 @pytest.mark.parametrize("traits", LAYERS, ids=lambda traits: traits.question)
 def test_every_built_layer_meets_several_tokens(traits: Traits) -> None:
-    for built_with, calls in _builds_and_calls(traits, Cells(traits, Draw(1, "sizes"))):
+    for built_with, calls in _builds_and_calls(traits, CallSizes(traits, Draw(1, "sizes"))):
         assert any(sizes.letters["T"] > 1 for sizes in calls), built_with
 
 

@@ -28,7 +28,7 @@ from autograder.exports import Missing
 from autograder.feedback import DeliveryFormat, write_similar
 from autograder.live import RetryPolicy, Token
 from autograder.operations.connection import Access
-from autograder.operations.grades import Showing
+from autograder.operations.grades import DisplayOptions
 from autograder.records import Tier
 from autograder.results.changes import Cause
 from autograder.results.wording import amount
@@ -189,7 +189,7 @@ def test_a_worse_submission_is_kept_and_the_best_one_counts(term: Term) -> None:
 
 
 def test_canvas_gets_back_the_whole_term(term: Term) -> None:
-    showing = Showing(missing=Missing.ZERO)
+    showing = DisplayOptions(missing=Missing.ZERO)
     written = autograder.export("canvas", term.folder, showing=showing, roster=term.gradebook())
     rows = [row for row in read_table(written.path) if row["ID"]]
     assert len(rows) == STUDENTS
@@ -203,7 +203,7 @@ def test_canvas_gets_back_the_whole_term(term: Term) -> None:
 @pytest.mark.parametrize("missing", [Missing.BLANK, Missing.ZERO])
 @pytest.mark.parametrize("week", [2, 5])
 def test_moodle_gets_back_what_everybody_earned(term: Term, week: int, missing: Missing) -> None:
-    showing = Showing(Selection(assignment=term.name(week)), missing)
+    showing = DisplayOptions(Selection(assignment=term.name(week)), missing)
     sheet = term.worksheet(week)
     written = autograder.export("moodle", term.folder, showing=showing, roster=sheet)
     rows = read_table(written.path)
@@ -220,7 +220,7 @@ def test_moodle_gets_back_what_everybody_earned(term: Term, week: int, missing: 
 
 @pytest.mark.parametrize("week", [3])
 def test_gradescope_gets_back_what_everybody_earned(term: Term, week: int) -> None:
-    showing = Showing(Selection(assignment=term.name(week)))
+    showing = DisplayOptions(Selection(assignment=term.name(week)))
     folder = autograder.export("gradescope", term.folder, showing=showing).path
     number_of = term.number_of()
     found = {
@@ -233,7 +233,7 @@ def test_gradescope_gets_back_what_everybody_earned(term: Term, week: int) -> No
 
 def test_two_equal_answers_are_the_first_pair_shown(term: Term) -> None:
     number_of = term.number_of()
-    chosen = Showing(Selection(assignment=term.name(5)))
+    chosen = DisplayOptions(Selection(assignment=term.name(5)))
     pairs = autograder.similar(term.folder, chosen, course=term.root)
     found = [
         (pair.assignment, *sorted(number_of[side.student] for side in (pair.left, pair.right)))

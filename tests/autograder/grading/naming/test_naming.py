@@ -15,7 +15,7 @@ from autograder.course import Course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.naming.explained import Explained, explained
+from autograder.grading.naming.explained import ExplainedCalls, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.families.words import id_of
 from autograder.grading.naming.figures import figures_of
@@ -30,7 +30,7 @@ from autograder.grading.naming.parameters import (
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.record import (
     UNCHANGED,
-    Answered,
+    AnswerRecord,
     Event,
     answered,
     behaviour_of,
@@ -48,7 +48,7 @@ from tools.unseen import ask_here
 X = torch.linspace(0.5, 2.0, 600).reshape(20, 30)
 
 
-def _answered(*values: Any) -> Answered:
+def _answered(*values: Any) -> AnswerRecord:
     return answered([Event("call", value) for value in values], "what a test says", True)
 
 
@@ -71,14 +71,14 @@ def test_shape_dtype_and_what_is_not_finite_count() -> None:
     assert not any(_answered(X).equals(_answered(other)) for other in others)
 
 
-def _explained(answer: Answered, mistake: Answered, right: Answered) -> Explained:
-    whole = Explained()
+def _explained(answer: AnswerRecord, mistake: AnswerRecord, right: AnswerRecord) -> ExplainedCalls:
+    whole = ExplainedCalls()
     for own, came, asked in zip(mistake.calls, answer.calls, right.calls, strict=True):
         whole += explained(own, came, asked)
     return whole
 
 
-def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
+def _of(value: Any, gradient: Any, raised: str = "") -> AnswerRecord:
     return answered(
         [Event("call", value), Event("gradients", gradient), Event("call", raised=raised)]
     )
@@ -86,11 +86,13 @@ def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
 
 def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert _explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == Explained(1, 2, 0, 1)
+    assert _explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == ExplainedCalls(
+        1, 2, 0, 1
+    )
     # a mistake that is wrong where the answer is right is none of it
     assert _explained(_of(X, X * 3), mistake, right).against > 100
-    assert not (_explained(_of(X, X * 3), mistake, right) + Explained(50)).is_most
-    assert _explained(_of(X * 3, X * 2), mistake, right) == Explained(0, 0, 1)
+    assert not (_explained(_of(X, X * 3), mistake, right) + ExplainedCalls(50)).is_most
+    assert _explained(_of(X * 3, X * 2), mistake, right) == ExplainedCalls(0, 0, 1)
 
 
 def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
@@ -102,21 +104,21 @@ def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
 
 def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
     right, fails = answered([Event("call", X)]), answered([Event("call", raised="RuntimeError")])
-    assert _explained(answered([Event("call", X * 2)]), fails, right) == Explained(0, 1, 0)
-    assert _explained(right, fails, right) == Explained()
+    assert _explained(answered([Event("call", X * 2)]), fails, right) == ExplainedCalls(0, 1, 0)
+    assert _explained(right, fails, right) == ExplainedCalls()
 
 
 def test_another_dtype_hides_no_mistake_and_is_none_by_itself() -> None:
     right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
     twice = answered([Event("call", X.double() * 2)])
-    assert _explained(mistake, twice, right) == Explained(1, 0, 0)
+    assert _explained(mistake, twice, right) == ExplainedCalls(1, 0, 0)
     infinite = answered([Event("call", X.double() * torch.inf)])
-    assert _explained(mistake, infinite, right) == Explained(0, 0, 1)
+    assert _explained(mistake, infinite, right) == ExplainedCalls(0, 0, 1)
     half = answered([Event("call", X.half())])
-    assert _explained(answered([Event("call", X)]), half, right) == Explained(0, 0, 1)
+    assert _explained(answered([Event("call", X)]), half, right) == ExplainedCalls(0, 0, 1)
 
 
-def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none") -> Answered:
+def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none") -> AnswerRecord:
     weights = {name: (size, size) for name in names}
     return answered([Event("load_weights", raised=raised), Event("weights", weights)])
 
@@ -197,15 +199,21 @@ def test_errors_of_calls_have_words(error: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("found", "is_most"),
-    [(Explained(3, 2, 1), True), (Explained(3, 3, 0), False), (Explained(3, 0, 2), False)],
+    [
+        (ExplainedCalls(3, 2, 1), True),
+        (ExplainedCalls(3, 3, 0), False),
+        (ExplainedCalls(3, 0, 2), False),
+    ],
 )
 def test_most_means_more_than_the_rest_and_few_contradictions(
-    found: Explained, is_most: bool
+    found: ExplainedCalls, is_most: bool
 ) -> None:
     assert found.is_most is is_most
 
 
-def _dropped(times: int, p: float = 0.3, scale: float = 1 / 0.7, rows: int = 1) -> list[Answered]:
+def _dropped(
+    times: int, p: float = 0.3, scale: float = 1 / 0.7, rows: int = 1
+) -> list[AnswerRecord]:
     shape = (20, 30 if rows == 1 else 1)
     return [_answered(X * (torch.rand(shape) >= p) * scale) for _ in range(times)]
 

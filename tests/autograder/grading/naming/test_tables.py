@@ -20,18 +20,18 @@ from autograder.grading.naming import pairs as pairs_module
 from autograder.grading.naming import search as search_module
 from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes
-from autograder.grading.naming.record import Answered, Event, answered
+from autograder.grading.naming.record import AnswerRecord, Event, answered
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search
 from autograder.grading.naming.store import Store
-from autograder.grading.naming.table import UNKNOWN, Maker, Samples, Table
+from autograder.grading.naming.table import UNKNOWN, Samples, Table, TableMaker
 
 X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
 REQUESTS = {"short": (("call",),) * 2, "long": (("call",),) * 80}
 COLUMNS = {"short": slice(0, 2), "long": slice(2, 82)}
 
 
-def _answers(short: float, long: float) -> dict[str, Answered]:
+def _answers(short: float, long: float) -> dict[str, AnswerRecord]:
     return {
         "short": answered([Event("call", short * X)] * 2),
         "long": answered([Event("call", long * X)] * 80),
@@ -43,12 +43,12 @@ RIGHT = _answers(1, 1)
 MEMBERS = {"twice": (2, 2), "twice, then thrice": (2, 3), "right": (1, 1), "late": (1, 4)}
 
 
-def _chosen(answers: dict[str, Answered], tests: Sequence[str]) -> dict[str, Answered]:
+def _chosen(answers: dict[str, AnswerRecord], tests: Sequence[str]) -> dict[str, AnswerRecord]:
     return {test: answers[test] for test in tests}
 
 
 def _table() -> Table:
-    maker = Maker(REQUESTS, RIGHT)
+    maker = TableMaker(REQUESTS, RIGHT)
     entry = _answers(5, 5)
     samples = {"long": Samples((replace(entry["long"], words="said"),) * 2, (False,) * 80)}
     maker.add_entry(Row("entry", "an entry", code=("word",)), entry, samples, {"short": "passed"})
@@ -66,15 +66,15 @@ class _Given:
     def __init__(self, short: float, long: float) -> None:
         self._answers = _answers(short, long)
 
-    def answered(self, test: str) -> Answered:
+    def answered(self, test: str) -> AnswerRecord:
         return self._answers[test]
 
-    def judged(self, test: str) -> Answered:
+    def judged(self, test: str) -> AnswerRecord:
         return self._answers[test]
 
 
 def _search(table: Table, short: float, long: float) -> Search:
-    def ask(number: int, test: str) -> Answered:
+    def ask(number: int, test: str) -> AnswerRecord:
         return _answers(*list(MEMBERS.values())[number])[test]
 
     return Search(table, COLUMNS, _Given(short, long), ask)
@@ -124,13 +124,13 @@ FREQUENT = {"softmax_is_left_out": 2, "the_mask_has_no_effect": 3, "a rare one":
 
 def _pair(factor: float) -> list[str]:
     """Returns the words for an answer that is wrong by the same factor in every call."""
-    maker = Maker(REQUESTS, RIGHT)
+    maker = TableMaker(REQUESTS, RIGHT)
     for number, (name, wrong) in enumerate(FREQUENT.items()):
         row = Row(name, "as if", 0, words=name, member=number)
         maker.add_member(row, partial(_chosen, _answers(wrong, wrong)))
     factors = list(FREQUENT.values())
 
-    def ask(one: int, other: int, test: str) -> Answered:
+    def ask(one: int, other: int, test: str) -> AnswerRecord:
         return _answers(*[factors[one] * factors[other]] * 2)[test]
 
     search = Search(maker.table(), COLUMNS, _Given(factor, factor), lambda number, test: None)
@@ -149,7 +149,7 @@ def test_pairs_of_frequent_mistakes_have_a_budget(monkeypatch: pytest.MonkeyPatc
 
 def _pair_with_an_entry(came: tuple[float, float]) -> list[str]:
     """Returns the words for an answer if an entry is wrong in one test, a member in the other."""
-    maker = Maker(REQUESTS, RIGHT)
+    maker = TableMaker(REQUESTS, RIGHT)
     maker.add_entry(Row("entry", "", words="one fault"), _answers(2, 1), {}, {})
     maker.add_member(
         Row("member", "", 0, words="another", member=0), partial(_chosen, _answers(1, 3))
@@ -171,7 +171,7 @@ def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
     fails = {"short": answered([Event("call", X)] * 2)}
     fails["long"] = answered([Event("call", raised="ValueError")] * 80)
     for in_check in (False, True):
-        maker = Maker(REQUESTS, RIGHT)
+        maker = TableMaker(REQUESTS, RIGHT)
         row = Row("refuses", "as if refused", words="refused", member=0, in_check=in_check)
         maker.add_member(row, lambda tests: {test: fails[test] for test in tests})
         given = _Given(1, 1)

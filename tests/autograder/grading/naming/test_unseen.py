@@ -13,7 +13,7 @@ from autograder.errors import ContentError
 from autograder.grading.judging.suites import collect_suites
 from autograder.records import QuestionResult, Verdict
 from tools.messages import told_in
-from tools.unseen import Namer, Unseen, unseen_of
+from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 #: cheap ones
 EXERCISES = (("simplified_attention", "scores"), ("self_attention", "embedding"))
@@ -105,5 +105,5 @@ class FeedForward(nn.Module):
 def test_a_layer_that_can_not_be_made_says_why(course: Course) -> None:
     exercise = course.assignment("transformer_block").exercise("feed_forward")
     namer = Namer(collect_suites(course.root, [exercise.hidden_suite]), course, exercise)
-    result = namer.named(Unseen("FeedForward", "no super().__init__()", _NEVER_MADE))
+    result = namer.named(UnseenAnswer("FeedForward", "no super().__init__()", _NEVER_MADE))
     assert result.misconception == "feed_forward.super_init_is_missing_or_comes_too_late"

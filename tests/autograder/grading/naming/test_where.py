@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from autograder.grading.naming.call_facts import Calls, Case
+from autograder.grading.naming.call_facts import CallDeclaration, CallFacts
 from autograder.grading.naming.record import Event, Request, answered
 from autograder.grading.naming.where import told_of, where_right
 from autograder.suite.traits import Pair, Size, Tensor, Traits
@@ -35,12 +35,12 @@ class _Layer:
 
 def _cases(
     traits: Traits, calls: Sequence[Sequence[Any]], is_right: Callable[..., bool]
-) -> list[Case]:
+) -> list[CallFacts]:
     """The calls of a function that is right on some of them."""
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
-    return list(Calls(traits, _attend).cases(requests, own, right))
+    return list(CallDeclaration(traits, _attend).cases(requests, own, right))
 
 
 def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
@@ -111,7 +111,7 @@ def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
     requests: list[Request] = [("call", "f", [torch.ones(shape)]) for shape in shapes]
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
     came = [Event("call", torch.ones(1) * (1 if shape[0] == shape[-1] else 2)) for shape in shapes]
-    calls = Calls(Traits("f", [Tensor("... T")]), lambda scores: scores)
+    calls = CallDeclaration(Traits("f", [Tensor("... T")]), lambda scores: scores)
     found = list(calls.cases(requests, answered(came).calls, right))
     assert where_right(found) == "it is right without a batch only"
 
@@ -128,7 +128,7 @@ def test_memory_order_is_told_of_errors() -> None:
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
     failing = [Event("call", torch.ones(1)) for _ in tensors]
     failing += [Event("call", raised="RuntimeError") for _ in turned]
-    calls = Calls(Traits("f", [Tensor("B T d")]), _attend)
+    calls = CallDeclaration(Traits("f", [Tensor("B T d")]), _attend)
     cases = list(calls.cases(requests, answered(failing).calls, right))
     assert where_right(cases) == "it works for tensors that are contiguous only"
 
@@ -141,7 +141,7 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
         ("forward", 1, [torch.ones(2, 5, 8), past]),
     ]
     calls = answered([Event(request[0]) for request in requests]).calls
-    (case,) = Calls(_LAYER, _Layer).cases(requests, calls, calls)
+    (case,) = CallDeclaration(_LAYER, _Layer).cases(requests, calls, calls)
     assert case.sizes == {"H": 2, "d": 4, "B": 2, "T": 5, "P": 6}
     assert case.is_right and case.is_telling
     assert case.facts["where `past` is given"] and not case.facts["where `past` is left out"]
@@ -151,5 +151,5 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
 def test_an_error_that_is_asked_for_says_nothing() -> None:
     raised = answered([Event("call", raised="ValueError")]).calls
     assert not list(
-        Calls(_ATTENTION, _attend).cases([("call", "attend", _SIZES[0])], raised, raised)
+        CallDeclaration(_ATTENTION, _attend).cases([("call", "attend", _SIZES[0])], raised, raised)
     )

@@ -1,4 +1,4 @@
-"""Commands that refuse an option given twice, because it is unclear which value applies."""
+"""A command class that refuses an option given twice, because it is unclear which value applies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 import click
 
 
-class Once(click.Command):
+class StrictCommand(click.Command):
     """A command that refuses an option given twice; click would silently use the last value.
 
     Options that may be repeated, and plain flags, are left alone.
@@ -30,4 +30,4 @@ def _says_one_thing(option: click.Option) -> bool:
     return not (option.multiple or option.count or is_plain_flag)
 
 
-command = functools.partial(click.command, cls=Once)
+command = functools.partial(click.command, cls=StrictCommand)
