@@ -26,8 +26,6 @@ from .class_folder import inside
 from .courses import HERE, Courses, course_at, find_courses, submissions_around
 from .made import Step
 
-#: the gradebook's file name in nbgrader
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedGrades:

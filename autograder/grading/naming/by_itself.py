@@ -54,9 +54,14 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about random zeros, if nothing else failed."""
-    said = [answers.judged(test).words for test in known.tests(question)]
-    failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
-    words, lead = found_by_statistics(failures)
+
+    def is_right(test: str) -> bool:
+        return answers.answered(test).equals(known.right(question, test))
+
+    # wrong values come first: most answers have some, and then no other test need be run
+    tests = sorted(known.tests(question), key=is_right)
+    said = (answers.judged(test).words for test in tests)
+    words, lead = found_by_statistics(w for w in said if w not in (PASSED, OFF_PLAN))
     return [_shown(words, lead)] if words else []
 
 

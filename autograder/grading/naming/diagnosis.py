@@ -114,15 +114,19 @@ class Diagnosis:
     def told(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
         """Returns name, hint and behaviour of an answer."""
         key = question, asked.digest
+        search = None
         if key not in self._diagnosed:
             tests = {test: asked.answered(test) for test in self._known.tests(question)}
-            entries = self._search(question, asked).entries()
+            search = self._search(question, asked)
+            entries = search.entries()
             self._diagnosed[key] = _Explanation(behaviour_of(tests), entries)
         known = self._diagnosed[key]
         spoken_of = [row for row in known.entries if not text or row.is_spoken_of_in(text)]
         if spoken_of:
             return *name_and_hint(spoken_of, ()), known.behaviour
-        known.others = known.others or self._others(question, asked, known.entries)
+        if known.others is None:
+            search = search or self._search(question, asked)
+            known.others = self._others(question, asked, search, known.entries)
         name, hint = name_and_hint(known.others.entries, known.others.members)
         return name, hint and f"{hint}{known.others.note}", known.behaviour
 
@@ -138,13 +142,14 @@ class Diagnosis:
             start += len(requests)
         return columns
 
-    def _others(self, question: str, asked: ProbeReplies, entries: Sequence[Row]) -> SearchResult:
+    def _others(
+        self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
+    ) -> SearchResult:
         """Returns other explanations: families, most of the answer, or what it shows on its own.
 
         These are needed if no entry is reported, because code must contain the words that an entry
         refers to.
         """
-        search = self._search(question, asked)
         if search.is_right:
             return SearchResult()
         known, shown = self._known, partial(by_itself, self._known, question, asked)

@@ -59,23 +59,38 @@ class ExplainedCalls:
 
 
 _NONE, _EXPLAINS = ExplainedCalls(), ExplainedCalls(wrong=1)
+_OPEN, _SLOPE = ExplainedCalls(left=1), ExplainedCalls(left=1, slopes=1)
+_AGAINST, _AGAINST_RIGHT = ExplainedCalls(against=1), ExplainedCalls(against=_RIGHT)
 
 
-def explained(own: Call, came: Call, right: Call) -> ExplainedCalls:
+class Outcome:
+    """One call of an answer next to the solution's."""
+
+    def __init__(self, came: Call, right: Call) -> None:
+        self.came = came
+        self.right = right
+        self.is_right = came.equals(right)
+        self.is_wrong = came.is_wrong(right)
+        self.of_gradients = came.operation in OF_GRADIENTS
+        #: whether no row needs to explain it, because it may fail for another reason
+        self.is_open = came.is_failing(right) or bool(right.raised) or self.of_gradients
+
+
+def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     """Compares a row's call with the answer's: it explains it, leaves it open, or contradicts it.
 
     It need not explain a call that fails in one of both for another reason, such as an unknown
     device or dtype. Nor need it explain gradients: if two numbers are equal, they depend on how the
     larger one is found.
     """
+    came, right = outcome.came, outcome.right
     if came.equals(own):
-        return _EXPLAINS if came.is_wrong(right) else _NONE
+        return _EXPLAINS if outcome.is_wrong else _NONE
     if came.has_equal_numbers(own) and not own.has_equal_numbers(right):
         return _EXPLAINS
-    if own.raised and came.equals(right):
+    if own.raised and outcome.is_right:
         return _NONE
-    of_gradients = came.operation in OF_GRADIENTS
-    if came.is_failing(right) or own.is_failing(right) or right.raised or of_gradients:
-        is_slope = of_gradients and (came.form == own.form or came.raised or own.raised)
-        return ExplainedCalls(left=1, slopes=int(bool(is_slope)))
-    return ExplainedCalls(against=_RIGHT if came.equals(right) else 1)
+    if outcome.is_open or own.is_failing(right):
+        is_slope = outcome.of_gradients and (came.form == own.form or came.raised or own.raised)
+        return _SLOPE if is_slope else _OPEN
+    return _AGAINST_RIGHT if outcome.is_right else _AGAINST

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 #: a pattern of a failure's text without numbers, the name, and a hint
 _FINDINGS: Sequence[tuple[str, str, str]] = (
@@ -47,12 +47,16 @@ _FINDINGS: Sequence[tuple[str, str, str]] = (
 )
 
 
-def found_by_statistics(failures: Sequence[str]) -> tuple[str, str]:
+def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     """Returns the finding that all failures of an answer share, and a hint; otherwise empty.
 
-    `failures` are texts of failed tests without their numbers.
+    `failures` are texts of failed tests without their numbers. None is taken after one that fits no
+    finding: each costs a test.
     """
-    for pattern, words, lead in _FINDINGS:
-        if failures and all(re.search(pattern, f"{failure}\n") for failure in failures):
-            return words, lead
-    return "", ""
+    left, is_any = _FINDINGS, False
+    for failure in failures:
+        is_any = True
+        left = [found for found in left if re.search(found[0], f"{failure}\n")]
+        if not left:
+            break
+    return left[0][1:] if is_any and left else ("", "")

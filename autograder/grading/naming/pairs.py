@@ -22,7 +22,7 @@ from .families import may_be_in_a_pair
 from .families.words import frequency_place
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
-from .table import UNKNOWN, Table
+from .table import UNKNOWN, Column, Table
 
 #: the number of requests that decide which pairs are likely; the number of pairs to try
 _REQUESTS, _PAIRS = 40, 100
@@ -238,19 +238,15 @@ class Pairs:
     # comparisons of all rows with some requests
 
     def _right_cells(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda own, at: [own.equals(self._right[at])])
+        return self._cells(columns, lambda at: self._column(at).equal_to(self._right[at])[:, None])
 
     def _raised(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda own, at: [bool(own.raised)])
+        return self._cells(columns, lambda at: self._column(at).raised[:, None])
 
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
         """Returns for each row which numbers of its results equal those of others."""
         return self._cells(
-            columns,
-            lambda own, at: [
-                is_equal and not own.raised
-                for is_equal in _equal_figures(own, others[at], self._count(at))
-            ],
+            columns, lambda at: self._column(at).figures_equal_to(others[at], self._count(at))
         )
 
     def _came_right(self, columns: Sequence[int]) -> Cells:
@@ -260,12 +256,13 @@ class Pairs:
         """Returns the number of figures to compare in a request."""
         return max(1, len(self._right[at].figures))
 
-    def _cells(self, columns: Sequence[int], holds: Callable[[Call, int], list[bool]]) -> Cells:
+    def _column(self, at: int) -> Column:
+        return self._table.column(at)
+
+    def _cells(self, columns: Sequence[int], holds: Callable[[int], Cells]) -> Cells:
         """Returns for each row and request what holds; every row was asked these requests."""
         found = [np.zeros((len(self._table.rows), 0), bool)]
-        for at in columns:
-            values = np.array([holds(own, at) for own in self._table.answers[at]], bool)
-            found.append(values[self._table.cells[:, at]])
+        found += [holds(at)[self._table.cells[:, at]] for at in columns]
         return np.hstack(found)
 
     def _tells(self, at: int) -> bool:

@@ -187,6 +187,10 @@ _DTYPE = re.compile(r"torch\.\w+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
 
 
+def _is_within(bound: float, one: float, another: float) -> bool:
+    return abs(one - another) <= bound
+
+
 @dataclass(frozen=True)
 class Call:
     """One call: the operation, the form of its result, and its figures with their bounds.
@@ -205,29 +209,27 @@ class Call:
     def equals(self, other: Call) -> bool:
         """Returns whether both results are equal up to rounding."""
         return (
-            (self.operation, self.raised, self.form) == (other.operation, other.raised, other.form)
-            and len(self.figures) == len(other.figures)
-            and all(
-                abs(one - another) <= bound
-                for one, another, bound in zip(
-                    self.figures, other.figures, self.bounds, strict=True
-                )
-            )
+            self.form == other.form
+            and self._is_of_a_kind(other)
+            and all(map(_is_within, self.bounds, self.figures, other.figures))
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
         """Returns whether both results are equal in different dtypes, up to rounding in either."""
-        if (self.operation, self.raised) != (other.operation, other.raised):
-            return False
         return (
-            len(self.figures) == len(other.figures)  # results that are not finite have more figures
-            and _DTYPE.sub("", self.form) == _DTYPE.sub("", other.form)
+            self._is_of_a_kind(other)
             and all(
-                abs(own - its) <= max(bounds)
-                for own, its, *bounds in zip(
-                    self.figures, other.figures, self.bounds, other.bounds, strict=True
-                )
+                map(_is_within, map(max, self.bounds, other.bounds), self.figures, other.figures)
             )
+            and _DTYPE.sub("", self.form) == _DTYPE.sub("", other.form)
+        )
+
+    def _is_of_a_kind(self, other: Call) -> bool:
+        """Compares all but figures and form; results that are not finite have more figures."""
+        return (
+            self.operation == other.operation
+            and self.raised == other.raised
+            and len(self.figures) == len(other.figures)
         )
 
     @property

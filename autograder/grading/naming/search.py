@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .explained import ExplainedCalls, explained
+from .explained import ExplainedCalls, Outcome, explained
 from .families import OF_SIZES, is_plain, is_small
 from .pairs import AskPair, Budget, Pairs
 from .record import AnswerRecord, Call
@@ -75,19 +75,28 @@ class Search:
         self._entries = np.array([row.is_entry for row in table.rows], bool)
         self._plain = np.array([not r.is_entry and is_plain(r.rank) for r in table.rows], bool)
         self._known = table.cells != UNKNOWN
-        self._equal = self._cells(_equal)
+        self._equal = self._cells(lambda at: table.column(at).equal_to(self._came[at]))
         self._starts = [columns.start for columns in tests.values()]
         self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
 
     # comparisons of cells, rows and tests
 
-    def _cells(self, compare: Compare) -> Cells:
-        """Returns the cells for which a comparison holds, or may hold because they are unknown."""
+    def _cells(self, holds: Callable[[int], Cells]) -> Cells:
+        """Returns the cells for which something holds, or may hold because they are unknown."""
         found = np.zeros(self.table.cells.shape, bool)
-        for at, known in enumerate(self.table.answers):
-            values = [compare(own, self._came[at], self._right[at]) for own in known]
-            found[:, at] = np.array([*values, True])[self.table.cells[:, at]]
+        for at in range(len(self.table.answers)):
+            found[:, at] = np.append(holds(at), True)[self.table.cells[:, at]]
         return found
+
+    def _may_be_edges(self, at: int) -> Cells:
+        """Returns which answers to a request are equal, or are by `_but_for_edges`."""
+        came, right, column = self._came[at], self._right[at], self.table.column(at)
+        equal = column.equal_to(came)
+        if right.raised and not came.raised:
+            equal |= ~column.raised
+        if came.equals(right):
+            equal |= [own.raised != came.raised for own in self.table.answers[at]]
+        return equal
 
     def _learn(self, row: int, test: str) -> bool:
         """Computes a member's answers in a test; returns False if that is not possible any more."""
@@ -208,7 +217,7 @@ class Search:
 
     def _closest(self, rows: Sequence[int]) -> list[int]:
         """Returns the rows with equal answers up to edges, with the most equal calls among them."""
-        may = self._cells(_but_for_edges)
+        may = self._cells(self._may_be_edges)
         chance = {row for row, _ in self.table.samples}
         likely = [row for row in rows if row in chance or may[row].all()]
         alike = {
@@ -253,9 +262,9 @@ class Search:
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
         for at, known in enumerate(self.table.answers):
-            came, right = self._came[at], self._right[at]
-            wrong[at] = came.is_wrong(right)
-            values = [explained(own, came, right).numbers for own in known]
+            outcome = Outcome(self._came[at], self._right[at])
+            wrong[at] = outcome.is_wrong
+            values = [explained(own, outcome).numbers for own in known]
             found[:, at] = np.array([*values, (wrong[at], 0, 0)])[self.table.cells[:, at]]
         by_test = np.add.reduceat(found, self._starts, 1)
         wrong_in = np.add.reduceat(wrong, self._starts)
@@ -279,7 +288,7 @@ class Search:
                 return ExplainedCalls()
             found = ExplainedCalls()
             for own, came, right in self._triples(row, test):
-                found += explained(own, came, right)
+                found += explained(own, Outcome(came, right))
             if found.against and self._may_be_a_sample(row, test):
                 columns = self.tests[test]
                 pairs = zip(self._came[columns], self._right[columns], strict=True)

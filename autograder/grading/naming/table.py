@@ -50,6 +50,58 @@ class Samples:
     may_be_right: tuple[bool, ...]
 
 
+class Column:
+    """The different answers to one request, compared with one call in a few operations.
+
+    Answers of one kind differ in their figures only, and are the rows of a matrix.
+    """
+
+    def __init__(self, answers: Sequence[Call]) -> None:
+        self._size = len(answers)
+        self.raised = np.array([bool(call.raised) for call in answers])
+        kinds: dict[object, list[int]] = {}
+        for number, call in enumerate(answers):
+            kinds.setdefault(_kind(call), []).append(number)
+        self._kinds = {
+            kind: (
+                np.array(numbers),
+                np.array([answers[number].figures for number in numbers], np.float64),
+                np.array([answers[number].bounds for number in numbers], np.float64),
+            )
+            for kind, numbers in kinds.items()
+        }
+
+    def equal_to(self, call: Call) -> NDArray[np.bool_]:
+        """Returns for each answer whether it equals the call; see `Call.equals`."""
+        found = np.zeros(self._size, bool)
+        if own := self._kinds.get(_kind(call)):
+            numbers, figures, bounds = own
+            found[numbers] = _near(figures, call, bounds).all(1)
+        return found
+
+    def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
+        """Returns for each answer which of `count` figures equal those of the call.
+
+        All or none do if the results differ in more than figures; none of an error do.
+        """
+        found = np.repeat(self.equal_to(call)[:, None], count, 1)
+        own = self._kinds.get(_kind(call))
+        if own and len(call.figures) == count:
+            numbers, figures, bounds = own
+            found[numbers] = _near(figures, call, bounds)
+        found[self.raised] = False
+        return found
+
+
+def _near(figures: Numbers, call: Call, bounds: Numbers) -> NDArray[np.bool_]:
+    with np.errstate(invalid="ignore"):
+        return np.abs(figures - call.figures) <= bounds
+
+
+def _kind(call: Call) -> object:
+    return call.operation, call.raised, call.form, len(call.figures)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """The rows of a question, and the answers of each.
@@ -65,6 +117,13 @@ class Table:
     right: tuple[int, ...]
     samples: Mapping[tuple[int, str], Samples]
     said: Mapping[tuple[int, str], str]
+    _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
+
+    def column(self, at: int) -> Column:
+        """Returns the different answers to one request, in arrays."""
+        if at not in self._columns:
+            self._columns[at] = Column(self.answers[at])
+        return self._columns[at]
 
     def to_bytes(self) -> bytes:
         """Returns the table as the contents of a file."""

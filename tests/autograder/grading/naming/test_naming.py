@@ -15,7 +15,7 @@ from autograder.course import Course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.naming.explained import ExplainedCalls, explained
+from autograder.grading.naming.explained import ExplainedCalls, Outcome, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.families.words import id_of
 from autograder.grading.naming.figures import figures_of
@@ -38,6 +38,7 @@ from autograder.grading.naming.record import (
 )
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
 from autograder.grading.naming.store import Store
+from autograder.grading.naming.table import Column
 from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.replies import Batch
 from autograder.submission.bounded import memory_limited
@@ -71,10 +72,27 @@ def test_shape_dtype_and_what_is_not_finite_count() -> None:
     assert not any(_answered(X).equals(_answered(other)) for other in others)
 
 
+def test_a_column_compares_all_answers_as_each_is_compared() -> None:
+    values = (X, X + 1, X * (1 + 1e-7), X.double(), X.flatten(), X * torch.nan, [X, X])
+    calls = [call for value in values for call in _answered(value).calls]
+    calls += [call for text in ("ValueError", "IndexError") for call in _raised(text).calls]
+    column = Column(calls)
+    for other in calls:
+        assert column.equal_to(other).tolist() == [call.equals(other) for call in calls]
+        for count in {1, len(other.figures)} - {0}:
+            some = column.figures_equal_to(other, count)
+            assert some.all(1).tolist() == [c.equals(other) and not c.raised for c in calls]
+    assert column.raised.tolist() == [bool(call.raised) for call in calls]
+
+
+def _raised(kind: str) -> AnswerRecord:
+    return answered([Event("call", raised=kind)])
+
+
 def _explained(answer: AnswerRecord, mistake: AnswerRecord, right: AnswerRecord) -> ExplainedCalls:
     whole = ExplainedCalls()
     for own, came, asked in zip(mistake.calls, answer.calls, right.calls, strict=True):
-        whole += explained(own, came, asked)
+        whole += explained(own, Outcome(came, asked))
     return whole
 
 
