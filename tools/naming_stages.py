@@ -26,7 +26,7 @@ import torch
 
 from autograder.course import find_root, load_course
 from autograder.grading.judging.suites import collect_suites
-from autograder.grading.naming import by_itself, diagnosis
+from autograder.grading.naming import diagnosis, unmatched
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.probe import Probe, ProbeReplies, Replies, replies_of
@@ -123,7 +123,7 @@ def _in_ranks(chosen: range) -> Off:
 
 
 def _off(name: str) -> Off:
-    return lambda: mock.patch.object(by_itself, name, lambda *given: [])
+    return lambda: mock.patch.object(unmatched, name, lambda *given: [])
 
 
 def _stages() -> Mapping[str, Off]:
@@ -149,7 +149,7 @@ def _stages() -> Mapping[str, Off]:
         "sizes": lambda: mock.patch.object(Search, "of_sizes", lambda self: []),
         "two at once": lambda: mock.patch.object(Search, "pair", lambda self, ask: []),
         "most of it": lambda: mock.patch.object(Search, "most", lambda self: SearchResult()),
-        "by itself": lambda: mock.patch.object(diagnosis, "by_itself", lambda *given: []),
+        "by itself": lambda: mock.patch.object(diagnosis, "unmatched_rows", lambda *given: []),
         **{
             f"by itself: {what}": _off(name)
             for what, name in (

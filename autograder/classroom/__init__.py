@@ -34,7 +34,7 @@ from .decisions import (
     withdraw,
 )
 from .links import Link, PushedGrade, read_links, read_pushed, write_links, write_pushed
-from .looks import keep_looks, read_looks
+from .looks import read_review_marks, write_review_marks
 from .marks import Graders, Mark, keep_mark, read_graders, read_marks
 from .matching import (
     Identity,
@@ -119,7 +119,7 @@ __all__ = [
     "is_number",
     "is_request",
     "keep_comment",
-    "keep_looks",
+    "write_review_marks",
     "keep_mark",
     "late_mark",
     "lateness",
@@ -139,7 +139,7 @@ __all__ = [
     "read_graders",
     "read_late_days",
     "read_links",
-    "read_looks",
+    "read_review_marks",
     "read_marks",
     "read_origins",
     "read_pushed",

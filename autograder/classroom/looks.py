@@ -55,7 +55,7 @@ class ReviewMarks:
 _COLUMNS = tuple(field.name for field in fields(ReviewMark))
 
 
-def read_looks(class_folder: Path) -> ReviewMarks:
+def read_review_marks(class_folder: Path) -> ReviewMarks:
     """Returns the looks at a class; raises `UserError` for a broken table."""
     path = class_folder / LOOKED_FILE
     return ReviewMarks(_look(row, path) for row in read_table(path, _COLUMNS))
@@ -68,9 +68,9 @@ def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
         raise UserError(f"{path}: {row['lines']!r} is not a number of lines") from error
 
 
-def keep_looks(class_folder: Path, lines: Mapping[str, int]) -> None:
+def write_review_marks(class_folder: Path, lines: Mapping[str, int]) -> None:
     """Stores that all lines of these assignments were looked at; the same look is stored once."""
-    known = read_looks(class_folder)
+    known = read_review_marks(class_folder)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [
         {"assignment": assignment, "lines": str(number), "looked_at": now}

@@ -169,7 +169,7 @@ def collected_document(report: CollectReport) -> dict[str, object]:
 def print_collected(report: CollectReport, submitted: Path) -> None:
     """Prints the outcome of a collection: what an instructor should know, and sums."""
     for item in report.collected:
-        if about := _about(item):
+        if about := _remark(item):
             who = for_terminal(f"{item.student}/{item.assignment}")
             console.print(f"{who}: {for_terminal(about)}", soft_wrap=True)
     for refused in report.skipped:
@@ -187,7 +187,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
     _print_sums(report, submitted)
 
 
-def _about(item: CollectedSubmission) -> str:
+def _remark(item: CollectedSubmission) -> str:
     """Returns what an instructor should know about one submission; empty if all is as usual."""
     if item.is_older:
         return f"older than the one that is there, so it does not count; kept in {item.earlier}"

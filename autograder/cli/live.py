@@ -101,15 +101,15 @@ def pull(
     from ..operations.pull import PARTS
     from ..operations.pull import pull as bring
 
-    with _progress("downloading file") as told:
+    with _progress("downloading file") as on_progress:
         report = bring(
             platform,
             class_folder,
             approve=_asking(print_pull, dry_run, yes, as_json),
-            access=Access(at, _links(links), patience=RetryPolicy(told=_tell)),
+            access=Access(at, _links(links), retry=RetryPolicy(on_wait=_tell)),
             parts=parts or PARTS,
             course=course_folder,
-            told=told,
+            on_progress=on_progress,
         )
     if as_json:
         emit(pull_document(report))
@@ -173,17 +173,17 @@ def push(
     from ..operations.push import GiveBack
     from ..operations.push import push as write
 
-    with _progress("writing grade") as told:
+    with _progress("writing grade") as on_progress:
         report = write(
             platform,
             class_folder,
             approve=_asking(print_push, dry_run, yes, as_json),
-            access=Access(at, _links(links), patience=RetryPolicy(told=_tell)),
+            access=Access(at, _links(links), retry=RetryPolicy(on_wait=_tell)),
             showing=DisplayOptions(selection, Missing(missing)),
             feedback=GiveBack(feedback),
             overwrite=overwrite,
             course=course_folder,
-            told=told,
+            on_progress=on_progress,
         )
     if as_json:
         emit(push_document(report))
@@ -235,10 +235,10 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: None
         return
 
-    def told(done: int, of: int) -> None:
+    def on_progress(done: int, of: int) -> None:
         click.echo(f"\r{what} {done} of {of}", nl=done == of, err=True)
 
-    yield told
+    yield on_progress
 
 
 def _status(is_done: bool, dry_run: bool, waits: bool) -> int:

@@ -289,13 +289,13 @@ def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
     groups: defaultdict[str, set[str]] = defaultdict(set)
     chosen = list(new)
     for student in (*students, *chosen):
-        groups[_looks(student)].add(student)
+        groups[_normalized(student)].add(student)
     return tuple(
         f"{' and '.join(map(ascii, sorted(groups[look])))} look alike: are they one student?"
-        for look in sorted({_looks(student) for student in chosen})
+        for look in sorted({_normalized(student) for student in chosen})
         if len(groups[look]) > 1
     )
 
 
-def _looks(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[\s.\u200b-\u200f]+", " ", name.casefold().translate(_LATIN)).strip()

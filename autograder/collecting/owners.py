@@ -73,7 +73,7 @@ class Names:
 
     def assignment_of_download(self, place: OwnedFile, source: str) -> str | None:
         """Returns the assignment of a whole download: the chosen one, or that in its name."""
-        return self._chosen or (None if place.assignment else self._said(source))
+        return self._chosen or (None if place.assignment else self._named_assignment(source))
 
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
         """Returns the assignment of a file, from names outside of the student's path or inside it.
@@ -81,10 +81,12 @@ class Names:
         `source` is the download's own name, `own` the path that the student chose.
         """
         outside = self.assignment_of_download(place, source) or place.assignment
-        inside = (found for folder in reversed(own[:-1]) if (found := self._said(folder)))
+        inside = (
+            found for folder in reversed(own[:-1]) if (found := self._named_assignment(folder))
+        )
         return outside or next(inside, None) or self._by_exercise(own[-1])
 
-    def _said(self, name: str) -> str | None:
+    def _named_assignment(self, name: str) -> str | None:
         whole = f"_{words(name)}_"
         said = [known for known in self.assignments if f"_{words(known)}_" in whole]
         return max(said, key=len, default=None)

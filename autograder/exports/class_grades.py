@@ -54,7 +54,7 @@ class Grades:
         waited_for = {student for student, _ in self.waiting_for}
         return tuple(sorted({*waited_for, *self.absent, *self.left}))
 
-    def in_place_of_nothing(self, student: str, assignment: str, before: str = "") -> str:
+    def missing_cell(self, student: str, assignment: str, before: str = "") -> str:
         """Returns the cell of a missing submission; `before` is the platform's own value."""
         is_others = self.chosen is not None and student not in self.chosen
         if is_others or student in self.left:

@@ -19,7 +19,7 @@ from ..errors import SandboxError, SubmissionError
 from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
-from .patience import JobTimeout
+from .job_timeout import JobTimeout
 from .watch import FailureLog, Watch
 
 _fork = multiprocessing.get_context("fork")

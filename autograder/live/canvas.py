@@ -61,13 +61,13 @@ class Canvas:
 
     name = "Canvas"
 
-    def __init__(self, site: str, course: str, token: Token, patience: RetryPolicy) -> None:
-        self._site, self._number, self._token, self._patience = site, course, token, patience
+    def __init__(self, site: str, course: str, token: Token, retry: RetryPolicy) -> None:
+        self._site, self._number, self._token, self._retry = site, course, token, retry
         package = needed("canvasapi")
         with warnings.catch_warnings(action="ignore"):  # about http, which is of this machine only
             self._canvas = package.Canvas(site, _NO_TOKEN)
         self._requester = self._canvas._Canvas__requester
-        self._requester._session = _session(site, token, patience)
+        self._requester._session = _session(site, token, retry)
         self._client = client()
         self._known: Any = None
 
@@ -167,7 +167,7 @@ class Canvas:
         """Writes an attachment to `path`; other hosts that Canvas names get no token."""
         is_own = origin(file.url) == origin(self._site)
         headers = {"Authorization": f"Bearer {self._token.reveal()}"} if is_own else {}
-        answer = self._patience.ask(
+        answer = self._retry.ask(
             self._site,
             lambda: stream_to(
                 path, lambda: self._client.stream("GET", file.url, headers=headers), file.size
@@ -194,7 +194,7 @@ class Canvas:
             try:
                 problem = self._write(work, pending)
             except Unreachable:
-                self._patience.sleep(_SETTLE)
+                self._retry.sleep(_SETTLE)
                 there = self.grades(work)
                 pending = [one for one in pending if not has_arrived(one, there.get(one.student))]
                 problem = "the connection was lost"
@@ -222,7 +222,7 @@ class Canvas:
         for _ in range(_POLLS):
             if progress.workflow_state in ("completed", "failed"):
                 break
-            self._patience.sleep(_POLL_WAIT)
+            self._retry.sleep(_POLL_WAIT)
             progress = self._ask(progress.query, "the progress of grading")
         if progress.workflow_state == "completed":
             return ""
@@ -282,7 +282,7 @@ class _Denied(UserError):
     """Raised if the owner of the token lacks a permission."""
 
 
-def _session(site: str, token: Token, patience: RetryPolicy) -> requests.Session:
+def _session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
     """Returns a session that waits if Canvas throttles, and that adds the token."""
     package = needed("requests")
     own = origin(site)
@@ -303,7 +303,7 @@ def _session(site: str, token: Token, patience: RetryPolicy) -> requests.Session
                 except package.RequestException as error:
                     raise NoAnswer(no_connection(error)) from None
 
-            return patience.ask(site, once, is_safe=request.method == "GET")
+            return retry.ask(site, once, is_safe=request.method == "GET")
 
     made: requests.Session = Session()
     return made

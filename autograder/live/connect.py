@@ -52,12 +52,12 @@ def address_of(platform: str, url: str) -> Address:
 
 
 def connect(
-    address: Address, token: Token | None = None, patience: RetryPolicy | None = None
+    address: Address, token: Token | None = None, retry: RetryPolicy | None = None
 ) -> Platform:
     """Returns a course on its platform; raises `UserError` without a token for it."""
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
-    return make(address.site, address.course, known, patience or RetryPolicy())
+    return make(address.site, address.course, known, retry or RetryPolicy())
 
 
 def _canvas_course(path: str, _query: str) -> tuple[str, str] | None:

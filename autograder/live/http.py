@@ -1,4 +1,4 @@
-"""Requests with patience, and tokens that no text can contain.
+"""Requests that are repeated, and tokens that no text can contain.
 
 A platform that is overloaded or throttles is asked again later. A request that writes is repeated
 only if the platform has certainly not obeyed it.
@@ -142,10 +142,10 @@ A = TypeVar("A", bound=Answer)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The way to wait; tests replace `sleep`. `told` hears why there is a wait."""
+    """The way to wait; tests replace `sleep`. `on_wait` gets the reason for a wait."""
 
     sleep: Callable[[float], None] = time.sleep
-    told: Callable[[str], None] = lambda text: None
+    on_wait: Callable[[str], None] = lambda text: None
 
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
         """Asks until the platform has time for an answer, and returns it.
@@ -171,7 +171,7 @@ class RetryPolicy:
                     problem = "it limits the number of requests in a short time"
             if not may_repeat or tried == _TRIES - 1:
                 break
-            self.told(f"{site}: {problem}; trying again in {wait:.0f} s")
+            self.on_wait(f"{site}: {problem}; trying again in {wait:.0f} s")
             self.sleep(wait)
         raise Unreachable(
             f"{site} can't be reached: {problem}\n  fix: call again later; what is done is kept"

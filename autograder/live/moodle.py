@@ -46,8 +46,8 @@ class Moodle:
 
     name = "Moodle"
 
-    def __init__(self, site: str, course: str, token: Token, patience: RetryPolicy) -> None:
-        self._site, self._number, self._token, self._patience = site, course, token, patience
+    def __init__(self, site: str, course: str, token: Token, retry: RetryPolicy) -> None:
+        self._site, self._number, self._token, self._retry = site, course, token, retry
         self._client = client()
         self._members_of: dict[str, list[str]] = {}
 
@@ -171,7 +171,7 @@ class Moodle:
             raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
         data = {"token": self._token.reveal()}
         try:
-            answer = self._patience.ask(
+            answer = self._retry.ask(
                 self._site,
                 lambda: stream_to(
                     path, lambda: self._client.stream("POST", file.url, data=data), file.size
@@ -279,7 +279,7 @@ class Moodle:
             with connecting():
                 return self._client.post(url, **values)
 
-        answer = self._patience.ask(self._site, once, is_safe=is_safe)
+        answer = self._retry.ask(self._site, once, is_safe=is_safe)
         try:
             said = answer.json()
         except ValueError:

@@ -28,7 +28,7 @@ def write_class_source(
     with tempfile.TemporaryDirectory() as scratch:
         made = released_assignment(course, assignment, Path(scratch))
     files = {
-        name: text for name, text in made.files.items() if name in made.extras or _goes_out(name)
+        name: text for name, text in made.files.items() if name in made.extras or _is_copied(name)
     }
     files |= {f"{name}.ipynb": text for name, text in made.sources.items()}
     changed = [name for name, text in files.items() if _text(folder / name) != text]
@@ -44,7 +44,7 @@ def write_class_source(
     return changed
 
 
-def _goes_out(name: str) -> bool:
+def _is_copied(name: str) -> bool:
     return not name.startswith(_NOT_FOR_NBGRADER) and not name.endswith(".ipynb")
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ..classroom import (
     Selection,
     anonymous,
-    keep_looks,
     pseudonyms,
-    read_looks,
     read_requests,
+    read_review_marks,
     read_roster,
     read_withdrawals,
     select,
+    write_review_marks,
 )
 from ..errors import UserError
 from ..records import Key
@@ -91,15 +91,15 @@ def class_changes(
     requests = sorted(read_requests(folder), key=lambda request: request.answered_at)
     if requests:
         counts |= {_REQUESTS: sum(not request.is_open for request in requests)}
-    seen = {} if since_first else read_looks(folder).before(counts)
+    seen = {} if since_first else read_review_marks(folder).before(counts)
     found = _found(folder, lines, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
         with contextlib.suppress(UserError):  # a class that is read-only can't remember
-            keep_looks(folder, counts)
+            write_review_marks(folder, counts)
     found = replace(found, requests=tuple(_news(folder, requests, seen, wanted.selection)))
-    told = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
-    found = replace(found, codes=told)
+    codes = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
+    found = replace(found, codes=codes)
     return _without_names(found) if wanted.is_anonymous else found
 
 
@@ -110,8 +110,8 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
     """
     from ..feedback import write_changes as write_page
 
-    told = found.changes, found.manual, found.in_doubt, found.attempts
-    return write_page(*told, Path(path), found.codes, found.requests)
+    shown = found.changes, found.manual, found.in_doubt, found.attempts
+    return write_page(*shown, Path(path), found.codes, found.requests)
 
 
 def _news(
@@ -140,7 +140,7 @@ def unseen_note(class_folder: Path) -> str:
         return ""
     lines = _lines(path)
     counts = _by_assignment(lines)
-    looks, withdrawn = read_looks(class_folder), read_withdrawals(class_folder)
+    looks, withdrawn = read_review_marks(class_folder), read_withdrawals(class_folder)
     several = {
         key
         for key, number in lines.items()

@@ -28,13 +28,13 @@ class Access:
 
     `at` is the address of the course's page, needed once, because the class keeps it. `links` are
     the platform's numbers of assignments, for those whose names do not say it. Tests replace
-    `token` and `patience`.
+    `token` and `retry`.
     """
 
     at: str | None = None
     links: Mapping[str, str] | None = None
     token: Token | None = None
-    patience: RetryPolicy | None = None
+    retry: RetryPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def open_connection(
     of_class = (class_course if with_notebooks else course_of_class)(course, folder)
     known = read_links(folder, platform)
     url = _url(platform, known.get(""), access.at, folder)
-    there = connect(address_of(platform, url), access.token, access.patience)
+    there = connect(address_of(platform, url), access.token, access.retry)
     title = there.title()
     linking = _Linking(there.name, known, there.works(), access.links or {})
     works = {a.name: work for a in of_class.assignments if (work := linking.work_of(a))}

@@ -22,9 +22,9 @@ from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..submission import FoundSubmissions, find_submissions
 from ..submission.class_files import GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
+from .cached_steps import CachedStep
 from .class_folder import inside
 from .courses import HERE, Courses, course_at, find_courses, submissions_around
-from .made import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ def _record(
     notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
     if courses.own is None or not gradebook:
         return RecordedGrades(None, len(others), tuple(notes)) if courses.notebooks else None
-    step = Step.of(
+    step = CachedStep.of(
         class_folder,
         courses.own.root,
         "record",

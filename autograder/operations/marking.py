@@ -91,9 +91,9 @@ def mark(
         key = name, wanted.assignment, wanted.exercise, wanted.question
         _enter(folder, of_class, key, points, comment)
     grader = by or getpass.getuser()
-    told = "" if points is None else str(points)
+    text = "" if points is None else str(points)
     now = utc_text(datetime.now(UTC))
-    made = Mark(name, assignment, asked, told, comment or "", answer or "", grader, now)
+    made = Mark(name, assignment, asked, text, comment or "", answer or "", grader, now)
     keep_mark(folder, made)
     key_ = name, assignment
     return EnteredMark(made, answer_requests(folder, key_, asked, answer, grader) if answer else ())

@@ -72,7 +72,7 @@ def _shown(
     called = first.question.question
     lines = [line for message in messages for line in message if line.endswith(":")]
     calls = [line.rstrip(":") for line in lines if line.startswith(called)]
-    told = next((message[0] for message in messages if not message[0].endswith(":")), "")
+    relation = next((message[0] for message in messages if not message[0].endswith(":")), "")
     return UnnamedMistake(
         assignment=first.result.assignment,
         exercise=first.exercise,
@@ -81,7 +81,7 @@ def _shown(
         answers=len(group),
         code=code,
         calls=tuple(dict.fromkeys(calls)),
-        relation=told,
+        relation=relation,
     )
 
 

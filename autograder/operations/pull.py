@@ -85,12 +85,13 @@ def pull(
     access: Access | None = None,
     parts: Sequence[str] = PARTS,
     course: Path | str = HERE,
-    told: Callable[[int, int], None] = lambda done, of: None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> PullReport:
     """Brings the roster, due dates and submissions of a course into a class.
 
     `platform` is canvas or moodle, and `parts` chooses among roster, dates and submissions. Nothing
-    changes unless `approve` returns true for the plan; `told` hears how many files are downloaded.
+    changes unless `approve` returns true for the plan. `on_progress` is called with the number of
+    files that have been downloaded.
 
         autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
 
@@ -108,7 +109,7 @@ def pull(
         return PullReport(plan, False, waits=plan.waits)
     with connected_alone(connection.folder):
         connection.keep()
-        report, waits = pulling.apply(plan, told)
+        report, waits = pulling.apply(plan, on_progress)
     return PullReport(plan, True, report, (*plan.waits, *waits))
 
 
@@ -227,7 +228,7 @@ class _Pull:
             )
 
     def apply(
-        self, plan: PullPlan, told: Callable[[int, int], None]
+        self, plan: PullPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[CollectReport | None, Sequence[str]]:
         """Changes what the plan says; returns what was collected, and what needs a person."""
         if plan.roster and (plan.roster.added or plan.roster.updated):
@@ -238,7 +239,7 @@ class _Pull:
             why = f"{plan.platform}: due {item.due}"
             extend(self._folder, item.student, item.assignment, item.after, why, course=where)
         dated = course_of_class(where, self._folder)  # with the dates that are new
-        downloads = Downloads(self._there, dated, told)
+        downloads = Downloads(self._there, dated, on_progress)
         return downloads.collect(plan.submissions), downloads.waits
 
 

@@ -47,9 +47,9 @@ class Downloads:
     """The submissions of one pull, on their way into the class."""
 
     def __init__(
-        self, connection: Connection, course: Course, told: Callable[[int, int], None]
+        self, connection: Connection, course: Course, on_progress: Callable[[int, int], None]
     ) -> None:
-        self._there, self._course, self._told = connection, course, told
+        self._there, self._course, self._on_progress = connection, course, on_progress
         self._home = connection.folder / _DOWNLOADS
         self.waits: list[str] = []
         self._done = 0
@@ -83,7 +83,7 @@ class Downloads:
                 if not (path.is_file() and file.size in (None, path.stat().st_size)):
                     self._there.platform.download(file, path)
                 self._done += 1
-                self._told(self._done, total)
+                self._on_progress(self._done, total)
         except Stopped:
             raise
         except UserError as error:

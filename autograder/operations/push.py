@@ -101,13 +101,13 @@ def push(
     feedback: GiveBack = GiveBack.NONE,
     overwrite: bool = False,
     course: Path | str = HERE,
-    told: Callable[[int, int], None] = lambda done, of: None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> PushReport:
     """Writes the grades of a class into a course on a platform.
 
     `platform` is canvas or moodle; `feedback` goes with the grades. A grade that somebody has
     changed on the platform stays, unless `overwrite` is true. Nothing is written unless `approve`
-    returns true for the plan; `told` hears how many grades are written.
+    returns true for the plan; `on_progress` is called with how many grades are written.
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
@@ -125,7 +125,7 @@ def push(
         return PushReport(plan, False, waits=plan.waits)
     with connected_alone(connection.folder):
         connection.keep()
-        written, waits = pushing.apply(plan, told)
+        written, waits = pushing.apply(plan, on_progress)
     return PushReport(plan, True, written, (*plan.waits, *waits))
 
 
@@ -256,7 +256,7 @@ class _Push:
         Only people on the class's roster get one, and nobody who has left.
         """
         known = student or self._class_names[position]
-        is_wanted = grades.in_place_of_nothing(known, name, before="-") == "0"
+        is_wanted = grades.missing_cell(known, name, before="-") == "0"
         if not known or not is_wanted or grade.points is not None or grade.is_excused:
             return None
         return GradeChange(known, name, None, Update(self._members[position].number, 0.0))
@@ -322,7 +322,9 @@ class _Push:
             return text
         return "<br>".join(for_html(line) for line in text.splitlines())
 
-    def apply(self, plan: PushPlan, told: Callable[[int, int], None]) -> tuple[int, Sequence[str]]:
+    def apply(
+        self, plan: PushPlan, on_progress: Callable[[int, int], None]
+    ) -> tuple[int, Sequence[str]]:
         """Writes the grades, and remembers each batch; returns how many, and what was refused."""
         waits: list[str] = []
         written = done = 0
@@ -338,7 +340,7 @@ class _Push:
                     if sent.problem
                 ]
                 written, done = written + len(taken), done + len(batch)
-                told(done, len(plan.changes))
+                on_progress(done, len(plan.changes))
         return written, waits
 
     def _row(self, change: GradeChange, sent: Sent) -> PushedGrade:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.last import keys_of
+from .cached_steps import CachedStep
 from .class_folder import class_home
 from .courses import HERE, course_of_class
-from .made import Step
 from .reading import class_folder_at, counted_results, last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -81,7 +81,7 @@ def write_feedback(
 
     folder, chosen = class_folder_at(class_folder), selection or Selection()
     of_class = course_of_class(Path(course), folder)
-    step = Step.of(folder, of_class.root, "feedback", chosen)
+    step = CachedStep.of(folder, of_class.root, "feedback", chosen)
     if (known := step.known()) is not None:
         return [folder / name for name in known]
 

@@ -108,7 +108,7 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
         yield _Entry(
             *(*result.key, result.attempt, source, line.number, line.start),
             is_failed=result.status is SubmissionStatus.FAILED,
-            said=_said(result),
+            said=_comparable(result),
             score=result.score,
         )
 
@@ -143,7 +143,7 @@ def _schema() -> Draft202012Validator:
     return Draft202012Validator(json.loads(text))
 
 
-def _said(result: SubmissionResult) -> str:
+def _comparable(result: SubmissionResult) -> str:
     """Returns the parts of a result that must be equal on every machine."""
     points = [
         f"{exercise.exercise}/{question.question}={question.score!r}"

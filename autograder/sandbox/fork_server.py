@@ -143,7 +143,7 @@ class ForkServer:
             greeting = str(error).encode()
         if greeting != b"R":
             kind = SandboxKilled if self.was_killed() else SandboxError
-            text = self._said()
+            text = self._printed_text()
             self.close()
             raise kind(f"the fork server of tier {self.tier} did not start:\n{text}")
         self._control.settimeout(None)
@@ -169,7 +169,9 @@ class ForkServer:
                 request = {"hold": batch.digest, "kernels": batch.kernels}
                 socket.send_fds(self._control, [json.dumps(request).encode()], [file.fileno()])
             except OSError as error:
-                raise SandboxError(f"the fork server is gone ({error}):\n{self._said()}") from error
+                raise SandboxError(
+                    f"the fork server is gone ({error}):\n{self._printed_text()}"
+                ) from error
 
     def cpu_seconds(self) -> float:
         """Returns the CPU seconds of the fork server and of all its workers so far."""
@@ -194,7 +196,9 @@ class ForkServer:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:
             session.close()
-            raise SandboxError(f"the fork server is gone ({error}):\n{self._said()}") from error
+            raise SandboxError(
+                f"the fork server is gone ({error}):\n{self._printed_text()}"
+            ) from error
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -226,7 +230,7 @@ class ForkServer:
     ) -> None:
         self.close()
 
-    def _said(self) -> str:
+    def _printed_text(self) -> str:
         return self._words() or "(it said nothing)"
 
     def _words(self) -> str:

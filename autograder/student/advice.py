@@ -52,14 +52,14 @@ class Context:
 def advice(error: BaseException, context: Context | None = None) -> str:
     """Return what to do about an exception; empty if nothing is known."""
     context = context or Context()
-    text = said_by(error)
+    text = exception_text(error)
     for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
         if said := special(error, context):
             return said
-    return raised.to_do(text, source=context.source)
+    return raised.advice_for(text, source=context.source)
 
 
-def said_by(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return the exception as one short paragraph."""
     text = ""
     with contextlib.suppress(Exception):  # a student's `__str__` may fail
@@ -73,7 +73,7 @@ def _about_method(error: BaseException, context: Context) -> str:
     """Advise on a class whose constructor or `forward` has nearly the right name."""
     if not isinstance(context.answer, type):
         return ""
-    wanted = "forward" if '"forward" function' in said_by(error) else "__init__"
+    wanted = "forward" if '"forward" function' in exception_text(error) else "__init__"
     own = [name for name, value in vars(context.answer).items() if callable(value)]
     if wanted in own or (wanted == "__init__" and not isinstance(error, TypeError)):
         return ""
@@ -123,7 +123,8 @@ def _about_import(error: BaseException, context: Context) -> str:
 def _about_signature(error: BaseException, context: Context) -> str:
     """Advise on a call of the question's own function, which the error names."""
     said = re.match(
-        r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)", said_by(error)
+        r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
+        exception_text(error),
     )
     if not isinstance(error, TypeError) or not said or not context.question:
         return ""

@@ -18,7 +18,7 @@ from ..submission.text import NOT_PYTHON, decoded, parsed
 from ..submission.unanswered import is_stub, is_stubs_line
 from ..suite.message import place_lines
 from ..worker import statements
-from .advice import Context, advice, said_by
+from .advice import Context, advice, exception_text
 from .own_lines import places_of
 from .quiet_output import LimitedOutput, quiet
 from .source_lines import locator
@@ -134,7 +134,7 @@ def _problem(
     where = places[-1].where if places else answer.path.name
     names = [name for name in vars(module) if not name.startswith("_")]
     hint = _TOO_SLOW if slow else advice(error, Context(names=names, exercises=exercises))
-    said = f"loading the file {error}" if slow else said_by(error)
+    said = f"loading the file {error}" if slow else exception_text(error)
     lines = [f"{where}: {said}", *place_lines(places[-1:])]
     return "\n".join(lines + [f"likely: {hint}"] * bool(hint))
 
@@ -142,7 +142,7 @@ def _problem(
 def _syntax(answer: Answer, error: Exception) -> str:
     where = answer.path.name
     if not isinstance(error, SyntaxError) or not error.lineno:  # a null byte has no line
-        return f"{where}: {said_by(error)}\nlikely: {NOT_TEXT}"
+        return f"{where}: {exception_text(error)}\nlikely: {NOT_TEXT}"
     where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
     line = (error.text or "").strip()
     hint = remedy(error)

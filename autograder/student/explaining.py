@@ -23,7 +23,7 @@ from ..suite.compare import describe, difference
 from ..suite.failures import WrongAnswer, check_numbers
 from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message, got_expected
 from ..worker.execution import tensors_in
-from .advice import Context, advice, said_by
+from .advice import Context, advice, exception_text
 from .check_results import CheckedTest
 from .last_call import RecordedCall
 from .own_lines import Locate, locate_cell, places_of
@@ -104,28 +104,28 @@ def _message(
     failure: BaseException, step: RecordedCall | None, around: AnswerContext, by_chance: bool
 ) -> Message:
     if isinstance(failure, CheckTimeout):
-        return _too_slow(failure, step, around)
+        return _timeout_message(failure, step, around)
     if (error := origin(failure)) is not None:
-        return _raised(error, step, around)
+        return _error_message(error, step, around)
     wrong = failure if isinstance(failure, WrongAnswer) else None
     if wrong is not None and wrong.fault is not None:
-        return _told_of_a_fault(wrong, wrong.fault, step, around)
+        return _fault_message(wrong, wrong.fault, step, around)
     if wrong is not None and wrong.message.about in (
         ExpectationKind.ERROR,
         ExpectationKind.WEIGHTS,
     ):
         return wrong.message
     if step is not None and step.returned:
-        for look in (_nothing, _strange, _itself, _no_numbers):
+        for look in (_none_returned, _unexpected_returned, _itself, _no_numbers):
             if (message := look(step, by_chance)) is not None:
                 return message
     if step is not None and isinstance(failure, AnswerRaised):
         hint = raised.advice(failure, step.question)
-        return _of(step, str(failure), NO_ERROR, hint)
+        return _step_message(step, str(failure), NO_ERROR, hint)
     if step is not None and isinstance(failure, _NOT_TO_USE):
         said = f"{_described(step.value)}, which the check can't use: {type(failure).__name__}: "
-        return _of(step, f"{said}{failure}", _DOCSTRING, _SHAPES)
-    return wrong.message if wrong is not None else Message("", _told(failure))
+        return _step_message(step, f"{said}{failure}", _DOCSTRING, _SHAPES)
+    return wrong.message if wrong is not None else Message("", _failure_text(failure))
 
 
 def _described(value: Any) -> str:
@@ -135,13 +135,13 @@ def _described(value: Any) -> str:
     return describe(value)
 
 
-def _nothing(step: RecordedCall, by_chance: bool) -> Message | None:
-    return _of(step, "None", "a result", _NONE) if step.value is None else None
+def _none_returned(step: RecordedCall, by_chance: bool) -> Message | None:
+    return _step_message(step, "None", "a result", _NONE) if step.value is None else None
 
 
-def _strange(step: RecordedCall, by_chance: bool) -> Message | None:
-    foreign = what_came_back(step.value)
-    return _of(step, foreign[0], _DOCSTRING, foreign[1]) if foreign else None
+def _unexpected_returned(step: RecordedCall, by_chance: bool) -> Message | None:
+    foreign = unexpected_result(step.value)
+    return _step_message(step, foreign[0], _DOCSTRING, foreign[1]) if foreign else None
 
 
 def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
@@ -157,7 +157,7 @@ def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
     text = text.replace("got       ", "then      ").replace("expected  ", "first     ")
     text = text.replace(": got ", ": then ").replace(", expected ", ", first ")
     told = f"two different results of the same call:\n{text}"
-    return _of(step, told, "the same result, each time", _BY_CHANCE, cause="by chance")
+    return _step_message(step, told, "the same result, each time", _BY_CHANCE, cause="by chance")
 
 
 def _with_numbers(value: Any) -> Any:
@@ -178,10 +178,12 @@ def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:
     return None
 
 
-def _too_slow(failure: CheckTimeout, step: RecordedCall | None, around: AnswerContext) -> Message:
+def _timeout_message(
+    failure: CheckTimeout, step: RecordedCall | None, around: AnswerContext
+) -> Message:
     hint = "a loop never ends, or takes far too long: does its condition ever become false?"
     places = around.places(failure.__cause__)
-    return _of(step, f"no result: it {failure}", "a result", hint, places, "too slow")
+    return _step_message(step, f"no result: it {failure}", "a result", hint, places, "too slow")
 
 
 def origin(failure: BaseException) -> BaseException | None:
@@ -202,7 +204,7 @@ def is_stub(failure: BaseException) -> bool:
     return not module.startswith("torch")
 
 
-def _told_of_a_fault(
+def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
     """Keep the words of a check about an error: it knows which error was expected."""
@@ -213,19 +215,21 @@ def _told_of_a_fault(
         and (differing := differing_names(step))
     ):
         got, expected, hint = differing
-        return _of(step, got, expected, hint)
+        return _step_message(step, got, expected, hint)
     return replace(told, places=places, cause=told.cause or _cause(told.differs, places))
 
 
-def _raised(error: BaseException, step: RecordedCall | None, around: AnswerContext) -> Message:
-    said, places = said_by(error), around.places(error)
+def _error_message(
+    error: BaseException, step: RecordedCall | None, around: AnswerContext
+) -> Message:
+    said, places = exception_text(error), around.places(error)
     is_own = bool(places) and places[-1].source.startswith("raise")
     known = advice(error, around.context(step.question if step is not None else "", places))
     expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
     if wrong := _WRONG_SHAPE.search(said):
         said, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
         hint = "the result does not have the shape that the question requires: see its docstring"
-    return _of(step, said, expected, hint, places, _cause(said, places))
+    return _step_message(step, said, expected, hint, places, _cause(said, places))
 
 
 def _cause(said: str, places: tuple[CodeLine, ...]) -> str:
@@ -233,7 +237,7 @@ def _cause(said: str, places: tuple[CodeLine, ...]) -> str:
     return f"{re.sub(r'[0-9]+', '0', said)} {places[-1:]}"
 
 
-def _of(
+def _step_message(
     step: RecordedCall | None,
     got: str,
     expected: str,
@@ -258,10 +262,10 @@ def called(step: RecordedCall | None) -> str:
     return ("the gradient of " * step.gradients) + call_text(name, step.args)
 
 
-def _told(failure: BaseException) -> str:
+def _failure_text(failure: BaseException) -> str:
     if isinstance(failure, AssertionError | AnswerFault):
         return str(failure)
-    return said_by(failure)
+    return exception_text(failure)
 
 
 _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
@@ -288,7 +292,7 @@ _NUMPY = (
 )
 
 
-def what_came_back(value: Any) -> tuple[str, str] | None:
+def unexpected_result(value: Any) -> tuple[str, str] | None:
     """Name a result that no question asks for, and what to do about it; otherwise None."""
     for kind, what, hint in _STRANGE:
         if isinstance(value, kind):

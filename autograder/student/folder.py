@@ -11,7 +11,7 @@ from ..course.points import points_of
 from ..errors import SubmissionError, UserError
 from ..suite import LocalImplementation
 from ..suite.message import place_lines
-from .advice import said_by
+from .advice import exception_text
 from .answers import Answer, ExecutedAnswer, answer_of, execute, unfinished
 from .check_results import (
     CheckedExercise,
@@ -106,7 +106,9 @@ def _check(
     }
     others = [question for question in wanted or questions if question not in leaning]
     checked = run_checks(suite, *_ready(manifest, answer, executed), others, on_question)
-    done = {item.question: _told(item, manifest, answer, executed, questions) for item in checked}
+    done = {
+        item.question: _with_notes(item, manifest, answer, executed, questions) for item in checked
+    }
     done |= leaning
     results = tuple(done[question] for question in questions if question in done)
     note = answer.note
@@ -117,7 +119,7 @@ def _check(
     )
 
 
-def _told(
+def _with_notes(
     result: CheckedQuestion,
     manifest: Manifest,
     answer: Answer,
@@ -176,7 +178,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
         return f"{called(step)}:\n{again(step)!r}", True
     except Exception as error:
         places = place_lines(around.places(error))
-        return "\n".join([f"{called(step)}:", said_by(error), *places]), False
+        return "\n".join([f"{called(step)}:", exception_text(error), *places]), False
 
 
 def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerContext]:

@@ -32,15 +32,15 @@ Answers = Mapping[str, Sequence[str]]
 _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
-def told(value: Any) -> str:
+def comparable_text(value: Any) -> str:
     """Write a value as it is compared, the same for any rounding of its last digits."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
     if isinstance(value, tuple | list):
-        return f"{type(value).__name__}({', '.join(map(told, value))})"
+        return f"{type(value).__name__}({', '.join(map(comparable_text, value))})"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {told(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {comparable_text(item)}' for key, item in value.items())}}}"
     return _rounded(value) if isinstance(value, float) else repr(value)[:_MOST_CHARACTERS]
 
 
@@ -59,10 +59,10 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
     try:
         found = json.loads((checks / MISTAKES).read_text(encoding="utf-8"))
         sentence = found.get(question, {}).get(sealed("", answers)[0], "")
-        told = _mixed(base64.b64decode(sentence), _all(answers)).decode()
+        comparable_text = _mixed(base64.b64decode(sentence), _all(answers)).decode()
     except (OSError, ValueError, AttributeError, TypeError):  # students can do without it
         return ""
-    return told if _is_spoken_of(told, text) else ""
+    return comparable_text if _is_spoken_of(comparable_text, text) else ""
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:

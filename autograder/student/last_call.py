@@ -14,7 +14,7 @@ from ..errors import AnswerFault, AnswerRaised, UserError
 from ..suite import Gradients, Implementation, Layer, Outcome, Step, WatchedCall
 from ..suite.implementation import PLAIN, Pull
 from ..worker.execution import COPY
-from .known_mistakes import RAISED, told
+from .known_mistakes import RAISED, comparable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Recorder:
         with self.faults():
             found = self._inner.gradients(name, args, cotangent, pull)
         self.returned(found.value)
-        self.said.append(told(found.inputs))
+        self.said.append(comparable_text(found.inputs))
         return found
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ class Recorder:
         with self.faults():
             layer = self._inner.build(name, args)
             shapes = {weight: tuple(found.shape) for weight, found in layer.weights().items()}
-        self.said.append(told(shapes))
+        self.said.append(comparable_text(shapes))
         return _RecordedLayer(self, layer, self.last)
 
     @contextlib.contextmanager
@@ -125,7 +125,7 @@ class Recorder:
 
     def returned(self, value: Any) -> None:
         """Record the last step's result."""
-        self.said.append(told(value))
+        self.said.append(comparable_text(value))
         if self.last is not None:
             self.last = replace(self.last, value=value, returned=True)
 
@@ -148,7 +148,7 @@ class _RecordedLayer:
         with self._recorder.faults():
             found = self._inner.gradients(args, cotangent, pull)
         self._recorder.returned(found.value)
-        self._recorder.said.append(told([found.inputs, found.weights]))
+        self._recorder.said.append(comparable_text([found.inputs, found.weights]))
         return found
 
     def _asked(self, args: Sequence[Any]) -> RecordedCall:

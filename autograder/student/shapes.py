@@ -77,19 +77,19 @@ class Letters:
         raise ValueError(ast.unparse(node))
 
 
-def said_of_arguments(docstring: str) -> dict[str, str]:
+def documented_arguments(docstring: str) -> dict[str, str]:
     """Return the shapes that a docstring gives for its arguments: `{"x": "(B, T, d_in)"}`."""
     return dict(_ARGUMENT.findall(docstring))
 
 
-def said_of_result(docstring: str) -> str | None:
+def documented_result(docstring: str) -> str | None:
     """Return the shape that a docstring gives for the result, if any."""
     found = _RETURNS.search(docstring)
     shape = _SHAPE.match(found.group(1)) if found else None
     return shape.group(0) if shape else None
 
 
-def said_in_comment(line: str) -> str | None:
+def commented_shape(line: str) -> str | None:
     """Return the shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
     _, mark, comment = line.partition("#")
     found = list(_SHAPE.finditer(comment)) if mark else []

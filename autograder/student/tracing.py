@@ -18,11 +18,11 @@ from typing import Any
 import torch
 
 from ..worker import execution
-from .advice import said_by
+from .advice import exception_text
 from .last_call import RecordedCall
 from .own_lines import Locate
 from .quiet_output import LimitedOutput, quiet
-from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
+from .shapes import Letters, Shape, commented_shape, documented_arguments, documented_result
 from .time_limit import SECONDS, CheckTimeout, limited
 
 #: the most lines shown of one call
@@ -60,7 +60,7 @@ def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> 
                 _call(step, namespace, recorder)
         except (Exception, SystemExit) as error:
             ended = (
-                f"stops here: {said_by(error)}"
+                f"stops here: {exception_text(error)}"
                 if not isinstance(error, CheckTimeout)
                 else str(error)
             )
@@ -172,7 +172,7 @@ def _docstring(frame: FrameType) -> str:
 
 def _text(run: Run, locate: Locate) -> str:
     letters = Letters(run.numbers)
-    said = said_of_arguments(run.docstring)
+    said = documented_arguments(run.docstring)
     for name, shape in run.arguments.items():
         if name is not None and name in said and isinstance(shape, tuple):
             letters.fits(said[name], shape)
@@ -206,8 +206,8 @@ def _difference(line: Line, source: str, letters: Letters, docstring: str) -> st
     if not shapes:
         return ""
     for who, said in (
-        ("the docstring", said_of_result(docstring) if None in line.shapes else None),
-        ("your comment", said_in_comment(source)),
+        ("the docstring", documented_result(docstring) if None in line.shapes else None),
+        ("your comment", commented_shape(source)),
     ):
         shape: Shape = shapes[-1]
         if said and not letters.fits(said, shape):

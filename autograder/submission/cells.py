@@ -40,7 +40,7 @@ def read_cells(sources: Iterable[str]) -> list[CodeCell]:
     joins = 0
     for source in sources:
         cell = _cell(source)
-        if joins < _MOST_JOINS and cells and _goes_on(cells[-1], cell):
+        if joins < _MOST_JOINS and cells and _continues(cells[-1], cell):
             joins += 1
             joined = _cell(f"{cells[-1].source}\n{source}")
             if joined.is_whole:
@@ -60,7 +60,7 @@ def module_text(cells: Sequence[CodeCell]) -> str:
     return "\n\n".join(statement.text for statement in ordered) + "\n"
 
 
-def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
+def _continues(one: CodeCell, next_: CodeCell) -> bool:
     """Returns whether a cell looks like the rest of the one before."""
     is_indented = next_.source.lstrip("\r\n")[:1] in (" ", "\t")
     is_short = len(one.source) + len(next_.source) <= _LONGEST_JOIN

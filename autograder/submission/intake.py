@@ -102,22 +102,22 @@ def unused_notes(
     return (f"{LOOK}{', '.join(files[:_MOST_NAMED])}{more}: {why}",)
 
 
-def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
+def missing_answer_note(folder: Path, exercise: Exercise) -> tuple[str, ...]:
     """Returns a note that says what was expected, and which file a person should look at."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
     ]
-    return about_missing_file(folder, exercise.name, starts)
+    return missing_file_note(folder, exercise.name, starts)
 
 
-def about_missing_file(
+def missing_file_note(
     folder: Path,
     exercise: str,
     definitions: Sequence[str] = (),
     endings: Sequence[str] = CODE,
 ) -> tuple[str, ...]:
-    """Like `about_missing`; `definitions` are how the answers of the exercise begin."""
+    """Like `missing_answer_note`; `definitions` are how the answers of the exercise begin."""
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
     for name in right:

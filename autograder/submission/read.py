@@ -15,7 +15,7 @@ from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
 from ..worker.experiments import DEFINITIONS
 from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
-from .intake import about_missing
+from .intake import missing_answer_note
 from .magic import python_of
 from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
@@ -69,7 +69,7 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
     if _is_file(notebook):
         return _read(notebook, exercise, _notebook)
     return SubmittedExercise(
-        exercise.name, ExerciseStatus.MISSING, notes=about_missing(folder, exercise)
+        exercise.name, ExerciseStatus.MISSING, notes=missing_answer_note(folder, exercise)
     )
 
 

@@ -26,7 +26,7 @@ from .message import (
     ExpectationKind,
     Message,
     got_expected,
-    in_short,
+    short_message,
 )
 from .raised import advice
 from .relations import nan_in, relation
@@ -160,7 +160,7 @@ def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
         raise
 
 
-def not_so(
+def report_assertion(
     call: str,
     text: str,
     likely: str,
@@ -192,7 +192,7 @@ def check_that(
     if holds:
         return
     check_numbers(call, value)
-    raise not_so(call, got_expected(got, expected), likely)
+    raise report_assertion(call, got_expected(got, expected), likely)
 
 
 def check_numbers(call: str, value: Any) -> None:
@@ -226,10 +226,10 @@ def wrong_refusal(
             return None
     else:
         got, expected = describe(value) if tensors_in(value) else "no error", error.__name__
-    return not_so(call, got_expected(got, expected), likely, ExpectationKind.ERROR, fault)
+    return report_assertion(call, got_expected(got, expected), likely, ExpectationKind.ERROR, fault)
 
 
-def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
+def merge_equal_causes(messages: Sequence[tuple[str, str, str]]) -> list[str]:
     """Shorten messages with equal causes, given (title, message, cause) of each failure.
 
     The first message of a cause says how often it occurs, the others say where it is explained.
@@ -243,7 +243,7 @@ def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
         if not cause or counts[cause] < 2:
             texts.append(text)
         elif cause in first:
-            texts.append(f"The same as in {first[cause]!r}.\n{in_short(text)}")
+            texts.append(f"The same as in {first[cause]!r}.\n{short_message(text)}")
         else:
             first[cause] = title
             more = counts[cause] - 1

@@ -32,7 +32,7 @@ from .failures import (
     check_numbers,
     check_that,
     explained,
-    not_so,
+    report_assertion,
     wrong_gradient,
     wrong_refusal,
     wrong_value,
@@ -108,7 +108,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built}"
         text = difference(got, expected)
         if text is not None:
-            self._failures.add(not_so(self._call, text, likely, ExpectationKind.WEIGHTS))
+            self._failures.add(report_assertion(self._call, text, likely, ExpectationKind.WEIGHTS))
 
     def weight_names(self) -> frozenset[str]:
         """Return the names of the answer's trainable parameters."""
@@ -119,7 +119,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:
-            self._failures.add(not_so(self._call, text, likely, ExpectationKind.WEIGHTS))
+            self._failures.add(report_assertion(self._call, text, likely, ExpectationKind.WEIGHTS))
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Set both layers to train mode (default) or eval mode; returns `self`."""
@@ -224,11 +224,13 @@ class ExpectLayer:
             if MIXED_DEVICES in str(fault) or "meta" not in str(fault).lower():
                 advised = advice(fault, self._question, self._signature) or likely
                 text = got_expected(str(fault), NO_ERROR)
-                self._failures.add(not_so(self._call, text, advised, ExpectationKind.ERROR, fault))
+                self._failures.add(
+                    report_assertion(self._call, text, advised, ExpectationKind.ERROR, fault)
+                )
             return
         problem = form_difference(got, expected)
         if problem is not None:
-            self._failures.add(not_so(self._call, problem, likely))
+            self._failures.add(report_assertion(self._call, problem, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """Assert a property of the last call's value; code after this may rely on it."""

@@ -76,7 +76,7 @@ def place_lines(places: tuple[CodeLine, ...]) -> list[str]:
     ]
 
 
-def in_short(text: str) -> str:
+def short_message(text: str) -> str:
     """Return a message without its relation and its last step."""
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.endswith(":")), 0)

@@ -99,10 +99,10 @@ def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
 def _about_error(error: str, question: str, signature: str) -> str:
     if _SIGNATURE.search(error):
         return _about_arguments(error, question, signature)
-    return to_do(error, (*TABLE, _REFUSED)) or _OTHERWISE
+    return advice_for(error, (*TABLE, _REFUSED)) or _OTHERWISE
 
 
-def to_do(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
+def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
     """Return what to do about an error, given as "Type: text"; empty if no row matches.
 
     `source` is the line that raised it, if the error does not include it.

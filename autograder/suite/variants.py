@@ -118,7 +118,7 @@ def variants_of_text(text: str) -> tuple[Variant, ...]:
     Raises `ValueError` if an argument of a mark is not a literal.
     """
     return tuple(
-        _said(decorator, node.name)
+        _variant_of(decorator, node.name)
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         for decorator in node.decorator_list
@@ -126,7 +126,7 @@ def variants_of_text(text: str) -> tuple[Variant, ...]:
     )
 
 
-def _said(decorator: ast.expr, name: str) -> Variant:
+def _variant_of(decorator: ast.expr, name: str) -> Variant:
     assert isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
 
     def unread(*_: object) -> None:

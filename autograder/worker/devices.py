@@ -86,12 +86,12 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             return func(*args, **kwargs)
         for tensor in tensors:
             if not _is_moved(tensor) and tensor.dim():
-                raise RuntimeError(self._told(name, tensor))
+                raise RuntimeError(self._error_text(name, tensor))
         if name in _INDEXING:
             return late.on_device(func, *args, **kwargs)
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
-    def _told(self, operator: str, tensor: torch.Tensor) -> str:
+    def _error_text(self, operator: str, tensor: torch.Tensor) -> str:
         """Returns an error message that names the tensor on the other device by its attribute."""
         base = tensor._base if tensor._base is not None else tensor
         attribute = self._attributes.get(id(tensor)) or self._attributes.get(id(base))

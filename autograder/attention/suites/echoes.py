@@ -42,11 +42,11 @@ def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
         for alike, bound, how in ((moved, far, ""), (turned, twice, ", turned round")):
             place = int(alike.abs().argmax())
             if abs(float(alike[place])) * size > bound:
-                return _told(one, other, place, float(alike[place]), how)
+                return _repetition(one, other, place, float(alike[place]), how)
     return None
 
 
-def _told(one: int, other: int, place: int, alike: float, how: str) -> str:
+def _repetition(one: int, other: int, place: int, alike: float, how: str) -> str:
     what = "repeats" if alike > 0 else "is the opposite of"
     moved = f" moved by {place} entries" if place and not how else ""
     whose = "itself" if one == other else f"that of call {one + 1}"

@@ -90,7 +90,7 @@ def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before:
     """Returns a score; the platform's own value if the grader failed, or the chosen default."""
     key = (student, assignment)
     if key not in scores:
-        return grades.in_place_of_nothing(student, assignment, before)
+        return grades.missing_cell(student, assignment, before)
     score = scores[key]
     return before if score is None else number(score)
 

@@ -86,7 +86,7 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
 
 def _nothing(grades: Grades, names: Iterable[str], student: str) -> dict[str, Value]:
     """Returns the cells of missing submissions: a total of zero if that was chosen."""
-    return {f"{name}/total": grades.in_place_of_nothing(student, name) for name in names}
+    return {f"{name}/total": grades.missing_cell(student, name) for name in names}
 
 
 def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:

@@ -61,7 +61,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
         result = graded[own[student]] if student in own else None
         if result is None:
             assignment, before = names[0] if names else "", person.get(_GRADE, "")
-            row = {**person, _GRADE: grades.in_place_of_nothing(student, assignment, before)}
+            row = {**person, _GRADE: grades.missing_cell(student, assignment, before)}
         else:
             row = {**person, **_judged(result)}
         rows.append([row.get(column, "") for column in columns])

@@ -9,7 +9,7 @@ from ...errors import AnswerFault, AnswerMemory
 from ...escaping import printable
 from ...records import QuestionResult, TestResult, Verdict
 from ...results.wording import readable_test
-from ...suite.failures import told_once
+from ...suite.failures import merge_equal_causes
 
 #: the most characters of a message: its sentence matters, not a printed tensor
 MAX_MESSAGE = 2000
@@ -55,7 +55,7 @@ class TestOutcome:
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
     """Returns the question's result: the points of its tests, or none if `_COSTS_ALL` applies."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
-    tests = _told_once(outcomes)
+    tests = _merge_equal_causes(outcomes)
     earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
     return QuestionResult(
         question=question,
@@ -77,12 +77,12 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
     return next(verdict for verdict in verdicts if verdict is not Verdict.CORRECT)
 
 
-def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
+def _merge_equal_causes(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
     """Returns the records of a question's tests, in which equal causes are reported once."""
     tests = [test_result(outcome) for outcome in outcomes]
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
-    texts = told_once(
+    texts = merge_equal_causes(
         [
             (readable_test(tests[n].name), tests[n].message, cause)
             for n, cause in zip(failed, causes, strict=True)

@@ -88,7 +88,7 @@ class CallDeclaration:
             elif operation == "restore":
                 built[rest[0]] = built.get(number, ())
             elif operation in (*_CALLS, *OF_GRADIENTS) and not _is_refused(came, asked):
-                sizes, facts, leading = self._told(built.get(number, ()), rest[0])
+                sizes, facts, leading = self._facts_of_call(built.get(number, ()), rest[0])
                 is_telling = operation in _CALLS and facts.get(_ON_CPU, True)
                 is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
                 is_telling &= not {1, *sizes.values()} & {*leading}
@@ -96,7 +96,7 @@ class CallDeclaration:
                 is_raised = came.is_failing(asked)
                 yield CallFacts(sizes, facts, is_right, is_telling, is_raised, is_accepted, error)
 
-    def _told(
+    def _facts_of_call(
         self, given: Sequence[Any], args: Sequence[Any]
     ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
         """Returns sizes, facts and leading sizes of one call; `given` are the layer's arguments."""

@@ -18,7 +18,6 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...sandbox.replies import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
-from .by_itself import by_itself, of_parameters
 from .families.step_tables import CUT
 from .known import AskText, KnownMistakes
 from .probe import ProbeReplies, Replies
@@ -26,6 +25,7 @@ from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import Answers, Search, SearchResult
 from .table import RowAnswers
+from .unmatched import of_parameters, unmatched_rows
 
 #: sends a batch to a question's worker; None if that ends the worker
 Ask = Callable[[str, Batch], Replies | None]
@@ -152,7 +152,7 @@ class Diagnosis:
         """
         if search.is_right:
             return SearchResult()
-        known, shown = self._known, partial(by_itself, self._known, question, asked)
+        known, shown = self._known, partial(unmatched_rows, self._known, question, asked)
         pairs = [(asked.answered(t), known.right(question, t)) for t in known.tests(question)]
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
             found = search.of_sizes() or shown()

@@ -18,7 +18,7 @@ OTHER_LAYERS = "the trained parameters have other names and sizes than the quest
 _MOST = 4
 
 
-def parameters_told(
+def parameter_sentences(
     answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
 ) -> tuple[str, str]:
     """Returns what is wrong with a layer's parameters, in words; and the same with names.
@@ -50,12 +50,12 @@ def parameters_told(
     missing = sorted({name for own, others in found for name in others.keys() - own.keys()})
     too_many = sorted({name for own, others in found for name in own.keys() - others.keys()})
     if not too_many:
-        return MISSING, f"{MISSING}: {_told(missing)}"
+        return MISSING, f"{MISSING}: {_some_names(missing)}"
     if not missing:
-        return TOO_MANY, f"{TOO_MANY}: {_told(too_many)}"
+        return TOO_MANY, f"{TOO_MANY}: {_some_names(too_many)}"
     same = all(sorted(own.values()) == sorted(others.values()) for own, others in found)
     words = OTHER_NAMES if same else OTHER_LAYERS
-    return words, f"{words}: there is {_told(too_many)}, there is no {_told(missing)}"
+    return words, f"{words}: there is {_some_names(too_many)}, there is no {_some_names(missing)}"
 
 
 def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
@@ -66,10 +66,10 @@ def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
     names = sorted(set().union(*lost))
     one = len(names) == 1
     what = "is not a trained parameter" if one else "are not trained parameters"
-    return SHARED, f"{_told(names)} {what}"
+    return SHARED, f"{_some_names(names)} {what}"
 
 
-def _told(names: Sequence[str]) -> str:
+def _some_names(names: Sequence[str]) -> str:
     """Returns some of the names."""
     some = [f"`{name}`" for name in names[:_MOST]]
     return f"{', '.join(some)}{', ...' if len(names) > _MOST else ''}"

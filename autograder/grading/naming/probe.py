@@ -19,7 +19,7 @@ from ...errors import AnswerFault, AnswerRaised
 from ...sandbox.replies import Batch, RawReply, reply_in, value_of
 from ...submission.bounded import memory_limited
 from ...suite.implementation import WatchedCall
-from ...suite.message import in_short
+from ...suite.message import short_message
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
 from ..judging.plan import bytes_of, rehearse
@@ -110,7 +110,7 @@ class Probe:
             words = OFF_PLAN
         else:
             result = test_result(outcome)
-            words = in_words(in_short(result.message)) if not result.passed else PASSED
+            words = in_words(short_message(result.message)) if not result.passed else PASSED
         return answered(events_of(self.requests[test], replies), words, with_shares=True)
 
     def _seeded(self, test: str, time: int = 0) -> Request:

@@ -75,14 +75,14 @@ def _event(request: Request, reply: RawReply) -> Event:
     try:
         frame = wire.decode(reply[0], bytearray(reply[1]), most_bytes=_MOST_BYTES)
         value = value_of(frame)
-        return Event(operation, _told(request, value))
+        return Event(operation, _compared_parts(request, value))
     except wire.BadFrame:
         return Event(operation, raised="no answer")
     except AnswerFault as fault:
         return Event(operation, raised=_name_of(operation, fault))
 
 
-def _told(request: Request, value: Any) -> Any:
+def _compared_parts(request: Request, value: Any) -> Any:
     """Returns the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):

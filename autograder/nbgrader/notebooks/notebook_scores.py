@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, TestResult, Verdict
-from ...submission import Submission, about_missing_file
+from ...submission import Submission, missing_file_note
 from .autograding import Autograded
 from .course import NotebookCourse
 from .submitted_files import is_regular
@@ -55,7 +55,7 @@ def _exercise(
     notes: tuple[str, ...] = ()
     if not is_regular(submission.folder / file):
         status = ExerciseStatus.MISSING
-        notes = about_missing_file(submission.folder, name, endings=NOTEBOOKS)
+        notes = missing_file_note(submission.folder, name, endings=NOTEBOOKS)
     elif name in outcome.unreadable:
         status, notes = ExerciseStatus.UNREADABLE, (f"{file}: {outcome.unreadable[name]}",)
     errors = _errors(folder / file) if status is ExerciseStatus.GRADED else {}

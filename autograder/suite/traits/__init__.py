@@ -17,7 +17,7 @@ from .inputs import (
     positive,
     rows,
 )
-from .itself import check_by_itself
+from .self_checks import check_by_itself
 from .trait_table import Row, declarations, traits_of
 
 __all__ = [

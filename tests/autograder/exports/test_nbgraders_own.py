@@ -98,7 +98,7 @@ def test_a_zero_for_nothing_stands_only_where_it_is_due(mixed: Path, due: str, z
 
     showing = DisplayOptions(missing=Missing.ZERO)
     grades = class_grades(mixed, autograder.final_results(mixed), showing)
-    assert grades.in_place_of_nothing("zoe", "ps1") == zero
+    assert grades.missing_cell("zoe", "ps1") == zero
     notes = autograder.export("csv", mixed, showing=showing).notes
     assert any("not due yet" in note for note in notes) == (zero == "")
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import autograder
-from autograder.classroom import read_looks
+from autograder.classroom import read_review_marks
 from autograder.cli import cli
 from autograder.errors import UserError
 from autograder.results.changes import Cause, Score, attempts, changes, doubts, manual_changes
@@ -126,7 +126,7 @@ def test_the_command_repeats_itself_and_export_is_silent_after_it(
         said = call("changes", class_folder)
         assert "masks/masking/mask_scores: 1 up; because of suite" in said
     assert "note" not in call("export", "csv", class_folder)
-    assert read_looks(class_folder).numbers("masks") == {3}
+    assert read_review_marks(class_folder).numbers("masks") == {3}
     write(class_folder, replace(fixed, suite_digest="sha256:3"))
     assert "no score changed" in call("changes", class_folder)
     assert "1 up" in call("changes", class_folder, "--all")
@@ -148,7 +148,7 @@ def test_looking_at_one_student_does_not_count_for_the_class(
 ) -> None:
     write(class_folder, make_result("ada", FIRST), make_result("ada", (0.0, 0.0, 0.0)))
     call("changes", class_folder, "--student", "ada")
-    assert not read_looks(class_folder).numbers("masks")
+    assert not read_review_marks(class_folder).numbers("masks")
 
 
 def test_json_and_page_agree_and_hide_names_on_request(

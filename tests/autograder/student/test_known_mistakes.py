@@ -20,7 +20,7 @@ from autograder.course import Course, load_course, mistake_sentences
 from autograder.course.manifest import MISTAKES
 from autograder.grading.naming.rows import hint_of
 from autograder.student import as_text, check_folder
-from autograder.student.known_mistakes import sealed, sentence_of, told
+from autograder.student.known_mistakes import comparable_text, sealed, sentence_of
 from autograder.suite.variants import module_texts, variants_in
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -75,12 +75,14 @@ def test_a_bundle_without_sentences_checks_all_the_same(folder: Path, damage: st
 
 
 def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
-    right, error = told(torch.tensor([1.0, -0.0])), "raised ValueError: no"
+    right, error = comparable_text(torch.tensor([1.0, -0.0])), "raised ValueError: no"
     place, text = sealed("Which sum is it?", {"one": [right], "other": [error]})
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
-    again = {"other": [error], "one": [told(torch.tensor([1.0 + 1e-7, 0.0]))]}
+    again = {"other": [error], "one": [comparable_text(torch.tensor([1.0 + 1e-7, 0.0]))]}
     assert sentence_of(tmp_path, "question", again) == "Which sum is it?"
-    assert sentence_of(tmp_path, "question", {**again, "one": [told(torch.ones(2))]}) == ""
+    assert (
+        sentence_of(tmp_path, "question", {**again, "one": [comparable_text(torch.ones(2))]}) == ""
+    )
     assert sentence_of(tmp_path, "question", {"one": [right]}) == ""
     assert sentence_of(tmp_path, "another", again) == ""
 

@@ -10,7 +10,7 @@ import torch
 from autograder.student import trace_folder
 from autograder.student.last_call import RecordedCall
 from autograder.student.quiet_output import LimitedOutput, quiet
-from autograder.student.shapes import Letters, said_in_comment, said_of_result
+from autograder.student.shapes import Letters, commented_shape, documented_result
 from autograder.student.tracing import traced
 
 CODE = '''
@@ -86,9 +86,9 @@ def test_letters_keep_the_size_that_they_met_first() -> None:
 
 
 def test_shapes_are_read_from_docstrings_and_comments() -> None:
-    assert said_of_result("Returns:\n    (B, T, d_out), as ever.") == "(B, T, d_out)"
-    assert said_in_comment("x @ y  # (T, d) @ (d, S) -> (T, S)") == "(T, S)"
-    assert said_in_comment("x = f(x)  # see (the notes) below") is None
+    assert documented_result("Returns:\n    (B, T, d_out), as ever.") == "(B, T, d_out)"
+    assert commented_shape("x @ y  # (T, d) @ (d, S) -> (T, S)") == "(T, S)"
+    assert commented_shape("x = f(x)  # see (the notes) below") is None
 
 
 def test_a_debugger_that_an_answer_starts_is_gone_after_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.submission import standard_name, unused_notes
-from autograder.submission.intake import about_missing
+from autograder.submission.intake import missing_answer_note
 
 
 def _deeper(name: str, path: Path) -> None:
@@ -36,7 +36,7 @@ def test_what_is_there_instead_is_said(
 ) -> None:
     make(tmp_path / "scores.py")
     exercise = course.assignment("simplified_attention").exercise("scores")
-    (note,) = about_missing(tmp_path, exercise)
+    (note,) = missing_answer_note(tmp_path, exercise)
     assert note.startswith(said)
 
 

@@ -11,9 +11,9 @@ from torch import nn
 from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.compare import difference
-from autograder.suite.failures import explained, told_once
+from autograder.suite.failures import explained, merge_equal_causes
 from autograder.suite.relations import relation
-from autograder.suite.traits.itself import EqualResults
+from autograder.suite.traits.self_checks import EqualResults
 
 _RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
 _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
@@ -138,7 +138,7 @@ def test_sizes_of_weights_are_not_told_as_names() -> None:
 
 def test_equal_causes_are_told_once() -> None:
     same = ("call(1):\ngot       1\nremember: it", "cause")
-    first, other, alone = told_once([("a", *same), ("b", *same), ("c", "text", "")])
+    first, other, alone = merge_equal_causes([("a", *same), ("b", *same), ("c", "text", "")])
     assert "the same in 1 more test" in first and "remember" in first
     assert other.startswith("The same as in 'a'") and "remember" not in other
     assert alone == "text"

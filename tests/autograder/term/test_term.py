@@ -336,9 +336,7 @@ def test_a_flaky_platform_has_the_totals_after_a_push(
             Fault("grades", Response(b"", 429), skip=3),
             Fault("grades", None, skip=2, is_after=True),
         ]
-        access = Access(
-            server.course, token=Token(server.token), patience=RetryPolicy(lambda _: None)
-        )
+        access = Access(server.course, token=Token(server.token), retry=RetryPolicy(lambda _: None))
         report = autograder.push(
             platform, folder, approve=lambda plan: True, access=access, course=term.root
         )

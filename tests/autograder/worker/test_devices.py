@@ -63,4 +63,4 @@ def test_a_student_gets_advice_about_a_tensor_left_behind() -> None:
     with pytest.raises(RuntimeError) as refused:
         execution.call(lambda x: x / torch.tensor([3.0]), [torch.ones(2, device="meta")])
 
-    assert "register it as a buffer" in raised.to_do(f"RuntimeError: {refused.value}")
+    assert "register it as a buffer" in raised.advice_for(f"RuntimeError: {refused.value}")

@@ -25,7 +25,7 @@ from autograder.grading.naming.parameters import (
     OTHER_NAMES,
     SHARED,
     TOO_MANY,
-    parameters_told,
+    parameter_sentences,
 )
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.record import (
@@ -143,26 +143,28 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
 
 def test_wrong_parameter_names_are_distinguished_from_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    words, told = parameters_told([_layer(["q", "k"])], right)
+    words, told = parameter_sentences([_layer(["q", "k"])], right)
     assert words == OTHER_NAMES
     assert told.endswith("there is `k`, `q`, there is no `W_key`, `W_query`")
-    assert parameters_told([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
-    assert parameters_told([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
+    assert parameter_sentences([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
+    assert parameter_sentences([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
     more = _layer(["W_key", "W_query", "W_out"])
-    assert parameters_told([more], right) == (TOO_MANY, f"{TOO_MANY}: `W_out`")
+    assert parameter_sentences([more], right) == (TOO_MANY, f"{TOO_MANY}: `W_out`")
     both = "parameters of W_key and W_query have other sizes than the question gives"
-    assert parameters_told([_layer(["W_query", "W_key"], 4)], right) == (both, both)
-    assert parameters_told([_layer(["W_query", "W_key"])], right) == ("", "")
-    assert parameters_told([_layer(["q", "k"], raised="")], right) == ("", "")
-    assert parameters_told([answered([Event("call", X)])], [answered([Event("call", X)])])[0] == ""
+    assert parameter_sentences([_layer(["W_query", "W_key"], 4)], right) == (both, both)
+    assert parameter_sentences([_layer(["W_query", "W_key"])], right) == ("", "")
+    assert parameter_sentences([_layer(["q", "k"], raised="")], right) == ("", "")
+    assert (
+        parameter_sentences([answered([Event("call", X)])], [answered([Event("call", X)])])[0] == ""
+    )
 
 
 def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    words, told = parameters_told([_layer(["W_query"], raised="")], right)
+    words, told = parameter_sentences([_layer(["W_query"], raised="")], right)
     assert words == SHARED and told == "`W_key` is not a trained parameter"
-    assert parameters_told([_layer(["q"], raised="")], right) == ("", "")
-    assert parameters_told([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
+    assert parameter_sentences([_layer(["q"], raised="")], right) == ("", "")
+    assert parameter_sentences([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
 
 
 @pytest.mark.parametrize(

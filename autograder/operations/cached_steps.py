@@ -24,7 +24,7 @@ _CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconc
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CachedStep:
     """One step of a class, such as its feedback, with the options it was called with.
 
     `inputs` is a digest of the names, sizes and times of all files that may matter: the class's
@@ -38,7 +38,7 @@ class Step:
     @classmethod
     def of(
         cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
-    ) -> Step:
+    ) -> CachedStep:
         """Returns a step before it begins; files of the class in `without` do not matter to it."""
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [

@@ -8,7 +8,7 @@ from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
 from .findings import found_by_statistics
 from .known import KnownMistakes
-from .parameters import SHARED, parameters_told
+from .parameters import SHARED, parameter_sentences
 from .probe import ProbeReplies
 from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
 from .returned import kind_returned, writes_into_arguments
@@ -27,7 +27,7 @@ _LONGEST = 60
 _ERRORS = "The message shows the line that stops, and what to do about it."
 
 
-def by_itself(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
+def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns rows about parameters, the type of results, where the answer is right, its errors."""
     return (
         of_parameters(known, question, answers)
@@ -39,7 +39,7 @@ def by_itself(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about wrong parameters of a layer."""
-    words, told = parameters_told(*_came_and_right(known, question, answers))
+    words, told = parameter_sentences(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
     return [_shown(words, lead, told)] if words else []
 
