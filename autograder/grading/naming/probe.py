@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,26 +16,50 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ...errors import AnswerFault, AnswerRaised
+from ...records import Limits
 from ...sandbox.replies import Batch, RawReply, reply_in, value_of
 from ...submission.bounded import memory_limited
+from ...suite.compare import is_rounding
 from ...suite.implementation import WatchedCall
 from ...suite.message import short_message
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
+from ...worker.execution import tensors_in
+from ..judging import reply_forms as forms
 from ..judging.plan import bytes_of, rehearse
 from ..judging.planned import RequestNotPlanned
 from ..judging.requests import AskedImplementation
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
-from .record import OFF_PLAN, PASSED, AnswerRecord, Request, answered, events_of, in_words
+from .record import (
+    NOT_ASKED,
+    OF_GRADIENTS,
+    OFF_PLAN,
+    PASSED,
+    UNCHANGED,
+    AnswerRecord,
+    Event,
+    Request,
+    answered,
+    in_words,
+)
 
 Replies = Sequence[RawReply]
 #: the operation that is left out, because how an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
 #: the memory of a mistake in this process: a changed size may need gigabytes
-_MOST_BYTES = 512 << 20
+_MOST_MEMORY = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
+_MAKING = ("restore", "build", "load_weights")
+#: the bytes of the tensors of a reply, each counted as often as it is referenced, because all are
+#: read
+_MOST_BYTES = Limits().reply_bytes
+#: incoming gradients are compared unscaled up to this power of ten
+_ORDINARY = 2
+_THROUGH_NAN = "gradients of what is not finite"
 
 
 class Probe:
@@ -88,7 +113,7 @@ class Probe:
     def ask(self, names: Mapping[str, Any], test: str) -> Replies:
         """Returns the replies of a module in this process."""
         worker = Worker(lambda request: None, names=names)
-        with silence(), memory_limited(_MOST_BYTES):
+        with silence(), memory_limited(_MOST_MEMORY):
             answer(worker, 0, self._seeded(test))
             return [
                 _not_interrupted(reply_in(b"".join(answer(worker, 0, request))))
@@ -209,3 +234,123 @@ def silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+# the events of replies
+
+
+def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
+    """Yields one event for each request; the replies are hostile."""
+    broken: set[Any] = set()
+    missing: set[Any] = set()
+    for request, reply in zip(requests, replies, strict=True):
+        operation, number, *rest = request
+        if (number in broken and operation not in ("build", "weights")) or (
+            number in missing and operation == "weights"
+        ):
+            event = Event(operation, raised=NOT_ASKED)
+        else:
+            event = _event(request, reply)
+        if event.raised and operation in _MAKING:
+            made = rest[0] if operation == "restore" else number
+            broken.add(made)
+            missing |= set() if operation == "load_weights" else {made}
+        yield event
+
+
+def _event(request: Request, reply: RawReply) -> Event:
+    operation = request[0]
+    try:
+        frame = wire.decode(reply[0], bytearray(reply[1]), most_bytes=_MOST_BYTES)
+        value = value_of(frame)
+        return Event(operation, _compared_parts(request, value))
+    except wire.BadFrame:
+        return Event(operation, raised="no answer")
+    except AnswerFault as fault:
+        return Event(operation, raised=_name_of(operation, fault))
+
+
+def _compared_parts(request: Request, value: Any) -> Any:
+    """Returns the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
+    operation, asked = request[0], request[2:3]
+    if operation in ("call", "forward"):
+        (args,) = asked
+        outcome = forms.outcome(value, args)
+        after = list(outcome.inputs_after)
+        return outcome.value, UNCHANGED if _is_same(args, after) else after
+    if operation in OF_GRADIENTS:
+        found = forms.gradients(value, request[2])
+        if not _is_finite(found.value):
+            return found.value, _THROUGH_NAN
+        inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
+        inputs, weights = _without_zeros([inputs, weights])
+        return found.value, inputs, _by_name(weights), *found.left
+    if operation in ("steps", "layer_steps"):
+        return forms.values(value, len(*asked))
+    if operation == "weights" and forms.is_named_tensors(value):
+        return {name: tuple(weight.shape) for name, weight in _by_name(value)}
+    return None
+
+
+def _size(cotangent: Any) -> float:
+    """Returns the power of ten of an incoming gradient, if it is far from 1."""
+    largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
+    power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
+    return 10.0**power if abs(power) > _ORDINARY else 1.0
+
+
+def _for_ones(gradients: Any, size: float) -> Any:
+    """Returns the gradients scaled to incoming ones of size 1, so that they can be compared."""
+    if size == 1:
+        return gradients
+    if isinstance(gradients, tuple | list):
+        return type(gradients)(_for_ones(item, size) for item in gradients)
+    if isinstance(gradients, dict):
+        return {key: _for_ones(item, size) for key, item in gradients.items()}
+    is_number = isinstance(gradients, torch.Tensor) and gradients.is_floating_point()
+    return gradients / size if is_number else gradients
+
+
+def _without_zeros(gradients: Any) -> Any:
+    """Returns the gradients with None for what is only rounding: suites accept either."""
+    if isinstance(gradients, tuple | list):
+        return type(gradients)(_without_zeros(item) for item in gradients)
+    if isinstance(gradients, dict):
+        return {key: _without_zeros(item) for key, item in gradients.items()}
+    is_number = isinstance(gradients, torch.Tensor) and gradients.device.type != "meta"
+    return None if is_number and is_rounding(gradients) else gradients
+
+
+def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Returns weights sorted by name: the order in which layers are built does not matter."""
+    return sorted(weights.items(), key=lambda named: named[0])
+
+
+def _is_finite(value: Any) -> bool:
+    """Returns whether all numbers of a result are finite; otherwise gradients depend on details."""
+    return all(
+        tensor.device.type == "meta" or bool(tensor.isfinite().all())
+        for tensor in tensors_in(value)
+    )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Returns whether arguments are unchanged."""
+    if isinstance(one, torch.Tensor):
+        same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
+            *(other.dtype, other.shape),
+            other.device,
+        )
+        return same and (one.device.type == "meta" or torch.equal(one, other))
+    if isinstance(one, tuple | list):
+        return (
+            type(one) is type(other) and len(one) == len(other) and all(map(_is_same, one, other))
+        )
+    return type(one) is type(other) and bool(one == other)
+
+
+def _name_of(operation: str, fault: AnswerFault) -> str:
+    """Returns the class of an error; for weights that don't fit, our own message with the name."""
+    if operation == "load_weights":
+        return str(fault)
+    return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__

@@ -1,8 +1,8 @@
 """Compact records of an answer's replies in one test, to store and compare with many others.
 
-A reply becomes an event (a value, or the name of an error), an event a record. A tensor is
-represented by its shape and dtype, some of its values, and two sums of all of them with random
-signs and sizes: answers that differ anywhere differ in the sums.
+A reply becomes an event (see `probe`), an event a record. A tensor is represented by its shape and
+dtype, some of its values, and two sums of all of them with random signs and sizes: answers that
+differ anywhere differ in the sums.
 """
 
 from __future__ import annotations
@@ -12,30 +12,24 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ...errors import AnswerFault, AnswerRaised
-from ...records import Limits
-from ...sandbox.replies import RawReply, value_of
-from ...suite.compare import is_rounding
-from ...worker import wire
-from ...worker.execution import tensors_in
-from ..judging import reply_forms as forms
-from .figures import SUMS, figures_of, largest_of, shares_of
+from ...suite.compare import FLOAT32, FLOAT64
 
 Request = tuple[Any, ...]
 
-_MAKING = ("restore", "build", "load_weights")
-#: the bytes of the tensors of a reply, each counted as often as it is referenced, because all are
-#: read
-_MOST_BYTES = Limits().reply_bytes
-#: incoming gradients are compared unscaled up to this power of ten
-_ORDINARY = 2
-_THROUGH_NAN = "gradients of what is not finite"
+_PLACES, SUMS = 4, 2
+#: the numbers of one tensor; a larger tensor is compared by its shape only
+_MOST_NUMBERS = 1 << 18
+#: the factor for gradients in float32, in which rounding is larger, as in `suite.compare`
+_OF_GRADIENTS = 100.0
+
 #: recorded instead of the arguments of a call if none was changed
 UNCHANGED = "arguments as they were"
 #: a layer that could not be built, or did not accept its weights, is asked only for its parameters
@@ -49,123 +43,6 @@ class Event:
     operation: str
     value: Any = None
     raised: str = ""
-
-
-def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
-    """Yields one event for each request; the replies are hostile."""
-    broken: set[Any] = set()
-    missing: set[Any] = set()
-    for request, reply in zip(requests, replies, strict=True):
-        operation, number, *rest = request
-        if (number in broken and operation not in ("build", "weights")) or (
-            number in missing and operation == "weights"
-        ):
-            event = Event(operation, raised=NOT_ASKED)
-        else:
-            event = _event(request, reply)
-        if event.raised and operation in _MAKING:
-            made = rest[0] if operation == "restore" else number
-            broken.add(made)
-            missing |= set() if operation == "load_weights" else {made}
-        yield event
-
-
-def _event(request: Request, reply: RawReply) -> Event:
-    operation = request[0]
-    try:
-        frame = wire.decode(reply[0], bytearray(reply[1]), most_bytes=_MOST_BYTES)
-        value = value_of(frame)
-        return Event(operation, _compared_parts(request, value))
-    except wire.BadFrame:
-        return Event(operation, raised="no answer")
-    except AnswerFault as fault:
-        return Event(operation, raised=_name_of(operation, fault))
-
-
-def _compared_parts(request: Request, value: Any) -> Any:
-    """Returns the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
-    operation, asked = request[0], request[2:3]
-    if operation in ("call", "forward"):
-        (args,) = asked
-        outcome = forms.outcome(value, args)
-        after = list(outcome.inputs_after)
-        return outcome.value, UNCHANGED if _is_same(args, after) else after
-    if operation in ("gradients", "layer_gradients"):
-        found = forms.gradients(value, request[2])
-        if not _is_finite(found.value):
-            return found.value, _THROUGH_NAN
-        inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
-        inputs, weights = _without_zeros([inputs, weights])
-        return found.value, inputs, _by_name(weights), *found.left
-    if operation in ("steps", "layer_steps"):
-        return forms.values(value, len(*asked))
-    if operation == "weights" and forms.is_named_tensors(value):
-        return {name: tuple(weight.shape) for name, weight in _by_name(value)}
-    return None
-
-
-def _size(cotangent: Any) -> float:
-    """Returns the power of ten of an incoming gradient, if it is far from 1."""
-    largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
-    power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
-    return 10.0**power if abs(power) > _ORDINARY else 1.0
-
-
-def _for_ones(gradients: Any, size: float) -> Any:
-    """Returns the gradients scaled to incoming ones of size 1, so that they can be compared."""
-    if size == 1:
-        return gradients
-    if isinstance(gradients, tuple | list):
-        return type(gradients)(_for_ones(item, size) for item in gradients)
-    if isinstance(gradients, dict):
-        return {key: _for_ones(item, size) for key, item in gradients.items()}
-    is_number = isinstance(gradients, torch.Tensor) and gradients.is_floating_point()
-    return gradients / size if is_number else gradients
-
-
-def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients with None for what is only rounding: suites accept either."""
-    if isinstance(gradients, tuple | list):
-        return type(gradients)(_without_zeros(item) for item in gradients)
-    if isinstance(gradients, dict):
-        return {key: _without_zeros(item) for key, item in gradients.items()}
-    is_number = isinstance(gradients, torch.Tensor) and gradients.device.type != "meta"
-    return None if is_number and is_rounding(gradients) else gradients
-
-
-def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Returns weights sorted by name: the order in which layers are built does not matter."""
-    return sorted(weights.items(), key=lambda named: named[0])
-
-
-def _is_finite(value: Any) -> bool:
-    """Returns whether all numbers of a result are finite; otherwise gradients depend on details."""
-    return all(
-        tensor.device.type == "meta" or bool(tensor.isfinite().all())
-        for tensor in tensors_in(value)
-    )
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Returns whether arguments are unchanged."""
-    if isinstance(one, torch.Tensor):
-        same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
-            *(other.dtype, other.shape),
-            other.device,
-        )
-        return same and (one.device.type == "meta" or torch.equal(one, other))
-    if isinstance(one, tuple | list):
-        return (
-            type(one) is type(other) and len(one) == len(other) and all(map(_is_same, one, other))
-        )
-    return type(one) is type(other) and bool(one == other)
-
-
-def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Returns the class of an error; for weights that don't fit, our own message with the name."""
-    if operation == "load_weights":
-        return str(fault)
-    return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
 
 
 #: the number of tensors of one call that are read: a reply may reference one many times
@@ -378,3 +255,81 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
 
 def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
     return f"{_form(key, tensors, with_sizes)}: {_form(item, tensors, with_sizes)}"
+
+
+# figures of a tensor
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor has numbers to read, and not too many."""
+    dense = tensor.layout == torch.strided and not tensor.is_quantized
+    return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
+
+
+def largest_of(tensors: Iterable[torch.Tensor]) -> float:
+    """Returns the largest finite number."""
+    plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
+    return max((float(np.abs(values).max()) for values in plain), default=0.0)
+
+
+def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
+    """Yields figures of a tensor, each with the largest change by rounding.
+
+    Gradients have larger bounds: in float32, and in proportion to the largest of all gradients,
+    which may be part of sums that cancel.
+    """
+    if not _is_plain(tensor):
+        return
+    values = _numbers(tensor)
+    directions = _directions(len(values))
+    size = float(np.abs(values).max())
+    if not math.isfinite(size):
+        odd = np.stack([np.isnan(values), values == np.inf, values == -np.inf]).astype(np.float64)
+        yield from ((figure, 1e-6) for figure in (odd @ directions[0]).tolist())
+        values = np.where(np.isfinite(values), values, 0.0)
+        size = float(np.abs(values).max())
+    is_double = tensor.dtype == torch.float64
+    bound = FLOAT64 if is_double else FLOAT32
+    more = 1.0 if is_double or of_gradients is None else _OF_GRADIENTS
+    size = max(1.0, size, of_gradients or 0.0)
+    far = more * (bound.atol * size + bound.rtol * np.abs(values))
+    places = _places(len(values))
+    yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers are infinite
+        moved = np.sqrt(np.square(directions * far).sum(axis=1))
+        sums = directions @ values
+    yield from zip(sums.tolist(), (3 * moved + 1e-9).tolist(), strict=True)
+
+
+def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
+    """Returns all numbers of a tensor as a row of numpy, which is three times as fast here."""
+    return tensor.detach().flatten().double().numpy()
+
+
+def shares_of(tensor: torch.Tensor) -> Iterator[float]:
+    """Yields figures that samples of one mistake roughly share; the sizes are first."""
+    yield from map(float, tensor.shape)
+    if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
+        return
+    values = tensor.detach().double().nan_to_num(0.0, 0.0, 0.0)
+    yield float((values == 0).double().mean())
+    yield float(values.mean())
+    yield float(values.abs().mean())
+    yield float(values.square().mean().sqrt())
+    for dim in range(values.dim()):
+        yield float(values.mean(dim).square().mean().sqrt())
+        yield float((values == 0).all(dim).double().mean())
+
+
+@lru_cache(maxsize=64)
+def _directions(size: int) -> NDArray[np.float64]:
+    draws = torch.Generator().manual_seed(size)
+    return torch.randn(SUMS, size, generator=draws, dtype=torch.float64).numpy()
+
+
+@lru_cache(maxsize=64)
+def _places(size: int) -> NDArray[np.int64]:
+    if size <= _PLACES:
+        return np.arange(size)
+    draws = torch.Generator().manual_seed(size)
+    return torch.randint(size, (_PLACES,), generator=draws).numpy()

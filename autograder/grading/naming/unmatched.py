@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
+
 from ...suite.raised import kind_of
 from .call_facts import CallFacts
 from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
-from .findings import found_by_statistics
 from .known import KnownMistakes
-from .parameters import SHARED, parameter_sentences
 from .probe import ProbeReplies
 from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
 from .returned import kind_returned, writes_into_arguments
 from .rows import Row
-from .unequal_sizes import sizes_that_meet
 from .where import told_of, where_right
 
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
@@ -25,6 +26,56 @@ _GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` an
 #: the number of characters of an id
 _LONGEST = 60
 _ERRORS = "The message shows the line that stops, and what to do about it."
+_PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
+OTHER_NAMES = "the trained parameters have other names than the question gives"
+OTHER_SIZES = "parameters of {} have other sizes than the question gives"
+MISSING = "trained parameters are missing that the question gives"
+TOO_MANY = "there are trained parameters that the question does not give"
+SHARED = "a weight is no trained parameter of its own"
+OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
+#: the number of parameters that are named in a text
+_MOST_NAMED = 4
+_SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+#: a pattern of a failure's text without numbers, the name, and a hint
+_FINDINGS: Sequence[tuple[str, str, str]] = (
+    (
+        r"dropped together: along the calls\n|calls # and # treat # of # entries alike",
+        "every call drops the same entries",
+        "Call it twice in training: are the zeros in the same places? Look for a seed that is set, "
+        "and for a pattern that is kept.",
+    ),
+    (
+        r"dropped together: along the samples\n",
+        "all samples of a batch lose the same entries",
+        "Look at the shape of the random numbers: is there one for each entry of each sample?",
+    ),
+    (
+        r"dropped together: along the heads\n",
+        "all heads lose the same weights",
+        "Look at the shape of the random numbers: is there one for each weight of each head?",
+    ),
+    (
+        r"dropped together: along the queries\n",
+        "a key is dropped for all queries together",
+        "Look at the shape of the random numbers: is there one for each query and key?",
+    ),
+    (
+        r"dropped together: along the keys\n",
+        "all weights of a query are dropped together",
+        "Look at the shape of the random numbers: is there one for each query and key?",
+    ),
+    (
+        r": as many as should be kept\n",
+        "as many entries are dropped as should be kept",
+        "With p = 0.1, how many entries of 1000 are left?",
+    ),
+    (
+        r"kept (?:entries )?are as they were",
+        "what is kept is as it was before dropout",
+        "What is the mean of many entries, before and after? The docstring says what a kept one "
+        "is multiplied by.",
+    ),
+)
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -112,3 +163,111 @@ def _came_and_right(
 ) -> tuple[list[AnswerRecord], list[AnswerRecord]]:
     tests = known.tests(question)
     return [answers.answered(t) for t in tests], [known.right(question, t) for t in tests]
+
+
+# wrong parameters, which prevent further tests
+
+
+def parameter_sentences(
+    answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
+) -> tuple[str, str]:
+    """Returns what is wrong with a layer's parameters, in words; and the same with names.
+
+    If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
+    right by chance if two of them are equal.
+    """
+    calls = [
+        pair
+        for came, asked in zip(answer, right, strict=True)
+        for pair in zip(came.calls, asked.calls, strict=False)
+    ]
+    loads = [c.raised for c, _ in calls if c.operation == "load_weights" and c.is_asked]
+    found = [
+        (_parameters(came), _parameters(asked))
+        for came, asked in calls
+        if came.operation == "weights" and not came.raised
+    ]
+    if not found:
+        return "", ""
+    if not any(loads):
+        return _of_shared(found)
+    if all(own.keys() == others.keys() for own, others in found):
+        layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
+        words = OTHER_SIZES.format(" and ".join(sorted(layers))) if layers else ""
+        return words, words
+    if not all(loads) or any(own.keys() == others.keys() for own, others in found):
+        return "", ""
+    missing = sorted({name for own, others in found for name in others.keys() - own.keys()})
+    too_many = sorted({name for own, others in found for name in own.keys() - others.keys()})
+    if not too_many:
+        return MISSING, f"{MISSING}: {_some_names(missing)}"
+    if not missing:
+        return TOO_MANY, f"{TOO_MANY}: {_some_names(too_many)}"
+    same = all(sorted(own.values()) == sorted(others.values()) for own, others in found)
+    words = OTHER_NAMES if same else OTHER_LAYERS
+    return words, f"{words}: there is {_some_names(too_many)}, there is no {_some_names(missing)}"
+
+
+def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
+    """Returns the words for weights that can be set by name but are not trained parameters."""
+    lost = [others.keys() - own.keys() for own, others in found]
+    if not all(lost) or any(own.keys() - others.keys() for own, others in found):
+        return "", ""
+    names = sorted(set().union(*lost))
+    one = len(names) == 1
+    what = "is not a trained parameter" if one else "are not trained parameters"
+    return SHARED, f"{_some_names(names)} {what}"
+
+
+def _some_names(names: Sequence[str]) -> str:
+    """Returns some of the names."""
+    some = [f"`{name}`" for name in names[:_MOST_NAMED]]
+    return f"{', '.join(some)}{', ...' if len(names) > _MOST_NAMED else ''}"
+
+
+def _unequal(own: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
+    return [name for name, size in own.items() if size != others[name]]
+
+
+def _parameters(call: Call) -> dict[str, str]:
+    """Returns the shape of each parameter by its name."""
+    return dict(_PARAMETER.findall(call.form))
+
+
+# findings of the statistics of dropout, and sizes that torch compared
+
+
+def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
+    """Returns the finding that all failures of an answer share, and a hint; otherwise empty.
+
+    `failures` are texts of failed tests without their numbers. None is taken after one that fits no
+    finding: each costs a test.
+    """
+    left, is_any = _FINDINGS, False
+    for failure in failures:
+        is_any = True
+        left = [found for found in left if re.search(found[0], f"{failure}\n")]
+        if not left:
+            break
+    return left[0][1:] if is_any and left else ("", "")
+
+
+def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:
+    """Returns the names of two sizes that meet in every call, from its sizes and its error.
+
+    None if there were other errors too, or if other names would also fit.
+    """
+    found: set[frozenset[str]] | None = None
+    for sizes, error in raised:
+        numbers = _SIZES.search(error)
+        if not numbers:
+            return None
+        pair = [int(number) for number in numbers.groups()]
+        here = {
+            frozenset((x, y)) for x, y in permutations(sizes, 2) if [sizes[x], sizes[y]] == pair
+        }
+        found = here if found is None else found & here
+    if not found or len(found) > 1:
+        return None
+    one, other = sorted(found.pop())
+    return one, other

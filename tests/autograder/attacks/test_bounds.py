@@ -13,7 +13,8 @@ import torch
 from autograder.errors import AnswerFault, AnswerRaised
 from autograder.grading.judging.remote import RemoteImplementation
 from autograder.grading.judging.right_answers import ReferenceSubstitution
-from autograder.grading.naming.record import Event, answered, events_of
+from autograder.grading.naming.probe import events_of
+from autograder.grading.naming.record import Event, answered
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import _of_exercise
 from autograder.sandbox import ForkServer

@@ -9,13 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .definition_changes import Change, Parts
 from .details import detail_of
 from .expressions import Scope
 from .functions import moved, of_arguments
 from .name_changes import SIZE
 from .operators import OPERATORS
-from .places import alike, places, solution_lines
+from .places import Change, Parts, alike, places, solution_lines
 from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .things import Things

@@ -12,8 +12,8 @@ from autograder.attention.suites.chance import (
     repeat_problem,
     shared_or_rate_problem,
 )
-from autograder.grading.naming.findings import found_by_statistics
 from autograder.grading.naming.record import in_words
+from autograder.grading.naming.unmatched import found_by_statistics
 
 NAMES = ("calls", "samples", "heads", "queries", "keys")
 SHAPE = (5, 4, 3, 12, 12)

@@ -15,11 +15,22 @@ from autograder.course import Course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.naming.explained import ExplainedCalls, Outcome, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.families.words import id_of
-from autograder.grading.naming.figures import figures_of
-from autograder.grading.naming.parameters import (
+from autograder.grading.naming.probe import Replies, events_of, replies_of
+from autograder.grading.naming.record import (
+    UNCHANGED,
+    AnswerRecord,
+    Event,
+    answered,
+    behaviour_of,
+    figures_of,
+)
+from autograder.grading.naming.returned import kind_returned, writes_into_arguments
+from autograder.grading.naming.search import ExplainedCalls, Outcome, explained
+from autograder.grading.naming.store import Store
+from autograder.grading.naming.table import Column
+from autograder.grading.naming.unmatched import (
     MISSING,
     OTHER_LAYERS,
     OTHER_NAMES,
@@ -27,18 +38,6 @@ from autograder.grading.naming.parameters import (
     TOO_MANY,
     parameter_sentences,
 )
-from autograder.grading.naming.probe import Replies, replies_of
-from autograder.grading.naming.record import (
-    UNCHANGED,
-    AnswerRecord,
-    Event,
-    answered,
-    behaviour_of,
-    events_of,
-)
-from autograder.grading.naming.returned import kind_returned, writes_into_arguments
-from autograder.grading.naming.store import Store
-from autograder.grading.naming.table import Column
 from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.replies import Batch
 from autograder.submission.bounded import memory_limited

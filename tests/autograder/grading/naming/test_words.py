@@ -25,7 +25,7 @@ from autograder.grading.naming.families.words import (
     words_of,
 )
 from autograder.grading.naming.rows import Row
-from autograder.grading.naming.unequal_sizes import sizes_that_meet
+from autograder.grading.naming.unmatched import sizes_that_meet
 from autograder.suite.variants import module_texts
 
 _LAYER = """
