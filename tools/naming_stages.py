@@ -146,7 +146,6 @@ def _stages() -> Mapping[str, Off]:
         "what a table leaves open": lambda: mock.patch(
             "autograder.grading.naming.search.MOST_CALLS", 0
         ),
-        "sizes": lambda: mock.patch.object(Search, "of_sizes", lambda self: []),
         "two at once": lambda: mock.patch.object(Search, "pair", lambda self, ask: []),
         "most of it": lambda: mock.patch.object(Search, "most", lambda self: SearchResult()),
         "by itself": lambda: mock.patch.object(diagnosis, "unmatched_rows", lambda *given: []),

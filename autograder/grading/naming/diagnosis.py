@@ -155,8 +155,7 @@ class Diagnosis:
         known, shown = self._known, partial(unmatched_rows, self._known, question, asked)
         pairs = [(asked.answered(t), known.right(question, t)) for t in known.tests(question)]
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
-            found = search.of_sizes() or shown()
-            return SearchResult((), () if entries else found)
+            return SearchResult((), () if entries else shown())
         members, parameters = search.members(), of_parameters(known, question, asked)
         if any(row.name == CUT for row in members):  # a weight of another kind has no gradient
             members = parameters or members

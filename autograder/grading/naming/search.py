@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .families import OF_SIZES, is_plain, is_small
+from .families import is_plain
 from .pairs import AskPair, Budget, Pairs
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
@@ -222,17 +222,6 @@ class Search:
         rows = self._by_rank(~self._entries)
         found = self._first_of(rows, self._equal, lambda row, test: self._is(row, test, _equal))
         return [self.table.rows[row] for row in found or self._closest(rows)]
-
-    def of_sizes(self) -> list[Row]:
-        """Returns sizes that explain errors, if nothing else does and some calls are right."""
-        pairs = zip(self._came, self._right, strict=True)
-        if not any(c.equals(r) and not c.raised and c.figures for c, r in pairs):
-            return []
-        rows = [row for row in self._by_rank(~self._entries) if self._equal[row].all()]
-        found = [r for r in rows if self._all(r, lambda row, test: self._is(row, test, _equal))]
-        sizes = [row for row in found if self.table.rows[row].name == OF_SIZES]
-        is_plausible = all(is_small(self.table.rows[row].rank) for row in found)
-        return [self.table.rows[row] for row in sizes] if is_plausible else []
 
     def _by_rank(self, chosen: Cells) -> list[int]:
         return sorted(np.flatnonzero(chosen).tolist(), key=lambda row: self.table.rows[row].rank)
