@@ -220,11 +220,13 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     marked = sum(item.is_late and item.time is None for item in report.collected)
     unknown = sum(item.time is None for item in report.collected)
     if marked:
-        console.print(f"{marked} are marked as late by the platform, by an unknown amount")
+        which = "1 submission" if marked == 1 else f"{marked} submissions"
+        console.print(f"the platform marks {which} as late, by an unknown amount")
     if unknown:
+        have = "1 submission has" if unknown == 1 else f"{unknown} submissions have"
         console.print(
-            f"the submission time of {unknown} of them is unknown, so they are not late; use "
-            "--times for the platform's table with the times",
+            f"{have} no known time, which is never late; --times reads times from "
+            "a table of the platform",
             soft_wrap=True,
         )
     if report.missing:

@@ -197,11 +197,13 @@ class Sorting:
             fit = self._fit[said]
             if len(keys - fit) > len(fit):
                 raise UserError(
-                    f"{len(keys - fit)} people have files of {other} in there and none of {said}, "
-                    f"{len(fit)} have files of {said}: nothing was collected\n"
-                    f"  fix: collect it with --assignment {other}, under a name that contains it"
+                    f"most submissions in the download are of {other}, not of {said}: "
+                    f"{len(keys - fit)} contain files of {other} only, {len(fit)} contain files of "
+                    f"{said}. Nothing was collected\n"
+                    f"  fix: collect the download again with --assignment {other}"
                 )
-            notes.append(f"files of {other} by {len(keys)} people were among those of {said}")
+            whose = "1 student" if len(keys) == 1 else f"{len(keys)} students"
+            notes.append(f"files of {other} by {whose} were among those of {said}")
         return tuple(notes)
 
     def _pile(self, owner: Owner, assignment: str) -> Pile:

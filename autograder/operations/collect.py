@@ -59,7 +59,10 @@ def collect(
         _ends(of_course, folder.parent),
     )
     report = bring([Path(source) for source in sources], folder, exercises, options)
-    broken = [f"nothing is collected for {name}: {why}" for name, why in of_course.broken.items()]
+    broken = [
+        f"nothing is collected for {name}: {' '.join(str(why).split())}"
+        for name, why in of_course.broken.items()
+    ]
     report = _with_requests(report, folder.parent, of_course)
     return replace(report, notes=(*report.notes, *broken))
 

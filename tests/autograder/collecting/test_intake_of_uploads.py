@@ -68,7 +68,7 @@ def test_an_archive_of_another_assignment_is_refused_with_its_name(
     files = {"ada_1_4_scores.py": "1", "bo_2_5_scores.py": "2", "cy_3_6_notes.pdf": "3"}
     with pytest.raises(UserError, match="--assignment simplified_attention"):
         bring(files, assignment="causal_attention")
-    with pytest.raises(UserError, match="nothing was collected"):
+    with pytest.raises(UserError, match="Nothing was collected"):
         bring(files, name="causal_attention.zip")
     assert tree(tmp_path) == before
 
@@ -86,7 +86,7 @@ def test_several_assignments_in_one_archive_are_taken_apart(bring: Bring, tmp_pa
             "bo/causal_attention/masking.py": "4",
             "bo/simplified_attention/scores.py": "3",
         }
-        assert any("files of causal_attention by 2 people" in note for note in report.notes)
+        assert any("files of causal_attention by 2 students" in note for note in report.notes)
 
 
 def test_a_stray_file_replaces_nobodys_submission_of_its_own_assignment(
