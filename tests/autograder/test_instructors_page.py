@@ -122,6 +122,12 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first, *others = BLOCKS
     run(first, empty, environment)
     borrow_packages(empty / "attention", environment)
+    # in one class of fifty, a wrong answer that is nearly right loses one more point: this is not
+    # one of them, so the scores are the same in every run
+    secret = empty / "attention" / "course" / "secret.key"
+    secret.parent.mkdir()
+    secret.write_text(f"{1:064x}\n")
+    secret.chmod(0o600)
     # status 3: done, and something waits for a person (two people are not in Canvas's gradebook)
     done = 'autograder() { command autograder "$@" || [ $? -eq 3 ]; }\n'
     said = run(done + "\n".join(others), empty / "attention", environment)

@@ -23,7 +23,7 @@ CLAIMS = {
         "tests/autograder/collecting/test_corrections.py"
         "::test_a_request_is_not_a_submission_and_makes_nobody_late"
     ),
-    "It makes no new attempt": (
+    "It does not count as a new attempt": (
         "tests/autograder/collecting/test_corrections.py::test_a_request_with_a_new_answer_leaves"
     ),
     "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_told",
