@@ -228,3 +228,11 @@ def test_archives_take_the_package_and_no_answers() -> None:
     assert set(targets["sdist"]["only-include"]) == {
         *("autograder", "README.md", "LICENSE", "pyproject.toml")
     }
+
+
+def test_nothing_that_a_class_makes_is_in_the_repository() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout, so nothing can be committed from it")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    made = {"secret.key", "results.jsonl", "gradebook.db", "roster.csv", "nbgrader_config.py"}
+    assert not [path for path in listed.stdout.split() if Path(path).name in made]
