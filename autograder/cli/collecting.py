@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="GitHub Classroom's roster (CSV), which maps logins to students.",
+    help="GitHub Classroom's roster (CSV), which maps logins to students; the list of another "
+    "platform updates the class's roster, as `autograder roster` does.",
 )
 @click.option("--undo", is_flag=True, help="Undo the last collection that changed something.")
 @in_course

@@ -221,15 +221,11 @@ LOGIN, STUDENT = "github_username", "identifier"
 def read_logins(path: Path) -> dict[str, str]:
     """Returns the student's identifier for each login, in lower case: GitHub ignores case.
 
-    Raises `UserError` for a different kind of table.
+    The table of another platform has none. Raises `UserError` if a login has two students.
     """
     columns, rows = read_csv(path)
     if not {LOGIN, STUDENT} <= set(columns):
-        raise UserError(
-            f"{path}: not a roster of GitHub Classroom: expected the columns {STUDENT!r} and "
-            f"{LOGIN!r}, got: {', '.join(map(str, columns))[:200] or 'none'}. Download it from the "
-            "classroom's page Students, or write a CSV file with these two columns."
-        )
+        return {}
     logins: dict[str, str] = {}
     for row in rows:
         login, student = row[LOGIN].strip().casefold(), row[STUDENT].strip()

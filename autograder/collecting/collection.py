@@ -243,11 +243,12 @@ def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
 
 
 def _misses(layout: Layout, refused: RefusedFile) -> Owner | None:
-    """Returns the owner of a file that can't be taken, if its path shows one."""
+    """Returns the owner of a file that can't be taken: by its path, or else by its first name."""
     parts = refused.path.split("/")
-    is_path = ".." not in parts and "" not in parts
-    place = layout.place(parts, is_archive=False) if is_path else None
-    return place.owners[0] if isinstance(place, OwnedFile) else None
+    if ".." in parts or "" in parts:
+        return None
+    place = layout.place(parts, is_archive=False)
+    return place.owners[0] if isinstance(place, OwnedFile) else Owner(parts[0], parts[0])
 
 
 def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:

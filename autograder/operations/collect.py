@@ -8,7 +8,14 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..classroom import CountingRule, add_requests, read_allowances, read_rules, with_class_dates
+from ..classroom import (
+    CountingRule,
+    add_requests,
+    read_allowances,
+    read_rules,
+    with_class_dates,
+    write_roster,
+)
 from ..course import Course
 from ..deadlines import zone_of
 from ..errors import UserError
@@ -37,7 +44,8 @@ def collect(
 
     `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
     submission times, and `zone` the time zone of times without one (default: that of the due
-    dates). `roster` is GitHub Classroom's, which maps logins to students.
+    dates). `roster` is GitHub Classroom's, which maps logins to students, or the list of any other
+    platform, which updates the class's roster first, as `set_roster` does.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
@@ -52,9 +60,12 @@ def collect(
     if assignment is not None:
         of_course.assignment(assignment)
     exercises = _exercises(of_course)
+    logins = read_logins(Path(roster)) if roster else {}
+    if roster and not logins:
+        write_roster(folder.parent, Path(roster))
     options = CollectOptions(
         assignment,
-        read_logins(Path(roster)) if roster else {},
+        logins,
         read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times(),
         _ends(of_course, folder.parent),
     )

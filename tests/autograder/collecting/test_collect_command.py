@@ -43,3 +43,20 @@ def test_an_archive_without_a_hand_in_is_no_success(tmp_path: Path) -> None:
     result = run(tmp_path, "--assignment", "nonsense")
     assert result.exit_code != 0
     assert "this course has" in str(result.exception)
+
+
+def test_the_list_of_another_platform_updates_the_roster_first(tmp_path: Path) -> None:
+    roster = tmp_path / "canvas.csv"
+    roster.write_text('Student,ID,SIS Login ID,Section\n"Lovelace, Ada",12,al1815,Tutorial A\n')
+    result = run(tmp_path, "--roster", str(roster))
+    assert result.exit_code == 0
+    assert (tmp_path / "course" / "submitted" / "al1815").is_dir()
+    assert "Tutorial A" in (tmp_path / "course" / "roster.csv").read_text(encoding="utf-8")
+
+
+def test_a_roster_without_people_collects_nothing(tmp_path: Path) -> None:
+    roster = tmp_path / "colors.csv"
+    roster.write_text("color\nred\n")
+    result = run(tmp_path, "--roster", str(roster))
+    assert "not a list of people" in str(result.exception)
+    assert not (tmp_path / "course").exists()
