@@ -18,14 +18,17 @@ JOBS ?= 2
 
 ##@ Every day
 
+# status 3: something waits for a person, and the next steps are right for everything else
 .PHONY: grade
 grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted: table, gradebook, feedback, CSV
-	$(SAY) "Grading $(COURSE)/submitted"
-	@$(AUTOGRADER) grade $(COURSE)/submitted --jobs $(JOBS) --resume
-	$(SAY) "Writing feedback"
-	@$(AUTOGRADER) feedback $(COURSE)
-	$(SAY) "Writing the CSV"
-	@$(AUTOGRADER) export csv $(COURSE)
+	@step() { \
+		printf '==> %s\n' "$$1"; shift; \
+		$(AUTOGRADER) "$$@" || { status=$$?; [ $$status -eq 3 ] && waits=3 || exit $$status; }; \
+	}; \
+	step "Grading $(COURSE)/submitted" grade $(COURSE)/submitted --jobs $(JOBS) --resume; \
+	step "Writing feedback" feedback $(COURSE); \
+	step "Writing the CSV" export csv $(COURSE); \
+	exit $${waits:-0}
 
 # Only where there is no class yet: a real one is never mixed with the examples.
 $(COURSE)/submitted:

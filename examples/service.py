@@ -3,8 +3,8 @@
     python examples/service.py 8080 --course .
     curl --data-binary @scores.py http://127.0.0.1:8080/simplified_attention/scores.py
 
-What stands after the port goes to `autograder grade -`. Whoever may call it is for a proxy in
-front to decide: it listens on this machine only, and answers no page in a browser.
+Arguments after the port are passed to `autograder grade -`. It listens on this
+machine only, so a proxy in front decides who may call it. It answers no page in a browser.
 """
 
 import json

@@ -275,7 +275,7 @@ def _way(way: CourseMap, assignment: Assignment) -> str:
     return (
         f"## Where you are\n\n{way.before}\n\n{map_table(way, assignment.name)}\n\n"
         "Each assignment works on its own: what it takes from earlier ones is imported, ready to "
-        "use. Whatever you skip costs its points and nothing else.\n\n"
+        "use. If you skip something, you only lose its points.\n\n"
         "![A transformer; orange is what this assignment builds](map.svg)\n\n"
     )
 

@@ -120,9 +120,9 @@ FILLED_IN = {
     "tests/public/basics/test_halves.py": [
         (r'"third", \[\], None, likely="..."', '"third", [6.0], 2.0, likely="three parts of two"')
     ],
-    "source/basics/halves.md": [(r"TO DO: what is asked.*", "A third.")],
+    "source/basics/halves.md": [(r"TO DO: the question.*", "A third.")],
     "source/basics/hints.toml": [(r"TO DO: a hint[^\"]*", "Into how many parts?")],
-    "source/basics/afterwards.toml": [(r"TO DO: the reference[^\"]*", "x / 3.")],
+    "source/basics/afterwards.toml": [(r"TO DO: how the reference[^\"]*", "x / 3.")],
     "tests/misconceptions/basics/halves.py": [
         (r'confuses="..."', 'confuses="a third with three times as much"'),
         (r"third_that_is_wrong\(\):\n    raise.*", "three_times(x):\n    return x * 3.0"),

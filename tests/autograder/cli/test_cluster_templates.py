@@ -22,9 +22,11 @@ ASSIGNMENT = "simplified_attention"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A class of one submission, so that only one part has something to do."""
+    """A class of one submission, and one whose assignment waits for a person."""
     place = tmp_path / "course"
     shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place / "submitted" / "ada" / ASSIGNMENT)
+    (place / "submitted" / "ada" / "causal_attention").mkdir()
+    (place / "due.csv").write_text("assignment,section,date\ncausal_attention,,01.02.2027\n")
     return place
 
 

@@ -15,9 +15,9 @@ python3 -m venv venv
 wheel=$(echo ./*.whl)
 venv/bin/python -m pip install --no-cache-dir -c constraints.txt "$wheel[instructor]"
 
-# all students are asked the same, and nobody knows it before: this image keeps what makes numbers
+# all students get the same inputs, which nobody knows in advance: they are drawn from this secret
 [ -s secret.key ] || venv/bin/python -c 'import secrets; print(secrets.token_hex(32))' >secret.key
 
-# solutions, hidden tests and the secret are for the grader alone
+# only the grader may read solutions, hidden tests and the secret
 chmod -R go= course ./*.whl secret.key
 venv/bin/autograder doctor
