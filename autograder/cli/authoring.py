@@ -10,7 +10,7 @@ from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import course_content
 from .options import JOBS, in_course
-from .output import as_json, console, emit
+from .output import as_json, console, emit, number_of
 from .strict_command import command
 
 
@@ -66,7 +66,7 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
         return 0
     for line in changed:
         console.print(for_terminal(line), soft_wrap=True)
-    console.print(f"{len(changed)} questions have a different score or verdict than before")
+    console.print(f"different score or verdict than before: {number_of(len(changed), 'question')}")
     return 0
 
 

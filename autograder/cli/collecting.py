@@ -14,7 +14,7 @@ from ..escaping import for_terminal
 from ..operations.collect import collect as bring
 from ..operations.collect import undo_collect
 from .options import in_course
-from .output import WAITS, as_json, console, emit
+from .output import WAITS, as_json, console, emit, number_of
 from .strict_command import command
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
         for key, why in found.left:
             console.print(f"left {for_terminal('/'.join(key))}: {for_terminal(why)}")
         console.print(
-            f"the collection of {found.began} is reverted: {len(found.taken_back)} submissions "
-            "are as they were; grade again with --resume",
+            f"the collection of {found.began} is reverted, "
+            f"{number_of(len(found.taken_back), 'submission')} in all; grade again with --resume",
             soft_wrap=True,
         )
     return WAITS if found.left else 0
@@ -208,7 +208,7 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     new = sum(item.is_new for item in report.collected)
     console.print(
         f"{new} collected into {for_terminal(str(submitted))}, {len(report.collected) - new} there "
-        f"before, {len(report.skipped)} files skipped",
+        f"before, {number_of(len(report.skipped), 'file')} skipped",
         soft_wrap=True,
     )
     for path in report.waiting:

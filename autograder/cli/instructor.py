@@ -13,7 +13,7 @@ from rich.table import Table
 from ..escaping import for_terminal
 from ..operations import course_content
 from .options import JOBS, in_course
-from .output import as_json, console, emit
+from .output import as_json, console, emit, number_of
 from .progress import counting
 from .strict_command import command
 
@@ -106,7 +106,7 @@ def release(
         )
         return 0
     for a in report.assignments:
-        changed = f"{len(a.changed)} files changed" if a.changed else "unchanged"
+        changed = f"{number_of(len(a.changed), 'file')} changed" if a.changed else "unchanged"
         console.print(
             f"{a.name}: {a.points:g} points, {changed}; bundle {a.bundle}", soft_wrap=True
         )

@@ -8,7 +8,7 @@ import click
 
 from ..escaping import for_terminal
 from ..operations.results import merge as merge_files
-from .output import as_json, console, emit
+from .output import as_json, console, emit, number_of
 from .strict_command import command
 
 
@@ -41,7 +41,7 @@ def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
     if report.failed_before:
         left_out += f", {report.failed_before} failed ones left out that were graded elsewhere"
     console.print(
-        f"{report.lines} lines from {len(results)} files in "
+        f"{number_of(report.lines, 'line')} from {number_of(len(results), 'file')} in "
         f"{for_terminal(str(report.to))}{left_out}",
         soft_wrap=True,
     )

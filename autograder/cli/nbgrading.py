@@ -9,7 +9,7 @@ import click
 from ..escaping import for_terminal
 from ..operations import course_content
 from .options import in_course
-from .output import as_json, console, emit
+from .output import as_json, console, emit, number_of
 from .strict_command import command
 
 
@@ -48,7 +48,7 @@ def nbgrader(
         )
         return 0
     for name, files in made.changed.items():
-        what = f"{len(files)} files written" if files else "unchanged"
+        what = f"{number_of(len(files), 'file')} written" if files else "unchanged"
         console.print(f"{name}: {what} in {for_terminal(str(made.folders[name]))}", soft_wrap=True)
     if made.add_to_config:
         console.print(f"add to {for_terminal(str(made.config))}:", soft_wrap=True)

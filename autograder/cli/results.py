@@ -14,7 +14,7 @@ from ..operations import course_content
 from ..operations import results as operations
 from ..operations.marking import bank_uses
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
-from .output import WAITS, as_json, console, emit
+from .output import WAITS, as_json, console, emit, number_of
 from .strict_command import command
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def feedback(
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
         return status
     console.print(
-        f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
+        f"{number_of(len(pages), 'page')} of feedback below {class_folder / 'feedback'}",
+        soft_wrap=True,
     )
     for use in bank_uses(class_folder):
         if use.is_missing:

@@ -11,7 +11,7 @@ import click
 from ..escaping import for_terminal
 from ..operations import results as operations
 from .options import ANONYMOUS, CLASS, in_course, of_people
-from .output import as_json, console, emit
+from .output import as_json, console, emit, number_of
 from .strict_command import command
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def similar(
         said = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
         console.print(for_terminal(said), soft_wrap=True)
     written = write_similar(pairs, path or class_folder / "similar.html")
-    console.print(f"{len(pairs)} pairs to look at, side by side: {for_terminal(str(written))}")
+    console.print(
+        f"{number_of(len(pairs), 'pair')} to look at, side by side: {for_terminal(str(written))}"
+    )
     return 0
 
 
