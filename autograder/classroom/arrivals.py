@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..deadlines import duedate_text, duration_text, late_by
+from ..deadlines import duedate_text, duration_text, late_by, moment_text
 from ..records import Assignment, DueDate, Key
 from .dates import ClassDates, read_dates, read_late_days
 from .decisions import read_extensions
@@ -16,6 +17,8 @@ from .people import Roster, read_roster
 
 #: the most names in a sentence; the exported table contains all of them
 _MOST_NAMES = 20
+#: the most dates of sections and extensions in a sentence, those of most submissions
+_MOST_DATES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +125,29 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
     if not dues and not any(item.is_late for item in found.values()):
         return
     when = duedate_text(assignment.duedate) if assignment.duedate else "as formgrader says"
+    ends = [item.due for item in found.values() if item.due]
+    others = Counter(due for due in ends if due != _due(assignment))
+    also = "".join(
+        f", for {count} of them {moment_text(due, assignment.duedate)}"
+        for due, count in sorted(others.most_common(_MOST_DATES))
+    )
     unknown = sum(item.submitted is None for item in found.values())
-    told = f"; the time of {unknown} is unknown, so they are not late" if unknown else ""
+    have = "1 has" if unknown == 1 else f"{unknown} have"
+    told = f"; {have} no known time, which is never late" if unknown else ""
     late = [
         f"{student} {'by ' if item.late else ''}{item.text}"
         for student, item in sorted(found.items())
         if item.is_late
     ]
-    yield f"{assignment.name} is due {when}; {len(late)} of {len(found)} are late{told}"
+    are = "is" if len(late) == 1 else "are"
+    yield f"{assignment.name} is due {when}{also}; {len(late)} of {len(found)} {are} late{told}"
     if late:
         more = f", and {len(late) - _MOST_NAMES} more" if len(late) > _MOST_NAMES else ""
         yield f"late for {assignment.name}: {', '.join(late[:_MOST_NAMES])}{more}"
+
+
+def _due(assignment: Assignment) -> datetime | None:
+    return assignment.duedate.naive_utc if assignment.duedate else None
 
 
 def utc_text(moment: datetime | None) -> str:

@@ -141,10 +141,12 @@ def _extension_text(made: StoredExtension, assignment: str) -> str:
             f"{for_terminal(assignment)} has no due date, so nobody is late; the extension is kept"
         )
     time = duration_text(made.allowance)
-    whole = f", with grace and extra time {time}" if time != made.decision.decision else ""
+    whole = ""
+    if time != made.decision.decision:
+        whole = f", {time} after the due date, as section, grace and extra time count too"
     return (
         f"{for_terminal(made.decision.student)} has {made.decision.decision} more for "
-        f"{for_terminal(assignment)}{whole}: until {moment_text(made.until, made.due)}"
+        f"{for_terminal(assignment)}: until {moment_text(made.until, made.due)}{whole}"
     )
 
 

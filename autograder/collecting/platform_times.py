@@ -119,9 +119,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     read = [_time(text, zone, path) for text in said]
     strange = [t for t, time in zip(said, read, strict=True) if time is None and t not in _NOTHING]
     notes = (
-        (f"{path.name}: {len(strange)} times can't be read, such as {strange[0]!r}: unknown",)
-        if strange
-        else ()
+        (f"{path.name}: unknown times, such as {strange[0]!r}: {len(strange)}",) if strange else ()
     )
     identities = [person.identity if person else Identity() for person in people]
     emails = tuple(person.get(Role.EMAIL) if person else "" for person in people)

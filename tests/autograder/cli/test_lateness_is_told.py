@@ -28,7 +28,7 @@ def test_due_date_and_late_students_are_sentences(
         [make_result("ada")],
     )
     assert told == (
-        "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 are late",
+        "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 is late",
         "late for masks: ada by 3 h 1 min",
     )
 

@@ -161,9 +161,24 @@ def test_the_due_date_is_shown_as_understood_before_grading(term: Term) -> None:
     keys = [("ada", "masks"), ("ben", "masks"), ("zoe", "masks")]
     found = class_lateness(term.folder, keys, term.course.assignments)
     assert lateness_lines(term.course.assignments, found) == (
-        "masks is due Friday, 2026-05-01 12:00:00 Europe/Berlin; 1 of 3 are late; the time of 1 is "
-        "unknown, so they are not late",
+        "masks is due Friday, 2026-05-01 12:00:00 Europe/Berlin; 1 of 3 is late; 1 has no known "
+        "time, which is never late",
         "late for masks: ben by 1 h 30 min",
+    )
+
+
+def test_other_due_dates_are_shown_with_the_number_of_submissions(term: Term) -> None:
+    from autograder.classroom import lateness_lines
+
+    (term.folder / "roster.csv").write_text("student,section\nada,B\nzoe,B\n")
+    (term.folder / "due.csv").write_text(
+        "assignment,section,date\nmasks,B,2026-05-03 12:00 Europe/Berlin\n"
+    )
+    keys = [("ada", "masks"), ("ben", "masks"), ("zoe", "masks")]
+    found = class_lateness(term.folder, keys, term.course.assignments)
+    assert (
+        "Berlin, for 2 of them 2026-05-03 12:00:00 Europe/Berlin; 1 of 3 is late"
+        in (lateness_lines(term.course.assignments, found)[0])
     )
 
 
