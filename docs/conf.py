@@ -1,9 +1,12 @@
 """The documentation as a site: `make docs` builds it into build/docs, without a network."""
 
 import logging
+import posixpath
 import tomllib
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
 
 logging.getLogger("alembic").setLevel(logging.WARNING)  # it reports each part that it loads
 
@@ -34,6 +37,22 @@ def _without_lessons(app: Any, name: str, source: list[str]) -> None:
         source[0] = source[0][:begin] + source[0][end:]
 
 
+def _with_titles(app: Any, doctree: nodes.document, page: str) -> None:
+    """Shows the title of a page where a link has the name of its file, as on GitHub."""
+    for link in doctree.findall(nodes.reference):
+        if link.astext().endswith(".md") and link.get("internal"):
+            target = posixpath.join(posixpath.dirname(page), link["refuri"].partition("#")[0])
+            if title := app.env.titles.get(posixpath.normpath(target).removesuffix(".html")):
+                link.children = [nodes.Text(title.astext())]
+
+
+def _without_addresses(app: Any, context: Any, lines: list[str]) -> None:
+    """Keeps an address that is an example in a command's help from becoming a link."""
+    lines[:] = [line.replace("tcp://", "tcp\\://") for line in lines]
+
+
 def setup(app: Any) -> None:
-    """Is called by Sphinx."""
+    """Connects the functions above; called by Sphinx."""
     app.connect("source-read", _without_lessons)
+    app.connect("doctree-resolved", _with_titles)
+    app.connect("sphinx-click-process-options", _without_addresses)
