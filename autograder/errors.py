@@ -28,7 +28,7 @@ from .records import Verdict
 
 
 def install_with(extra: str) -> str:
-    """The command that installs an extra, from a wheel or folder: the package is on no index."""
+    """Returns the command that installs an extra from a wheel, as no index has the package."""
     return (
         f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
         "was installed from"

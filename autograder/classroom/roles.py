@@ -129,7 +129,7 @@ class Columns:
         return frozenset(role for _, role in self._columns)
 
     def said(self, row: Row) -> RoleValues | None:
-        """Returns what a row says; None for rows that are not people."""
+        """Returns the values of a row; None for rows that are not people."""
         roles: dict[Role, str] = {}
         for column, role in self._columns:
             if text := row.get(column, "").strip():

@@ -41,7 +41,7 @@ def similar(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Find pairs of submissions that are alike, for a person to look at; not an accusation.
+    """Find pairs of similar submissions for a person to look at. A pair is not an accusation.
 
     Code from the stub, and code that many students of the class wrote, is left out. The page shows
     both submissions side by side.

@@ -54,7 +54,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PlatformName:
-    """An outermost name by a platform: its owner, and the student's own name of the file."""
+    """An outermost name that a platform wrote: its owner, and the student's name of the file."""
 
     owner: Owner
     file: str

@@ -173,7 +173,7 @@ class Sorting:
         return found.pop() if len(found) == 1 else None
 
     def _apart(self, said: str, file: str, owner: Owner) -> str:
-        """Returns the assignment of a file in a download that is said to be of one assignment.
+        """Returns the assignment of a file in a download whose assignment the user has named.
 
         A file that can only belong to a different assignment is placed there, unless its owner has
         a submission there from elsewhere, which it would replace.

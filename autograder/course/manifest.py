@@ -102,7 +102,7 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts for after a right answer, by question; empty if none were released."""
+    """Reads the texts that follow right answers, by question; empty if none were released."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 

@@ -1,4 +1,4 @@
-"""The data of the report's page for looking closer: each wrong answer, in a compact form."""
+"""The data behind the details of the report's page: each wrong answer, in a compact form."""
 
 from __future__ import annotations
 

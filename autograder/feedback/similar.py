@@ -1,7 +1,7 @@
 """Finds pairs of submissions that have in common what few others have, for a person to look at.
 
 The stub's code is removed, and so is code that many students of the class wrote: a short answer in
-the textbook's manner is the same for everybody.
+the style of the textbook is the same for everybody.
 """
 
 from __future__ import annotations

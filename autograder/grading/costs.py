@@ -10,8 +10,7 @@ class Stage(StrEnum):
     """The stages of a grading run, in order.
 
     `START` is everything that no other stage includes, such as the start of the fork server; `ASK`
-    is
-    the workers and their forks. Plans of second attempts are made when they are first needed, in
+    is the workers and their forks. Plans of second attempts are made when they are first needed, in
     `JUDGE`. `TABLES` is computing the answers of known mistakes, once per machine.
     """
 

@@ -139,7 +139,7 @@ class ExerciseGrader:
         results: Sequence[QuestionResult],
         substitution: ReferenceSubstitution | None = None,
     ) -> list[QuestionResult]:
-        """Adds the names of mistakes to the results; for that, a new worker is asked again."""
+        """Adds the names of mistakes to the results, for which it asks a new worker again."""
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
         named = []

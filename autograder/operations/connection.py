@@ -1,4 +1,4 @@
-"""Opens the live connection of a class, and finds out which assignment there is which of ours."""
+"""Opens the live connection of a class, and matches the assignments there with ours."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class NewDates:
         ]
 
     def extensions(self, known: Mapping[str, KnownMember]) -> Sequence[ExtensionChange]:
-        """Returns the extensions that dates of single students amount to, by their numbers."""
+        """Returns the extensions that follow from dates of single students, by their numbers."""
         return [
             change
             for name, work in self._there.works.items()
@@ -131,7 +131,7 @@ def _shown(due: DueDate | None) -> str:
 
 
 def _base(assignment: Assignment, work: Work, dates: ClassDates, person: Person) -> datetime | None:
-    """Returns until when a person has time without an extension, after the pull."""
+    """Returns the time until which a person may submit without an extension, after the pull."""
     own = [
         work.sections.get(section) or (due.at if due else None)
         for section in person.sections
@@ -145,7 +145,7 @@ def _base(assignment: Assignment, work: Work, dates: ClassDates, person: Person)
 
 
 def _date_text(moment: datetime, zone: str) -> str:
-    """Formats a moment as a due date in a time zone; in UTC in the hour that is there twice."""
+    """Formats a moment as a due date in a time zone; in UTC in the hour that occurs twice."""
     text = f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M:%S} {zone}"
     with contextlib.suppress(ValueError):
         if parse_duedate(text).at == moment:

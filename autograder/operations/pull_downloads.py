@@ -1,7 +1,7 @@
 """Downloads submissions from a platform and has them collected.
 
 Files are kept in a folder of their own until all of an assignment are there, each written in one
-step, so that a pull that was interrupted goes on where it stopped.
+step, so that a pull that was interrupted continues where it stopped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Downloads:
         self._done = 0
 
     def collect(self, incoming: Sequence[IncomingSubmission]) -> CollectReport | None:
-        """Downloads and collects, an assignment after the other, first attempts first."""
+        """Downloads and collects one assignment after the other, first attempts first."""
         total = sum(len(usable(item.attempt)) for item in incoming)
         reports: list[CollectReport] = []
         for batch in _rounds(incoming):

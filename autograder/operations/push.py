@@ -1,6 +1,6 @@
 """Writes the grades of a class, and feedback if wanted, into a course on Canvas or Moodle.
 
-What is there is read first: grades that are equal are left alone, and so is a grade that somebody
+First reads the grades that are there: equal ones are left alone, and so is a grade that somebody
 else has changed on the platform.
 """
 

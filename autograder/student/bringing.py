@@ -1,4 +1,4 @@
-"""Makes a kernel ready in which the exercises are not installed, as on Colab and Kaggle."""
+"""Prepares a kernel in which the exercises are not installed, as on Colab and Kaggle."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _OWN = "On your own computer: choose the kernel in which you installed the exerc
 def bring(assignment: str, wheel: Path) -> None:
     """Copies the assignment's folder here if it is nowhere but next to the wheel, as on Kaggle.
 
-    What is added there can only be read. Raises `ImportError` if the kernel lacks a package that
-    the checks need.
+    Files that are added there are read-only. Raises `ImportError` if the kernel lacks a package
+    that the checks need.
     """
     if missing := [module for module in _NEEDED if not find_spec(module)]:
         raise ImportError(f"This kernel has no {' and no '.join(missing)}. {_OWN}")

@@ -43,7 +43,7 @@ def _error_text(error: BaseException) -> str:
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
     """Returns a deep copy of a tree with the same strides and shared tensors.
 
-    Tuples, lists and dictionaries of a class of their own become plain ones.
+    Subclasses of tuple, list and dict become plain ones.
     """
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):

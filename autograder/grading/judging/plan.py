@@ -1,4 +1,4 @@
-"""Records what a suite asks with one seed, using the solution, to ask it all in one batch.
+"""Records the requests of a suite with one seed, using the solution, to send them at once.
 
 A test's requests may depend on earlier answers. So each request is recorded, and if a submission's
 test asks for anything else, the plan is abandoned for that test.

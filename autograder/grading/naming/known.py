@@ -112,7 +112,7 @@ class KnownMistakes:
     def _key(self, question: str) -> str:
         """Returns a digest of all that a table depends on, besides the numbers that are asked.
 
-        Whether these are the same, the solution's answers show.
+        The solution's answers show whether these are the same.
         """
         digest = hashlib.sha256(f"{_VERSION} {question} {_digest_of_families()}".encode())
         for test, requests in self.probe(question).requests.items():

@@ -3,7 +3,7 @@
 Where one of two mistakes has no effect, both together answer like the other one, except for few
 calls. So a pair is likely if the answer equals each of them where the other one is right: in some
 calls, or in some numbers of a result. Two members are combined and executed. An entry can't be
-combined with anything, so with an entry the numbers must agree in every call. Where nothing tells
+combined with anything, so with an entry the numbers must agree in every call. If nothing indicates
 which two mistakes they are, pairs of frequent ones are tried.
 """
 
@@ -56,7 +56,7 @@ class Pairs:
     """Pairs of members of a table, compared with one answer.
 
     `came` are the answer's calls, `right` the solution's, in the order of the table's columns;
-    `wrong_first` are the tests in the order in which they can tell most.
+    `wrong_first` are the tests, the most informative first.
     """
 
     def __init__(
@@ -211,8 +211,8 @@ class Pairs:
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
         """Returns one of all rows with equal answers: the most frequent, then the lowest rank.
 
-        They are equal if they are for these requests; rows that are right in all of them, only if
-        they are everywhere.
+        Rows are equal if they answer these requests equally; those that are right in all of them
+        must be equal everywhere.
         """
         rows = np.flatnonzero(chosen).tolist()
         cells, right = self._table.cells, np.array(self._table.right)

@@ -83,7 +83,7 @@ class ExplainedCalls:
 
     @property
     def is_all(self) -> bool:
-        """Returns whether nothing else seems to be wrong, as two mistakes differ in many calls.
+        """Returns whether nothing else seems to be wrong: two mistakes would differ in many calls.
 
         Gradients do not count: rounding moves them, as with a ReLU near zero.
         """
@@ -115,7 +115,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The rows that explain an answer, whatever its code contains; `note` is on the rest."""
+    """The rows that explain an answer, whatever its code contains; `note` is about the rest."""
 
     entries: Sequence[Row] = ()
     members: Sequence[Row] = ()
@@ -240,7 +240,7 @@ class Search:
         return found
 
     def _is_carried(self, row: int) -> bool:
-        """Returns whether a wrong value is the row's too; errors alone only suffice for checks."""
+        """Returns whether the row has the same wrong value; for checks, an error suffices."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests
@@ -367,7 +367,7 @@ class Search:
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     """Compares a row's call with the answer's: it explains it, leaves it open, or contradicts it.
 
-    It need not explain a call that fails in one of both for another reason, such as an unknown
+    It need not explain a call that fails in either of them for another reason, such as an unknown
     device or dtype. Nor need it explain gradients: if two numbers are equal, they depend on how the
     larger one is found.
     """

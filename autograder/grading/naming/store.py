@@ -39,8 +39,8 @@ class Store:
         """Returns the table of a question that has this key and fits.
 
         Only one process makes it, while others wait. The course keeps it instead of one with
-        another key; one that has the key and does not fit was made on a machine that rounds or
-        draws otherwise, and stays.
+        another key; one that has the key but does not fit was made on a machine that rounds or
+        draws differently, and is kept.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 

@@ -3,8 +3,8 @@
 A table has a row for each mistake and a column for each request. Few answers to a request differ,
 so a cell contains the number of an answer. Entries of the catalogue are answers of students: they
 run in a worker, and only when the table is made. Members of families are changes of the solution:
-they run on the screen, the tests with the fewest requests, and on the rest only if nothing is wrong
-there. `search` computes the remaining cells, within its budget.
+they run on the `screen`, which are the tests with the fewest requests, and on the rest only if
+nothing is wrong there. `search` computes the remaining cells, within its budget.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Column:
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
         """Returns for each answer which of `count` figures equal those of the call.
 
-        All or none do if the results differ in more than figures; none of an error do.
+        All or none do if the results differ in more than figures; none do for an error.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
