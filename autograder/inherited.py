@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 #: pytest's own: which tests are collected, and by which plugins
 _PYTESTS = "PYTEST_"
-#: which kernels torch and what it stands on compute with, and in how many threads
+#: the kernels that torch and the libraries below it use, and the number of threads
 _KERNELS = ("ATEN_", "DNNL_", "KMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "PYTORCH_", "TORCH_")
-#: what Python does in processes that are started from here; the paths of packages stay
+#: settings of Python in processes that are started from here; the paths of packages stay
 _PYTHONS = (
     *("PYTHONBREAKPOINT", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONINSPECT", "PYTHONMALLOC"),
     *("PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONVERBOSE", "PYTHONWARNINGS"),

@@ -26,7 +26,7 @@ from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
-#: a class in which nothing is equal, as notebooks with the same modules in their answer cells
+#: the class of different answers again, as notebooks with the modules in their answer cells
 _NOTEBOOKS = "the same as notebooks"
 #: the stages of a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})

@@ -18,7 +18,7 @@ from autograder.course import Course
 from autograder.records import Assignment, Exercise
 from autograder.suite.variants import module_texts
 
-#: what every returned tensor is passed through, and a question that is wrong in a way of its own
+#: code that changes every returned tensor, and a question that is wrong in a way of its own
 _OWN = """
 def _own(value):
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():

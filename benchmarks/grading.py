@@ -49,9 +49,9 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
-#: of the slow ways that many are enough
+#: the number of submissions that is enough for the slow graders
 _FEW = 2
-#: the least that is started like a whole class
+#: the smallest class that is started like a whole one
 _LEAST = 10
 _HALVES = ("one half", "other half")
 
@@ -100,7 +100,7 @@ def main() -> None:
             ways += [partial(_nbgrader, place, at_once) for at_once in (1, 2)]
             ways.append(partial(_otter, place))
         _ours(place, kind, options.students, 2)  # known mistakes are looked up once for a suite
-        # in turn, so that what else the machine does meets all of them
+        # in turn, so that other load on the machine affects all of them
         rounds = [[way() for way in ways] for _ in range(repeats)]
     text = _table([_median(rows) for rows in zip(*rounds, strict=True)], options.students, repeats)
     print(text)
@@ -211,7 +211,7 @@ def calls_alone(submitted: Path, assignment: str) -> tuple[float, int]:
                 try:
                     value_of(wire.decode(header, bytearray(data)))
                 except Exception:
-                    continue  # what an answer raised
+                    continue  # an answer may raise anything
     each = (time.process_time() - start) / len(students)
     return each, sum(plan.batch.count for plan in plans)
 

@@ -34,10 +34,10 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended, heap, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
-#: made-up students whose code runs into the time limit: they would hide what grows
+#: made-up students whose code runs into the time limit, which would hide growth
 HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
-#: of a process that lives with the run; a worker has fewer
+#: seconds that only processes of the whole run live; workers end earlier
 _SAMPLES = 30
 COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "similar", "changes")
 
@@ -161,7 +161,7 @@ def _timed(command: list[str]) -> ResourceUse:
 
 
 def _grown(heaps: Sequence[float]) -> float:
-    half = [size for size in heaps if size][len(heaps) // 2 :]  # none where it has just ended
+    half = [size for size in heaps if size][len(heaps) // 2 :]  # it may have just ended
     return max(half) - half[0] if half else 0.0
 
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
-#: what an orphan may take to end
+#: the seconds that an orphan may take to end
 _SECONDS = 20.0
 
 

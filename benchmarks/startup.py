@@ -22,7 +22,7 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT, EXERCISE = "simplified_attention", "scores"
-#: of layers is asked that they can be moved to another device
+#: layers are tested on a second device, which needs more of torch
 LAYERS, LAYER = "causal_attention", "causal_attention"
 _TORCH = "import torch"
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     adopt_orphans()
-    compileall.compile_dir(ROOT / "autograder", quiet=1)  # as of an installed package
+    compileall.compile_dir(ROOT / "autograder", quiet=1)  # as for an installed package
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
         commands = _commands(Path(place))
         took: dict[str, list[float]] = {name: [] for name in commands}

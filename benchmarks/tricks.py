@@ -40,7 +40,7 @@ class Trick:
     label: str
     #: Python that the fork server runs before it imports torch
     first: str = ""
-    #: its environment's variables that are left out
+    #: variables that are removed from its environment
     without: tuple[str, ...] = ()
     one_by_one: bool = False
     held: bool = True

@@ -46,7 +46,7 @@ PAGES = ROOT / "docs" / "lessons"
 KEPT = ROOT / "build" / "lessons"
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
-#: the picture of the whole way, which is on the page of the assignment
+#: the picture of the whole course, which is on the page of the assignment
 _MAP = re.compile(r"!\[[^]]*\]\(map\.svg\)\s*")
 #: code in text, which may contain a dollar sign
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
@@ -198,7 +198,7 @@ def _formula(match: re.Match[str]) -> str:
         source = source.replace(f"{{{name}}}", f"{{{known}}}")
     source = re.sub(
         r"\\\\\[\w+\]", r"\\\\", source
-    )  # the converter does not know distances of rows
+    )  # the converter does not know distances between rows
     found = convert(source.strip(), display="block" if is_block else "inline")
     if has_rows:
         found = found.replace("<mtable>", '<mtable displaystyle="true" class="rows">')

@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
     from autograder.worker import wire
 
 NAMES = ("f", "A")
-#: what a file of each kind looks like, to begin with
+#: an example of each kind of file, to begin with
 CODE = (
     b"import torch\ndef f(x):\n    return x\nclass A(f):\n    y: int = 1\nf = g(f)\nA.f = f\n",
     b"%matplotlib inline\n!ls\nx = !ls\n%%time\nf?\nfor f in A:\n    with f as A: pass\n",
@@ -42,7 +42,7 @@ CODE = (
 )
 
 
-#: what the fuzzer may put in anywhere, besides what it finds by itself
+#: pieces that the fuzzer may insert anywhere, besides those that it finds on its own
 WORDS = (
     *keyword.kwlist,
     *(
@@ -168,7 +168,7 @@ def _escaped(word: str) -> str:
 def main() -> None:
     """Fuzzes one reader; libFuzzer ends the process."""
     reader, options = sys.argv[1], sys.argv[2:]
-    warnings.simplefilter("ignore")  # what Python says about odd code is for its author
+    warnings.simplefilter("ignore")  # warnings about odd code are for its author
     with tempfile.TemporaryDirectory() as folder:
         place, corpus = ExerciseFolder(Path(folder)), Path(folder) / "corpus"
         corpus.mkdir()

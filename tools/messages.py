@@ -32,7 +32,7 @@ from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 JUDGEMENTS = ("states", "leads", "general", "misleads")
 _ADVICE = ("likely:", "remember:", "next step:")
-#: of a message that was read: by question and intent, what it does and its beginning
+#: by question and intention, the judgement of a message that was read, and its beginning
 Read = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 

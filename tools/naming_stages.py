@@ -36,7 +36,7 @@ from autograder.grading.naming.table import Table
 from autograder.grading.validation.cases import chosen_of
 from tools.unseen import Namer, UnseenAnswer, unseen_of
 
-#: what a stage gives when it is off
+#: returns a context in which a stage is off
 Off = Callable[[], AbstractContextManager[Any]]
 
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     warnings.simplefilter("ignore")
     options = _options(arguments)
     answers = list(_answers(options.names, options.share))
-    _named(answers)  # once to have read all replies
+    _named(answers)  # the first run reads all replies, which should not be measured
     whole, seconds = _named(answers)
     named = sum(map(bool, whole))
     print(

@@ -100,7 +100,7 @@ def _is_accepted(
     module = ModuleType("_answer")
     sys.modules["_answer"] = module  # dataclasses look it up
     torch.manual_seed(0)
-    with _tolerance_times(times), torch.enable_grad():  # an answer may leave them off
+    with _tolerance_times(times), torch.enable_grad():  # an answer may have turned them off
         try:
             exec(compile(answer.text, "<answer>", "exec"), vars(module))
         except BaseException:

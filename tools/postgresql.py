@@ -29,7 +29,7 @@ def main() -> None:
     if programs is None:
         print("PostgreSQL is not installed (Debian: postgresql)", file=sys.stderr)
         sys.exit(NOT_INSTALLED)
-    # not below the caller's folder: the server's user must be able to come here
+    # not below the caller's folder: the server's user must have access to it
     with tempfile.TemporaryDirectory(prefix="postgresql-") as folder, _server(programs, folder):
         for name in sys.argv[1:]:
             subprocess.run(

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 ASSIGNMENT = "simplified_attention"
-#: the answers of a student: the second forgets that keys and queries are not the same
+#: the answers of a student: the second one confuses keys with queries
 ANSWERS = {
     "query_scores": ("raise NotImplementedError", "return inputs @ query"),
     "attention_scores": ("raise NotImplementedError", "return queries @ queries.transpose(-2, -1)"),

@@ -29,9 +29,9 @@ from tools.soak_files import feed  # noqa: E402 - found by the line above
 from tools.soak_kills import kill  # noqa: E402
 from tools.soak_nights import live_through, many_at_once  # noqa: E402
 
-#: of `tools/fuzz.py`, which needs atheris to tell them itself
+#: the targets of `tools/fuzz.py`, which can't be imported without atheris
 READERS = ("notebook", "cells", "module", "archive", "members", "reply")
-#: seconds of the wall clock and MiB until an input counts as one that keeps its reader busy
+#: an input that takes more than these seconds on the clock, or MiB, counts as a failure
 _LIBFUZZER = ("-timeout=120", "-rss_limit_mb=4096", "-max_len=4096", "-len_control=0")
 
 

@@ -26,9 +26,10 @@ from autograder.sandbox import examine
 ROOT = Path(__file__).resolve().parents[1]
 #: submissions that are graded again and again
 _CLASS, ASSIGNMENT = 6, "simplified_attention"
-#: seconds of the wall clock after which a command counts as one that does not end
+#: seconds on the clock after which a command counts as one that does not end
 MOST_SECONDS = 1_500.0
-#: runs the command with clocks that jump: the date back by a day, the other one on by an hour
+#: runs the command with clocks that jump: the date goes back by a day, and the monotonic clock
+#: forward by an hour
 _JUMPING = """
 import sys, time
 real, date = time.monotonic, time.time

@@ -30,9 +30,9 @@ from autograder.submission.code import read_code
 from autograder.submission.read import submission_digest
 from tools.soak_inputs import DrawnInput, drawn
 
-#: of one file, which gradebook and pages read as often as grading does
+#: the limits for one file, because gradebook and pages read it as often as grading does
 MOST_CPU_SECONDS, MOST_BYTES = 2.0, 1 << 30
-#: a child reads that many files, and is replaced: what it remembers is not the next one's
+#: a child reads this many files and is then replaced, so that later files get a fresh reader
 _AT_ONCE = 500
 _fork = multiprocessing.get_context("fork")
 _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
@@ -114,8 +114,8 @@ def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
 
 
 def _read_all(seed: int, numbers: range, pipe: Connection) -> None:
-    warnings.simplefilter("ignore")  # of archives that hold a name twice, and of odd code
-    gc.freeze()  # what is loaded is never garbage: looking through it takes longer than a file
+    warnings.simplefilter("ignore")  # archives with a name twice, and odd code, cause some
+    gc.freeze()  # loaded code is never garbage, and searching it takes longer than reading a file
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for number in numbers:
@@ -124,7 +124,7 @@ def _read_all(seed: int, numbers: range, pipe: Connection) -> None:
 
 def _measured(place: Path, number: int, file: DrawnInput) -> FileResult:
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before, costs, problem = _memory("VmRSS"), [0.0], ""
     try:
         with contextlib.closing(_READERS[file.kind](place, file.data)) as reads:
@@ -179,7 +179,7 @@ def _of_archive(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 def _collected(place: Path, data: bytes) -> None:
     path, submitted = place / "submissions.zip", place / "class" / "submitted"
     path.write_bytes(data)
-    with contextlib.suppress(UserError):  # nobody can tell whose work it is
+    with contextlib.suppress(UserError):  # the owner of the files is unknown
         collect([path], submitted, {"a": ["e"], "b": ["e", "x"]})
     path.unlink()
     left = {entry.name for entry in place.iterdir()}

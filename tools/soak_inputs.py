@@ -31,7 +31,7 @@ PIECES = (
     *("if f:", "else:", "match f:", "    case A: 1", "setattr(A, 'f', f)", "𝕗 = 1", "global f"),
     *("async def f(): yield", "f: A = 1", "(yield)", "[f for f in A]", "f = f = A", "f'{f}'"),
 )
-#: what is repeated to make a large text; some are drawn and put side by side
+#: pieces that are repeated to make a large text; some are drawn and joined
 _SIGNS = (
     *(" ", "\t", "\n", "\r", "(", "[", "{", ")", "-", "~", "'", '"', '"""', "\\", "?", "!", "%"),
     *("a", "1", ".", ",", "=", ";", ":", "@f\n", "#", "`", "*", "_", "<a ", "&", "![", "](", "0."),
@@ -52,7 +52,7 @@ _NAMES = (
     *("ada/x.py", "../x", "/x", "b_1_2_x.py", "x" * 300, "é/\u202e", "C:x", "a\\b.py", "CON", "."),
     *("ada/a/e.py", "Ada_7_assignsubmission_file_/e.ipynb", "ada_LATE_1_2_e.py", "\x1b[2J.py"),
 )
-#: of an input that is drawn large: characters, on a scale where each decade is as likely
+#: the characters of an input that is drawn large, on a logarithmic scale
 _SMALLEST, _LARGEST = 2_000, 3_000_000
 
 

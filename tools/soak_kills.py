@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.records import Tier
 from tools.soak_class import ClassFolder, UndisturbedRun, children, disturb, ended
 
-#: so long a grader is stopped before it goes on, and a victim is looked for
+#: seconds for which a grader is stopped, and for which a victim is searched for
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 

@@ -85,7 +85,7 @@ def _name(
     course: Course, exercise: Exercise, names: Sequence[str], seeds: range
 ) -> list[NameCounts]:
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # what torch says about mistakes
+    warnings.simplefilter("ignore")  # torch warns about mistakes
     runner = collect_suites(course.root, [exercise.hidden_suite])
     return list(_counted(Diagnosis(runner, course, exercise, ask_here), exercise, names, seeds))
 

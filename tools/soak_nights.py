@@ -232,7 +232,7 @@ def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterato
             ) from error
         yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
     finally:
-        for _ in range(50):  # the kernel ends what was left in it
+        for _ in range(50):  # the kernel ends the processes that are left in it
             for line in (folder / "cgroup.procs").read_text().split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(line), signal.SIGKILL)

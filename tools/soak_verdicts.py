@@ -41,7 +41,7 @@ _AT_ONCE = 2
 _LARGE = 50.0
 #: ... of these questions only
 _ASKED_LARGE = {"softmax", "attend_block", "merge_blocks", "blockwise_attention"}
-#: what turns scores into weights
+#: functions that turn scores into weights
 _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 
@@ -90,8 +90,8 @@ def _tasks(course: Course, seeds: range) -> Iterator[tuple[Course, Exercise, ran
 
 def _judge(course: Course, exercise: Exercise, seeds: range) -> RepeatedVerdicts:
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # what torch says about unusual answers
-    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # compiled ones: many shapes
+    warnings.simplefilter("ignore")  # torch warns about unusual answers
+    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # many shapes cause warnings
     right = [
         case
         for case in cases_of(course, exercise, ["module"])
@@ -117,7 +117,7 @@ def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> RepeatedVerdic
     names = [case.question] if case.question else [q.name for q in case.exercise.questions]
     refusals = []
     for seed in seeds:
-        torch.default_generator.manual_seed(seed)  # the other devices' take a millisecond
+        torch.default_generator.manual_seed(seed)  # seeding other devices takes a millisecond
         for name in names:
             with _Scores() if case.kind == "solution" else nullcontext() as scores:
                 outcome = runner.first_failure(case.exercise.hidden_suite, name, answer, seed)

@@ -41,7 +41,7 @@ from autograder.suite.variants import Variant, variants_in
 
 #: the rank of an entry of the catalogue: before those of all changes
 _ENTRY = -1
-#: what came in each check that fails, as a key
+#: the results in each failing check, as a key
 Key = tuple[tuple[str, Sequence[str]], ...]
 
 

@@ -155,7 +155,7 @@ def _place(combination: Combination, keep: Path | None) -> Iterator[Path]:
     if keep is not None:
         yield keep.resolve() / re.sub(r"[^0-9A-Za-z.]+", "-", str(combination))
         return
-    # not in /tmp: that may be memory, and several GB are too much for it
+    # not in /tmp, which may be in memory: an environment needs several GB
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="versions-", dir=ROOT / "build") as folder:
         yield Path(folder)

@@ -30,7 +30,7 @@ _MOST_BYTES = 100 << 20
 #: how much of a body is searched for an error
 _HEAD = 2_000
 _OVERLOADED = (500, 502, 503, 504)
-#: how Canvas says that too much was asked, if it does so with the status 403
+#: the words with which Canvas says that it throttles, if it does so with the status 403
 _THROTTLED = "rate limit exceeded"
 #: Canvas's quota below which the next request waits, so that it need not be refused
 _LOW_QUOTA = 50.0
@@ -193,7 +193,7 @@ def _is_throttled(answer: Answer) -> bool:
 def _wanted_wait(headers: Mapping[str, str]) -> float:
     try:
         return min(max(float(headers.get("Retry-After", "0")), 0.0), _LONGEST_WAIT)
-    except ValueError:  # a date: the usual waiting must do
+    except ValueError:  # it is a date: wait as usual
         return 0.0
 
 

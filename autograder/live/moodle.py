@@ -229,7 +229,7 @@ class Moodle:
             "workflowstate": state,
         }
         comment = update.comment or self._comment(work, update.student)
-        # Moodle reads this text without asking whether it is there, even if it is empty
+        # Moodle reads this text without checking that it exists, so send it even if it is empty
         plugins: dict[str, Any] = {
             "assignfeedbackcomments_editor": {"text": comment, "format": _HTML}
         }

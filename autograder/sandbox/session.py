@@ -160,7 +160,7 @@ class Session:
             self._drain()
             said = self._output.end.decode(errors="replace")
             self.kill()
-            # who fails says why; a signal leaves no words
+            # a fork server that fails says why; one that is ended by a signal does not
             kind = SandboxError if said else SandboxKilled
             raise kind(f"a worker could not be confined: {said or 'it was killed or stopped'}")
 

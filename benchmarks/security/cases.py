@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-#: stands in the hidden tests and nowhere else
+#: a text that only the hidden tests contain
 MARK = "hidden-mark-7391"
 POINTS = 2.0  # of each question
 RIGHT_DOUBLE = "def double(x):\n    return x * 2"
@@ -172,7 +172,7 @@ def _newer(notebook: Notebook) -> bytes:
     return json.dumps(changed).encode()
 
 
-#: what every grader must judge alike, or the comparison compares nothing
+#: cases that every grader must judge alike; otherwise the comparison means nothing
 CONTROL = Case("a right submission", HONEST, _FULL)
 ATTACKS = (
     _attack("patches torch.allclose", "def double(x):\n    return x", _PATCHES),

@@ -17,7 +17,7 @@ from .cases import HONEST, MARK, POINTS
 ROOT = Path(__file__).resolve().parents[2]
 OTTER = ROOT / "build" / "otter" / "bin" / "otter"
 ASSIGNMENT, EXERCISE = "basics", "numbers"
-#: after so long a grader is said to hang; every one of them starts a kernel or torch before
+#: the seconds after which a grader counts as hanging; each first starts a kernel or torch
 PATIENCE_SECONDS = 240.0
 
 #: the hidden test of each question, as nbgrader's and otter's manuals write them

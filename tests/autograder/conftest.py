@@ -29,7 +29,7 @@ from autograder.records import (
     Verdict,
 )
 
-# hooks, which pytest finds here by their names
+# hooks that pytest finds here by their names
 from .seeds import pytest_collectstart, pytest_fixture_setup, pytest_runtest_call
 
 __all__ = ["pytest_collectstart", "pytest_fixture_setup", "pytest_runtest_call"]
@@ -37,14 +37,14 @@ __all__ = ["pytest_collectstart", "pytest_fixture_setup", "pytest_runtest_call"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: files that take minutes begin first, so that the processes end at the same time
+#: files that take minutes run first, so that the processes end at the same time
 _LONG = (
     *("test_matrix.py", "test_instructors_page.py", "test_attacks.py"),
     *("test_same_scores.py", "test_nbgrader_commands.py", "test_notebooks.py"),
     *("test_exchange_in_a_browser.py", "test_graders.py", "test_mixed_class.py"),
     *("test_hostile_notebooks.py", "test_watch.py", "test_pages.py", "test_term.py"),
 )
-#: files that go over the same lines again and again: tracing makes them several times as long
+#: files that execute the same lines very often: tracing makes them several times slower
 _REPEATING = (
     *("test_notebook_fuzz.py", "test_public_messages.py", "test_unnoticed_mistakes.py"),
     *("test_unseen.py", "test_attack.py"),
@@ -76,8 +76,8 @@ def _untrace() -> None:
     threading.settrace(None)
 
 
-# What is forked here, as the jobs of a class, is killed when it has done its work: what is measured
-# in it comes to nothing, and takes as long.
+# Processes that are forked here, such as the jobs of a class, are killed at the end, so measuring
+# their coverage would take time and give nothing.
 os.register_at_fork(after_in_child=_untrace)
 
 

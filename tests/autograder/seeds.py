@@ -19,7 +19,7 @@ from types import ModuleType
 import numpy
 import pytest
 
-#: no test may come out otherwise with another one: `TEST_SEED=7 make test`
+#: no test's outcome may change with a different one: `TEST_SEED=7 make test`
 SEED = int(os.environ.get("TEST_SEED", 0))
 
 

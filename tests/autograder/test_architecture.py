@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-# templates hold text for other places, not modules of the grader
+# templates contain text for other places, not modules of the grader
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
 
 LONGEST_MODULE = 400
@@ -25,7 +25,7 @@ LONGEST_LINE = 100
 MEDIAN_FUNCTION = 8
 P90_FUNCTION = 30
 
-#: where a distribution is called otherwise than what it is imported as
+#: distributions whose name differs from the name of the module
 DISTRIBUTIONS = {
     "IPython": "ipython",
     "jupyter_core": "jupyter-core",
@@ -151,7 +151,7 @@ def _annotated(function: Function) -> Iterator[bool]:
 
 
 def test_every_module_says_what_it_is() -> None:
-    # an empty __init__.py has nothing to say
+    # an empty __init__.py needs no docstring
     silent = [
         _name(path) for path in MODULES if _tree(path).body and not ast.get_docstring(_tree(path))
     ]

@@ -101,7 +101,7 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
 
 def _commands(text: str) -> list[str]:
     """Yields the commands of a page: lines of code blocks, and code inside sentences."""
-    command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # up to a comment; `"#name"` is none
+    command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # up to a comment; `"#name"` is not one
     lines = re.findall(rf"^(?: {{4}})?\$? *(?:\.venv/bin/)?{command}", text, re.MULTILINE)
     inline = re.findall(r"`(?:\.venv/bin/)?(autograder [^`\n]+)`", text)
     blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))

@@ -24,7 +24,7 @@ from autograder.feedback.rendering import _environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-#: texts in the form of what some target obeys, alone and side by side with any others
+#: texts that some target would obey, alone and next to any others
 TELLING = st.sampled_from(
     [
         *("=cmd()", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "\ufeff=1", "\xa0=1", "－1"),
@@ -60,7 +60,7 @@ TELLING = st.sampled_from(
     ]
 )
 TEXTS = st.lists(TELLING | st.text(max_size=8), max_size=4).map("".join)
-#: enough for each of the telling texts to come many times
+#: enough for each of these texts to occur many times
 MANY = settings(max_examples=150, deadline=None, derandomize=True)  # the same in every run
 
 
@@ -150,7 +150,7 @@ def test_xml_is_valid_and_is_read_back(text: str) -> None:
 @MANY
 @given(TEXTS)
 def test_json_is_read_back_and_ends_no_element(text: str) -> None:
-    # for a reader of JSON two halves of a character, one after the other, are that character
+    # a reader of JSON reads two halves of a character, one after the other, as that character
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     made = escaping.for_json({text: [text]})
     assert made.isascii()
@@ -196,7 +196,7 @@ def test_a_plain_name_stays_as_it_is(name: str) -> None:
     assert escaping.for_file_name(name) == name
 
 
-#: what escapes for one of the targets, by the module that it comes from, and by its name
+#: functions that escape for one of the targets, by their module and name
 _WAYS = {
     *("html.escape", "xml.sax.saxutils", "markupsafe", "shlex.quote", "csv.writer"),
     *("csv.DictWriter", "rich.markup.escape", "urllib.parse.quote"),
@@ -206,9 +206,9 @@ _WRITERS: tuple[str, ...] = (
     *("cli", "collecting", "classroom", "exports", "feedback", "grading", "nbgrader"),
     *("operations", "results", "student", "submission"),
 )
-#: of a regular expression or a table that cleans: controls, halves, turned directions
+#: patterns in code that cleans text: control characters, half characters, changes of direction
 _CLEANS = re.compile("[\x1b\x7f\x9f\u202e\u2066\ud800\udfff]|&lt;|&#|u003c")
-#: who speaks JSON with other programs, of what no student wrote or in a format of theirs
+#: modules that exchange JSON with other programs, without text of students or in their format
 _JSON = {
     *("nbgrader/apart.py", "nbgrader/gradebook/released.py", "nbgrader/gradebook/autograded.py"),
     *("nbgrader/notebooks/execute.py", "student/hints.py", "grading/naming/table.py"),

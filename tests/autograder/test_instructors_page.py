@@ -112,7 +112,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "HOME": str(place / "home"), "LANG": "C.UTF-8",
         "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull,
         "REPOSITORY": str(place / "repository"),
-        # what known mistakes answer is a matter of the suites: this run of the tests knows it
+        # the answers of known mistakes depend only on the suites, so this test run already has them
         "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
     }  # fmt: skip
     repository(place / "repository", environment)

@@ -21,7 +21,7 @@ ONLY_IN = {
     "parsedate_to_datetime": set[str](),
     "ZoneInfo": {"deadlines.py"},
     "utf-8-sig": {
-        "classroom/review_requests.py",  # words of students: what can be read of them
+        "classroom/review_requests.py",  # the parts of students' words that can be read
         "classroom/tables.py",
         "classroom/times.py",
         "submission/notebook.py",
@@ -32,7 +32,7 @@ ONLY_IN = {
     "Ledger": {"grading/run.py", "grading/stream.py"},
 }
 
-#: files that two modules name, since each is of a different folder or must not import the other
+#: files that two modules name, because their folders differ or they must not import each other
 NAMED_TWICE = {
     "README.md": "one of an assignment, one of a bundle, one that students upload with their work",
     "*.ipynb": "a pattern",

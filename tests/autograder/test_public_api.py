@@ -19,7 +19,7 @@ PACKAGES = sorted(
     if module.ispkg
 )
 
-#: what suites, variants and notebooks are written with: renaming one breaks a course's own files
+#: names that suites, variants and notebooks use: renaming one breaks a course's own files
 PROMISED = {
     "autograder.suite": {
         "Draw",
@@ -48,7 +48,7 @@ PROMISED = {
 }
 
 
-#: what a notebook, a service or a script grades a class with
+#: names with which a notebook, a service or a script grades a class
 FACE = {
     *("AutograderError", "ContentError", "Course", "GradeReport", "GraderError"),
     *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "collect"),

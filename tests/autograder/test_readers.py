@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-#: packages that see no student's file outside the sandbox but on the student's own machine, and why
+#: packages that read students' files only in the sandbox or on the student's machine, and why
 _ELSEWHERE = {
     "attention": "pictures of the course's own examples",
     "authoring": "an author's course",
@@ -28,7 +28,7 @@ _ELSEWHERE = {
     "student": "a student's own machine: docs/security.md says that `check` executes the file",
     "worker": "the sandbox",
 }
-#: names that do it, as patterns of dotted names
+#: names of functions that do so, as patterns of dotted names
 _MECHANISMS = {
     "starts": (
         *("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_*"),
@@ -60,7 +60,7 @@ _MECHANISMS = {
     ),
     "executes": ("exec", "eval", "compile", "__import__", "importlib.*", "runpy.*"),
 }
-#: whose something is that a student can choose
+#: the owner of something that a student can choose
 _STUDENTS = "students'"
 
 

@@ -24,7 +24,7 @@ from autograder.operations.courses import find_courses
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENT = "simplified_attention"
 ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
-#: runs commands one after the other, and writes down what they start, enter and open
+#: runs commands one after the other, and records what they start, enter and open
 _AUDITED = """
 import json, os, sys
 log, watched, commands = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), sys.argv[2], sys.argv[3]

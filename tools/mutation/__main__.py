@@ -38,7 +38,8 @@ from .behaviours import behaviours, restore
 from .equivalent import Equivalent, read_equivalents
 from .mutants import Mutant, mutants_of
 
-#: CPU time of a mutant, and memory of the process: a changed bound may loop or allocate for ever
+#: CPU time of a mutant, and memory of the process: with a changed bound, it may loop or allocate
+#: for ever
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
 #: small changes of a solution's text, defects of behaviour around a right one, and answers that
@@ -98,7 +99,7 @@ def _run(
 
 def _exercise(root: Path, exercise: Exercise, kinds: frozenset[str]) -> MutationResults:
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # what torch says about a mutant
+    warnings.simplefilter("ignore")  # torch warns about mutants
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
     signal.signal(signal.SIGPROF, _too_long)
     start = time.process_time()

@@ -237,7 +237,7 @@ def _last(call: Call) -> int:
     return max(0, len(call.tensors) - 1)
 
 
-#: each with what a question must have so that it can occur: see `facts`
+#: defects, each with the facts about a question without which it can't occur: see `facts`
 DEFECTS: Mapping[str, tuple[str, Defect]] = {
     "result kept by shape": ("floating", _kept_by(shapes)),
     "result kept by the first argument's shape": ("floating", _kept_by(lambda c: shapes(c)[:1])),

@@ -100,7 +100,7 @@ def _same_tensor(call: Call) -> bool:
     return len({id(tensor) for tensor in call.tensors}) < len(call.tensors)
 
 
-#: what may hold of a call, each with what a question must have so that it can: see `facts`
+#: conditions on a call, each with the facts about a question that it needs: see `facts`
 CONDITIONS: Mapping[str, tuple[str, Condition]] = {
     "where two sizes are large": ("tensors", _two_large),
     "above 1000 numbers": ("tensors", lambda c: any(t.numel() > 1000 for t in c.tensors)),
@@ -165,7 +165,7 @@ def _cut_where(condition: Condition) -> Defect:
     return defect
 
 
-#: each with what a question must have, as in `defects.DEFECTS`
+#: defects with the facts that they need, as in `defects.DEFECTS`
 MOMENTS: Mapping[str, tuple[str, Defect]] = {
     **{f"wrong {name}": (needs, _wrong_where(when)) for name, (needs, when) in CONDITIONS.items()},
     **{

@@ -10,7 +10,7 @@ import torch
 
 from .call import Call, Defect
 
-#: from the arguments that a function or class is given to others
+#: changes the arguments of a function or class
 Change = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
@@ -62,7 +62,7 @@ PATTERNS: Mapping[str, tuple[str, Defect]] = {
     **{f"{number} patterns in turn": ("chance", _in_turn(number)) for number in (3, 4)},
     "every pattern twice": ("chance", _in_turn(1_000_000, 2)),
 }
-#: defects of what a function is called with, and a class is built with
+#: defects in the arguments of functions, and of the constructors of classes
 RATES: Mapping[str, tuple[str, Change]] = {
     "rates rounded to tenths": ("chance", _rates(lambda p: round(p, 1))),
     "rates rounded to twentieths": ("chance", _rates(lambda p: round(20 * p) / 20)),

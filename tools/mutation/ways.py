@@ -162,7 +162,7 @@ def _late_parameter(call: Call) -> Any:
     return call.right()
 
 
-#: each with what a question must have, as in `defects.DEFECTS`
+#: defects with the facts that they need, as in `defects.DEFECTS`
 WAYS: Mapping[str, tuple[str, Defect]] = {
     "wrong without gradients": ("", _wrong_without_gradients),
     "writes into an argument without gradients": ("tensors", _writes_without_gradients),

@@ -30,7 +30,7 @@ from ..grading_runs import Results
 HERE = Path(__file__).resolve().parent
 COURSE = HERE / "course"
 SOLUTIONS = COURSE / "solutions" / "walled"
-#: what an attack calls whatever it leaves behind
+#: the names that attacks give to whatever they leave behind
 MARK = "left_by_attack"
 collect_ignore = ["course"]
 
@@ -76,7 +76,7 @@ def _attacks() -> list[Attack]:
 
 
 ATTACKS = _attacks()
-#: kinds that have to do with what a tier is made of; the others are run in tier A alone
+#: kinds that concern the parts of a tier; the others run in tier A only
 _OF_THE_WALL = ("dying", "forging", "leaving", "reaching", "resources", "snooping")
 
 
@@ -106,7 +106,7 @@ def _device(path: Path) -> None:
         path.symlink_to("/dev/zero")
 
 
-#: files that are no text, by the name that the corpus calls them
+#: files that are not text, by their names in the corpus
 SPECIAL: dict[str, Callable[[Path], object]] = {
     "link": lambda path: path.symlink_to(SOLUTIONS / "attacked.py"),
     "loop": lambda path: path.symlink_to(path),
@@ -247,7 +247,7 @@ def graded(
             chosen = attacks_in(tier)
             for attack in chosen:
                 place.attack(attack)
-            # names in the order of the alphabet: an honest student after some attackers each
+            # names in alphabetical order, with an honest student after every few attackers
             honest = tuple(sorted(a.name for a in chosen)[::10])
             for name in honest:
                 place.submit(f"{name}~honest")

@@ -20,7 +20,7 @@ from autograder.parts import DecoderBlock
 
 ROOT = Path(__file__).parents[3]
 SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
-#: in place of what trains and writes for a minute
+#: replaces code that trains and writes for a minute
 SHORTER = {
     "steps, length = 1000, 96": "steps, length = 6, 96",
     ", 300,": ", 20,",

@@ -62,7 +62,7 @@ def softmax(*scores: float) -> torch.Tensor:
     return torch.tensor(scores, dtype=torch.float64).softmax(0)
 
 
-#: what every claim may use, besides the names of its notebook
+#: names that every claim may use, besides those of its notebook
 CLAIM_NAMES = {
     "math": math,
     "sqrt": math.sqrt,

@@ -18,7 +18,7 @@ from autograder.course import Course
 GITHUB = ".github/workflows/checks.yml"
 GITLAB = ".gitlab-ci.yml"
 
-#: stands for the real command, which the runner has installed by then
+#: a stand-in for the real command, which the runner has installed by then
 AUTOGRADER = """\
 #!/bin/sh
 case "$1" in
@@ -60,7 +60,7 @@ def test_github_runs_the_checks_with_read_rights_only(folder: Path) -> None:
     assert job["timeout-minutes"] <= 30
     scripts = "\n".join(step.get("run", "") for step in job["steps"])
     assert "pip install --quiet -r requirements.txt" in scripts
-    assert "${{" not in scripts  # what a student writes gets into no command
+    assert "${{" not in scripts  # no text of a student becomes part of a command
 
 
 def test_github_shows_the_checks_as_text_and_fails_with_them(

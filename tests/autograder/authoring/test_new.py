@@ -107,7 +107,7 @@ def test_a_read_only_course_is_checked_but_not_released(root: Path) -> None:
     assert _files(root) == before
 
 
-#: what a filled in question has instead of what `new` wrote, by file
+#: the text of a completed question instead of the text that `new` wrote, by file
 FILLED_IN = {
     "solutions/basics/halves.py": [
         (r"def third\(\):", "def third(x: float) -> float:"),

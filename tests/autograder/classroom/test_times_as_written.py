@@ -48,7 +48,7 @@ def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         ("Freitag, 20. Nebelung 2026, 18:05", None),
         ("11/20/2026, 18:05", None),
         ("20 November 2026, 18:05 or later", None),
-        ("25.10.2026 02:30", None),  # there twice
+        ("25.10.2026 02:30", None),  # occurs twice
         ("20.11.2026", None),
     ],
 )

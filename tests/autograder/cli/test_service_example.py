@@ -24,7 +24,7 @@ def _post(url: str, data: bytes) -> tuple[int, dict[str, Any]]:
         return error.code, json.load(error) if "json" in error.headers["Content-Type"] else {}
 
 
-#: heads of requests with 20 bytes behind them
+#: heads of requests that are followed by 20 bytes
 STRANGE = (
     "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: 21",
     "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: abc",
@@ -63,7 +63,7 @@ def test_the_example_service_grades_requests_and_ends_its_grader(
         strange = [_raw(url, head, right[:20]) for head in STRANGE]
         elsewhere, _ = _post(url.replace("simplified_attention", "..%2f"), right)
         service.terminate()
-        # the pipe has its end when the grader, which writes to it too, has ended
+        # the pipe ends only when the grader, which also writes to it, has ended
         _, said = service.communicate(timeout=60)
     assert [status for status, _ in answers] == [200, 200, 200], said
     first, second, third = (answer for _, answer in answers)

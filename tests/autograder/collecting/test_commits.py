@@ -111,10 +111,10 @@ def test_no_setting_of_a_repository_starts_a_program(
         "include.path": tmp_path / "more",
     }.items():  # fmt: skip
         git(repository, "config", key, str(value))
-    called = request.getfixturevalue("called")  # from here on, what is called git is not git
+    called = request.getfixturevalue("called")  # from here on, the program git is not git
     (program.parent / "reference-transaction").symlink_to(program)
     assert committed(repository) == WHEN
-    for name in list((repository / ".git/objects").iterdir()):  # the commit is to be fetched
+    for name in list((repository / ".git/objects").iterdir()):  # the commit would be fetched
         name.rename(tmp_path / name.name)
     assert committed(repository) is None
     (report,) = collect([repository.parent / "repository"], tmp_path / "class/submitted",

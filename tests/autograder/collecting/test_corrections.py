@@ -101,7 +101,7 @@ def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
 def test_what_nobody_edited_is_replaced_as_ever(term: Class) -> None:
     term.upload(scores__py="1")
     term.collect()
-    (term.place / ".ipynb_checkpoints").mkdir()  # looking at a notebook is no correction
+    (term.place / ".ipynb_checkpoints").mkdir()  # opening a notebook does not correct it
     (term.place / ".ipynb_checkpoints" / "scores.py").write_text("1")
     term.upload(scores__py="2")
     assert term.collect().outcome is Outcome.NEW
@@ -133,7 +133,7 @@ def test_the_last_collection_is_taken_back(term: Class) -> None:
     before = {p.name: p.read_text() for p in term.folder.glob("*.csv")}
     term.upload("2026-11-20 10:00:00 UTC", softmax__py="wrong assignment")
     term.collect()
-    term.collect()  # which changes nothing: the one before is taken back
+    term.collect()  # it changes nothing, so the one before is reverted
     undone = undo(term.folder)
     assert undone.taken_back == (KEY,)
     assert term.files() == {"scores.py": "1", "timestamp.txt": "2026-11-19 10:00:00 UTC\n"}

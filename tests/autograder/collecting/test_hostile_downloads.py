@@ -48,7 +48,7 @@ def _nested(depth: int) -> bytes:
 
 
 OWN = "mal/scores/softmax.py"
-#: what mal adds to a download in which zoe is honest
+#: the files that mal adds to a download in which zoe is honest
 ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
     "link": lambda: [(_entry(OWN, stat.S_IFLNK), b"/etc/passwd")],
     "link_to_a_neighbour": lambda: [(_entry(OWN, stat.S_IFLNK), b"../../zoe/scores/softmax.py")],
@@ -104,7 +104,7 @@ def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
 ) -> None:
     report, submitted = _collected(tmp_path, attack, first)
     found = submitted / "zoe" / "scores" / "softmax.py"
-    if attack in ("the_neighbours_file_twice", "the_neighbour_in_capitals"):  # told, not guessed
+    if attack in ("the_neighbours_file_twice", "the_neighbour_in_capitals"):  # not guessed
         assert "zoe" in report.missing and report.skipped
     else:
         assert found.read_bytes() == HONEST

@@ -381,7 +381,7 @@ def test_a_worksheet_of_another_assignment_states_nobodys_time(
 ) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
     times = read_times(tmp_path / "sheet.csv", ZoneInfo("Europe/Berlin"))
-    names = ("Ada Lovelace_777", "OBrien, Zoë_12346")  # Moodle numbers each assignment anew
+    names = ("Ada Lovelace_777", "OBrien, Zoë_12346")  # Moodle has new numbers in each assignment
     report = bring({f"{n}_assignsubmission_file/softmax.py": b"1" for n in names}, times=times)
     assert {item.student: item.time for item in report.collected} == {
         "Ada Lovelace": None,

@@ -229,7 +229,7 @@ def test_mail_goes_to_known_addresses_and_names_the_others(term: Class) -> None:
     with packed.paths[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["email"] for row in rows] == ["ada@u.example", "ben@u.example"]
-    assert rows[1]["name"] == "'=Ben"  # no spreadsheet runs it
+    assert rows[1]["name"] == "'=Ben"  # no spreadsheet executes it
     assert all((packed.paths[0].parent / row["text"]).read_text() == "text" for row in rows)
     assert packed.notes == ("=cmd: no e-mail address; give the class a roster with one",)
 

@@ -23,7 +23,7 @@ from autograder.records import SubmissionResult
 from autograder.submission import find_submissions
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
-#: what each student's platform says; nothing of zoe
+#: the platform's information on each student; none on zoe
 TIMES = {"ada": "2026-05-01 09:00:00 UTC", "ben": "2026-05-01 11:30:00 UTC"}
 ROSTER = """\
 student,name,section,grader,extra_time
@@ -341,6 +341,6 @@ def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
 
 def test_a_due_date_missing_in_the_gradebook_still_prevents_zeros(term: Term) -> None:
     (term.folder / "due.csv").write_text("assignment,section,date\nmasks,,2999-01-01 12:00 UTC\n")
-    assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"  # away from the course
+    assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"  # outside of the course
     course = ("--course", str(term.course.root))
     assert term.grades("--missing", "zero", *course)["emil"]["masks/total"] == ""

@@ -109,7 +109,7 @@ def test_unjudged_questions_have_a_next_step_in_both_forms(
     assert note in page
     assert note in " ".join(text.split())
     assert "* causal_mask: not judged, 0 of 2 points" in text
-    for question in first.questions:  # steps that nobody can take: no test ran
+    for question in first.questions:  # no test ran, so nobody can follow such advice
         assert NEXT_STEPS[question.verdict] not in " ".join(text.split())
 
 

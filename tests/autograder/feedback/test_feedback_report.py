@@ -127,7 +127,7 @@ def test_figures_of_a_question(make_result: MakeResult) -> None:
     first, second, third = class_report(results).questions
     assert first.share == 0.5
     assert first.discrimination is not None and first.discrimination > 0.5
-    assert second.discrimination is None  # nobody has another score
+    assert second.discrimination is None  # nobody has a different score
     assert second.passed_by_nobody == ("test_diagonal_is_allowed", "test_future_is_masked")
     assert third.passed_by_all == ()
     assert discrimination([1.0], [1.0]) is None
@@ -221,7 +221,7 @@ def test_a_report_keeps_only_the_numbers_of_each_submission(
         finally:
             tracemalloc.stop()
 
-    peak(few)  # what is made once
+    peak(few)  # objects that are made once
     assert peak(many) - peak(few) < 1_500 * (many - few)
 
 

@@ -20,7 +20,7 @@ from .conftest import ClassFolder
 
 RIGHT = [torch.tensor([1.0, -2.0, 0.0, float("inf")]), torch.tensor([3, 4])]
 FINITE = [torch.tensor([1.0, -2.0, 0.0, 5.0])]
-#: what a test may do with a reply: the first ones are comparisons only
+#: uses of a reply in a test; the first ones are only comparisons
 Look = Callable[[Any], object]
 
 

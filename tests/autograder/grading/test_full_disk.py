@@ -104,7 +104,7 @@ STAGES: dict[str, Callable[[str], list[str]]] = {
 def test_a_full_disk_leaves_whole_files_to_be_completed(stage: str, home: Path) -> None:
     before = files_in(home)
     arguments = STAGES[stage](str(home))
-    # a table of grades is small; nothing else that is made is
+    # a table of grades is small, unlike all other output
     code, said = called(*arguments, limit=60 if stage == "export" else 3_000)
     assert code in (1, 2), said
     assert "Traceback" not in said

@@ -43,7 +43,7 @@ def harness(bundle: Path, tmp_path: Path) -> Path:
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m autograder "$@"\n')
     command.chmod(0o755)
     (command.parent / "python").symlink_to(sys.executable)
-    (root / "source" / "secret.key").write_text("of the image " * 4)  # as setup.sh makes one
+    (root / "source" / "secret.key").write_text("of the image " * 4)  # as setup.sh makes it
     (root / "submission").mkdir()
     (root / "results").mkdir()
     shutil.copy(root / "source" / "run_autograder", root)

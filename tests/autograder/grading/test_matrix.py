@@ -22,10 +22,10 @@ from autograder.records import Exercise, QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
 _JOBS = 2
-#: of a question's modules of a kind one in that many, and not less than two; others: all
+#: one in this many modules of each kind of a question, but at least two; of other kinds all
 _SHARE = {"misconception": 6, "alternative": 4}
 _FEWEST = 2
-#: of all others: notebooks, and combinations, which are compared with every known mistake
+#: the same for all others: notebooks, and combinations, which are compared with every mistake
 _OTHERS = 24
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
@@ -132,7 +132,7 @@ def test_every_message_says_what_came_and_what_was_expected(matrix: Matrix) -> N
 
 
 def test_every_message_ends_with_a_next_step(matrix: Matrix) -> None:
-    # a failure with the cause of another one says where that is told
+    # a failure with the same cause as another one says where that is explained
     step = re.compile("likely: |next step: |remember: |^The same as in ")
     assert [said for said in matrix.said if not step.search(said.message)] == []
 

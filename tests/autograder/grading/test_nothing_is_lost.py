@@ -112,7 +112,7 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
             lambda: grade_class([SuiteEngine(course, kept)], options, events)
         )
     assert ended_by == signal.SIGKILL
-    # no job of the killed grader keeps the file: the next one may start at once
+    # no job of the killed grader keeps the file locked: the next one may start at once
     report = _patiently(class_of_four.results, lambda: class_of_four.grade(resume=True, jobs=2))
     assert report.already_graded == max(0, moment)
     assert (report.truncated is not None) == (moment == TRUNCATED)

@@ -42,7 +42,7 @@ def test_one_regraded_question_replaces_only_its_earlier_result(
     merged = with_question(before, now, wanted)
     points = [q.score for e in merged.exercises for q in e.questions]
     assert (points, merged.score, merged.max_score) == ([2.0, 2.0, 2.0], 6.0, 6.0)
-    # the rest was judged by the suite before: a run with --resume must not take it for done
+    # the rest was judged by the previous suite: --resume must not skip it
     assert merged.suite_digest == before.suite_digest
     assert with_question(merged, now, wanted).notes == merged.notes
 

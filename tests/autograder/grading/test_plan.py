@@ -21,7 +21,7 @@ from autograder.records import QuestionResult, SubmissionResult
 
 from .conftest import ROOT, ClassFolder
 
-#: wrong answers that tell how far they were asked: in values, errors, endings and time
+#: wrong answers that reveal how many requests they got: by values, errors, endings and time
 FILES = {
     "scores": (
         "import torch\n"

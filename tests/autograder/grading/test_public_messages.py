@@ -60,7 +60,7 @@ def test_some_mistakes_are_noticed(said: list[tuple[str, CheckedTest]]) -> None:
 def test_every_message_names_call_result_and_expected_result(
     said: list[tuple[str, CheckedTest]],
 ) -> None:
-    # a call that is not allowed is no value: its message names the rule
+    # the message of a call that is not allowed names the rule
     lacking = [
         (question, test)
         for question, test in said

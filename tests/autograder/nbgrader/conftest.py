@@ -28,7 +28,7 @@ IN_TIME, LATE = "2029-12-31 10:00:00 UTC", "2030-02-01 10:00:00 UTC"
 SECRET = "a secret of nbgrader's, with which feedback is found"
 
 Notebook = dict[str, Any]
-#: of a command: its words stand in sys.argv
+#: the words of a command, as in sys.argv
 Main = Callable[[], object]
 
 

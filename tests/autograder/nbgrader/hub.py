@@ -19,7 +19,7 @@ from pathlib import Path
 TOKEN, PASSWORD = "of-the-test", "of-the-test"
 SECONDS = 180
 
-#: nbgrader takes the hub's user for its own where the system's is called `jovyan`, as in containers
+#: nbgrader uses the hub's user name if the system's is `jovyan`, as in containers
 _USER = "jovyan"
 
 _HUB = """\
@@ -42,7 +42,7 @@ c.Spawner.args = ["--allow-root"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = {seconds}
 """
 
-#: JupyterHub forbids frames, and formgrader is shown in one; the news would come from the network
+#: JupyterHub forbids frames, and formgrader is in one; the news would be fetched from the network
 _SERVERS = """\
 c = get_config()
 headers = {"Content-Security-Policy": "frame-ancestors 'self'"}
@@ -62,7 +62,7 @@ class Hub:
         """Starts a user's JupyterLab and waits for it."""
         self._ask("POST", f"users/{user}", {201, 409})
         self._ask("POST", f"users/{user}/server", {201, 202})
-        # ends with the stream of what is done
+        # ends when the stream of events ends
         self._ask("GET", f"users/{user}/server/progress", {200})
 
     def _ask(self, method: str, path: str, expected: set[int]) -> bytes:

@@ -79,7 +79,7 @@ def lab_of(browser: Browser, hub: Hub, user: str) -> Page:
     page.fill("#password_input", PASSWORD)
     page.click("#login_submit")
     page.locator(".jp-Launcher").wait_for()
-    page.keyboard.press("Control+b")  # without the list of files: room for what matters
+    page.keyboard.press("Control+b")  # hides the list of files, to save room
     return page
 
 

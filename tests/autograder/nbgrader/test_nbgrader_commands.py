@@ -116,7 +116,7 @@ def test_autograde_again_grades_only_what_is_new(
     shutil.rmtree(autograded.folder / "autograded" / "dup")
     autograded.nbgrader("autograde", ASSIGNMENT)
     assert cell_of(autograded.notebook("autograded", "dup", "scores"), "check_query_scores")
-    assert results.read_text() == before  # its answers are what they were
+    assert results.read_text() == before  # its answers have not changed
 
 
 def test_what_a_human_graded_survives_force(autograded: NbgraderClass) -> None:

@@ -28,7 +28,7 @@ MANY = 30
 ENVIRONMENT = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={PACKAGES}:{ROOT}"]
 #: how a command is run as that grader, for a grader who is root
 ORDINARY_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *ENVIRONMENT]
-#: what an unprivileged container is: one user, no namespaces to be had
+#: an unprivileged container: one user, and no namespaces
 CONTAINER = [
     *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--disable-userns"),
     *("--uid", USER, "--gid", USER, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),

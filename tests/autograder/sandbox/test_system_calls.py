@@ -23,7 +23,7 @@ DENY, ABSENT = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 NOT_CALLED = ("exit", "exit_group", "rt_sigreturn", "pause")
 #: uretprobe and uprobe, which newer kernels ask no filter about: they fail unless a probe calls
 NOT_FILTERED = (335, 336)
-#: what each would be a way out of the sandbox, or into another worker
+#: each would be a way out of the sandbox, or into another worker
 NEVER: dict[str, tuple[int | None, int | None]] = {
     **{"socket": (41, 198), "connect": (42, 203), "sendmsg": (46, 211), "recvmsg": (47, 212)},
     **{"fork": (57, None), "execve": (59, 221), "execveat": (322, 281), "kill": (62, 129)},
@@ -160,7 +160,7 @@ def test_a_worker_is_told_what_the_filter_decides(student: Callable[[str], Any])
     numbers = [number for number in (*range(600), (1 << 30) - 1) if number not in left_out]
     expected = {number: decided(HERE, number, [-1] * 6) for number in numbers}
     told = dict(zip(numbers, student(CALLS).call("errors", numbers), strict=True))
-    # nothing can be done with arguments of -1: what the kernel itself answers is another error
+    # nothing can be done with arguments of -1: the kernel itself answers with a different error
     wrong = {
         number: errno.errorcode.get(error, error)
         for number, error in told.items()

@@ -115,7 +115,7 @@ def test_nearly_every_mistake_is_named_while_a_student_works(
     for question, is_named in json.loads((tmp_path / "named.json").read_text()):
         named[question[0].isupper()].append(is_named)
     for is_class, found in named.items():
-        # a part of them may miss the share of all by two standard deviations
+        # a sample may miss the share of all by two standard deviations
         chance = 2 * math.sqrt(0.9 * 0.1 / len(found)) if every > 1 else 0.0
         assert sum(found) / len(found) >= 0.9 - chance, (is_class, sum(found), len(found))
 

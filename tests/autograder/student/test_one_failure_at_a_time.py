@@ -31,7 +31,7 @@ def test_the_first_failure_is_shown_and_the_others_are_counted() -> None:
 def test_all_failures_are_shown_if_asked_for() -> None:
     text = as_text(QUESTION, everything=True)
     assert "got 1" in text and "got 3" in text and "✓ fourth" in text
-    assert "got 2" not in text  # one cause is told once
+    assert "got 2" not in text  # one cause is reported once
 
 
 def test_a_notebook_folds_what_comes_after_the_first_failure() -> None:

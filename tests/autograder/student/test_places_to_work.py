@@ -65,7 +65,7 @@ def said(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> 
     cells = cells_of(ASSIGNMENT / "scores.ipynb")
     assert INPUTS in cells["bring_checks"]
     first = [cells["bring_checks"].replace(INPUTS, str(root / "input")), cells["setup"], ANSWER]
-    # each place has those inputs only that it has in life
+    # each place has only the inputs that it has in reality
     elsewhere = [cells["bring_checks"], *first[1:]]
     checked = ['check("query_scores")', 'hint("query_scores")']
     tasks = {

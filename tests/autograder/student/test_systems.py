@@ -21,11 +21,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENT = ROOT / "assignments" / "simplified_attention"
 
-#: modules of Python that are not there on Windows
+#: modules of Python that do not exist on Windows
 _MODULES = """
     crypt curses fcntl grp nis ossaudiodev posix pty pwd readline resource spwd syslog termios tty
 """
-#: names in modules that are there without them on Windows; macOS lacks some of them, too
+#: names that these modules lack on Windows; macOS also lacks some of them
 _NAMES = """
     os.chown os.chroot os.fchmod os.fchown os.fork os.forkpty os.geteuid os.getgid os.getgroups
     os.getloadavg os.getpgid os.getresuid os.getuid os.initgroups os.killpg os.lchown os.lockf

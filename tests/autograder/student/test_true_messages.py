@@ -24,14 +24,14 @@ ROOT = Path(__file__).resolve().parents[3]
 COURSE = load_course(ROOT)
 EXERCISES = {e.name: e for assignment in COURSE.assignments for e in assignment.exercises}
 NO_ERROR = "a result, and no error"
-#: what a message says of a value that is wrong as a value
+#: phrases of a message about a wrong value
 OF_VALUES = re.compile(
     r"the future has weight|rows and columns|sums? to|`\.view` wants|samples of a batch|"
     r"the module's mode|leave nothing behind|right one times|infinite",
     re.IGNORECASE,
 )
 
-#: from what a right answer does to what a wrong one does
+#: turns a right answer's result into a wrong one's
 Wrong = Callable[[Callable[[], Any]], Any]
 
 

@@ -19,7 +19,7 @@ from ..grading_runs import Results, started_fork_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
-#: student -> path below the student's folder -> what stands in that file
+#: student -> path below the student's folder -> the content of that file
 Submitted = Mapping[str, Mapping[str, bytes]]
 
 

@@ -54,7 +54,7 @@ def test_a_fault_of_the_readers_own_is_told_as_one() -> None:
         read("break")
 
 
-#: what held up a whole class once: a line of spaces, a million statements, lines of magic
+#: texts that once held up a whole class: a line of spaces, a million statements, lines of magic
 HOSTILE = {
     "spaces": " " * 200_000 + "(",
     "statements": "a\n" * 1_000_000,

@@ -28,7 +28,7 @@ from autograder.submission.unanswered import without_copies
 from autograder.suite.names import names_used
 from autograder.worker.experiments import Statement, experiments, names_reached
 
-#: shapes that grow: a text of about that many characters
+#: patterns that grow: a text of about that many characters
 SHAPES: dict[str, Callable[[int], str]] = {
     "spaces": lambda n: " " * n + "(",
     "tabs": lambda n: "\t" * n + "x",
@@ -99,7 +99,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "names_reached": lambda text: names_reached(_statements(text), ["f"]),
     "experiments": lambda text: experiments(_statements(text), ["f", "x"]),
 }
-#: characters of a text, and the CPU seconds within which nothing has gone back over it
+#: characters of a text, and the CPU seconds that suffice without backtracking
 SIZE, SHORT = 8_000, 0.05
 #: a text four times as long may take that many times as long, for noise; squared it would be 16
 MOST_GROWTH = 9.0

@@ -167,7 +167,7 @@ def test_an_unreadable_folder_is_reported_and_the_others_are_graded(
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refusing)  # root may read whatever there is
+    monkeypatch.setattr(os, "scandir", refusing)  # root may read everything
     found = find_submissions(tmp_path, ["simplified_attention"])
     assert [submission.student for submission in found.submissions] == ["bob"]
     assert [(item.path.name, item.reason.partition(";")[0]) for item in found.skipped] == [

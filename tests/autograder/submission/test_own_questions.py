@@ -24,7 +24,7 @@ def attention_weights(queries, keys):
     return torch.softmax(queries @ keys.transpose(-2, -1), -1)
 """
 SDPA = "def scaled_dot_product_attention(queries, keys, values"
-#: ways in which a right answer reaches `attention_weights`, which does not scale
+#: ways in which a right answer calls `attention_weights`, which does not scale
 WAYS = {
     "name": f"{SDPA}):\n    return attention_weights(queries, keys) @ values",
     "default": f"{SDPA}, weigh=attention_weights):\n    return weigh(queries, keys) @ values",

@@ -30,7 +30,7 @@ EXERCISES = {
 }
 #: a division by the root of a size, as solutions write it
 _SCALE = re.compile(r"/ (?:math\.sqrt\(([\w.]+(?:\[-1\]|\(-1\))?)\)|([\w.]+(?:\[-1\])?)\*\*0\.5)")
-#: views and copies of what came in: the contract wants them exact
+#: views and copies of the inputs, which the contract requires to be exact
 EXACT = {"split_heads", "merge_heads", "embed"}
 
 
@@ -140,5 +140,5 @@ def test_torchs_own_norm_is_right_in_a_new_course(trait: str, seed: int) -> None
     )
     expect = Expect(answer, LocalImplementation({"norm": norm}), Draw(seed, "norm"))
 
-    # of fewer entries some rows hardly vary, as the draw falls
+    # with fewer entries, some rows hardly vary in some draws
     check_trait(expect, Traits("norm", [Tensor("... D")], smallest={"D": 4}), trait)

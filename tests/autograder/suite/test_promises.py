@@ -18,7 +18,7 @@ from autograder.worker.execution import tensors_in
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENTS = load_course(ROOT).assignments
-#: before they are divided by anything, but for one exercise, which is judged with large ones
+#: before any division, except for one exercise, which is judged with large scores
 MOST_SCORE, MOST_HEADS, MOST_DIMENSIONS = 50.0, 16, 5
 LARGE_SCORES = "blockwise_attention"
 

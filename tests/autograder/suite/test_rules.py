@@ -115,7 +115,7 @@ def test_the_function_of_torch_under_an_own_name_is_found(code: str) -> None:
         RULE.check("softmax", frozenset(), names_used(f"import torch\n{code}", "softmax"))
 
 
-#: of each rule, what is ruled out of the layer of a size, written as functions and as layers
+#: for each rule, the forbidden calls in a layer of a size, written as functions and as layers
 FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
     "layer_norm": (
         _rule("transformer_block", "add_and_norm"),
@@ -164,7 +164,7 @@ FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
         },
     ),
 }
-#: where a call stands: no name tells of it, so it is the operators that are looked at
+#: places of a call that no name reveals, so only the operators do
 PLACES = {
     "forward": "def answer(x):\n    return {call}\n",
     "backward": (

@@ -56,7 +56,7 @@ FUNCTIONS = {
     ),
     "gradients": "return x.detach().sum(-1)",
 }
-#: weights of an earlier call, kept in eval mode where nobody asks for gradients
+#: weights of an earlier call, kept in eval mode if no gradients are wanted
 KEPT = (
     "if torch.is_grad_enabled() or self.training:\n"
     "            return self.drop(self.linear(x))\n"
@@ -125,7 +125,7 @@ def test_a_right_answer_in_plain_loops_ends_in_time(
             if trait not in traits.without and trait not in traits.own
             for sizes in _asked(traits, trait, monkeypatch)
         )
-        assert seconds < 2.5, traits.question  # as the slowest take, and a quarter of their time
+        assert seconds < 2.5, traits.question  # as long as the slowest take, plus a quarter
 
 
 def test_each_size_is_large_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +221,7 @@ WAYS = {
         "return OtherOwn.apply(x)",
     ],
 }
-#: backwards of a sum: one wants contiguous gradients, one changes them
+#: backward passes of a sum: one needs contiguous gradients, one changes them
 OWN = """
 kept = {}
 

@@ -117,7 +117,7 @@ def test_two(expect: Expect) -> None:
 """
 _TEXT = "# Twice\n\n```{{code-cell}} ipython3\n:question: double{week}\n```\n"
 
-#: what students write, and whether it passes the positive and the negative test
+#: answers of students, and whether they pass the positive and the negative test
 _BODIES = {
     "right": ("return x + x", True, True),
     "absolute": ("return 2 * abs(x)", True, False),
@@ -193,7 +193,7 @@ class Attention:
     unfair = ("scores", "query_scores")
     fourth = ("heads", "split_heads")
 
-    #: what takes seconds, or is left to the two who wrote the same
+    #: answers that take seconds, or that are left to the two who wrote the same
     _NOT = frozenset({"ivo", "jun", "chiara"})
     _ROOMS = (
         *("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions"),

@@ -8,7 +8,7 @@ _FIRST = ("Zoë", 'Jo "J"', "小龙", "Chiara", "Seán", "María José")
 _LAST = ("O'Brien", "Doe", "李", "Müller", "van der Berg", "Gutiérrez-García")
 
 
-#: two who have one name
+#: two people with the same name
 NAMESAKES = (9, 11)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .people import Student
 
-#: what Moodle's and Canvas's tables call these columns
+#: the names of these columns in Moodle's and Canvas's tables
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE_COLUMNS = (
     *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),

@@ -27,7 +27,7 @@ from .people import Student
 from .platforms import Upload
 
 WEEKS = {1: "canvas", 2: "moodle", 3: "gradescope", 4: "canvas", 5: "moodle", 6: "classroom"}
-#: noon of these days, in UTC; the others have none
+#: the due dates, noon of these days in UTC; other assignments have none
 DUE = {
     2: datetime(2026, 5, 1, 12, tzinfo=UTC),
     3: datetime(2026, 5, 15, 12, tzinfo=UTC),
@@ -35,7 +35,7 @@ DUE = {
 }
 GRACE = timedelta(minutes=15)
 
-#: a tenth for each day that has begun; nbgrader asks it
+#: the penalty: a tenth for each day that has begun; nbgrader calls it
 _PENALTY = """
 import math
 from nbgrader.plugins import LateSubmissionPlugin
@@ -236,7 +236,7 @@ class Term:
         autograder.withdraw(self.folder, who, self.name(week), "left", course=self.root)
         self.withdrawn.add((n, week))
 
-    # what must come of it
+    # the expected outcome
 
     def late(self, n: int, week: int) -> timedelta:
         """Returns how late a submission is, after grace, extra time and the extension."""

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-#: prints what changes when the kernels come, and how a process that waits fares with each use
+#: prints what changes when the kernels are loaded, and whether each use works without them
 SCRIPT = """
 import gc, json, os, sys
 gc.disable()

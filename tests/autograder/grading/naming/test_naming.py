@@ -106,7 +106,7 @@ def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
     assert _explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == ExplainedCalls(
         1, 2, 0, 1
     )
-    # a mistake that is wrong where the answer is right is none of it
+    # a mistake that is wrong where the answer is right does not explain it
     assert _explained(_of(X, X * 3), mistake, right).against > 100
     assert not (_explained(_of(X, X * 3), mistake, right) + ExplainedCalls(50)).is_most
     assert _explained(_of(X * 3, X * 2), mistake, right) == ExplainedCalls(0, 0, 1)
@@ -509,7 +509,7 @@ def test_sizes_arguments_and_memories_are_taken_for_others(tmp_path: Path, words
         if make is not None:
             layer = make()
             with contextlib.suppress(RuntimeError, IndexError):
-                layer(y, x)  # what is kept of it counts later
+                layer(y, x)  # its stored part counts later
                 found.append(layer(x, y))
     means = _OTHER_LAYERS[words](x, y).tril()
     assert any(value.shape == means.shape and torch.allclose(value, means) for value in found)

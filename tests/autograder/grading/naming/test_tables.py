@@ -39,7 +39,7 @@ def _answers(short: float, long: float) -> dict[str, AnswerRecord]:
 
 
 RIGHT = _answers(1, 1)
-#: what each member is wrong by, in the short test and in the long one
+#: the error of each member, in the short test and in the long one
 MEMBERS = {"twice": (2, 2), "twice, then thrice": (2, 3), "right": (1, 1), "late": (1, 4)}
 
 

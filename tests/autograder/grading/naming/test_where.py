@@ -79,7 +79,7 @@ def test_of_two_things_that_would_do_none_is_told() -> None:
     calls = _of_sizes((4, 5, 2), (4, 6, 2), (4, 9, 2), (2, 5, 3), (3, 5, 5), (5, 7, 4), (6, 8, 3))
     assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 4)) == ""
     even = [(2 * n, 5, 2) for n in range(1, 5)] + [(2 * n + 1, 5, 3) for n in range(1, 5)]
-    # T is even where d_v is 2, which is even: both would do
+    # T is even where d_v is 2, so both conditions would explain it
     assert where_right(_cases(_ATTENTION, _of_sizes(*even), lambda q, k, v: v.shape[2] == 2)) == ""
 
 

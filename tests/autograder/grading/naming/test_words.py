@@ -151,7 +151,7 @@ def test_sizes_that_coincide_in_every_call_are_named_by_letters() -> None:
 
 
 def test_words_of_a_known_mistake_are_in_its_own_code(course: Course) -> None:
-    # otherwise the name of an answer with the same code is left out: it would speak of other code
+    # otherwise the name is left out, because it would refer to code that the answer lacks
     silent = [
         f"{assignment.name}/{exercise.name}: {variant.name}"
         for assignment in course.assignments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: a script that runs leaves its mark, and what is fetched names this host
+#: a script that runs leaves a mark, and anything that is fetched comes from this host
 MARK, HOST = "window.marker = 1", "http://elsewhere.invalid"
 
 CELLS = (

@@ -90,7 +90,7 @@ ATTACKS: dict[str, tuple[dict[str, str], set[str]]] = {
 }
 
 
-#: looks for the hidden test of the cell before where IPython keeps what it ran
+#: looks for the previous cell's hidden test where IPython keeps executed code
 SPY = """\
 import linecache
 shell = get_ipython()

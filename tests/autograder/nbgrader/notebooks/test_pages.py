@@ -26,7 +26,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 HONEST = SUBMITTED["texts"]["right"]
 TOKEN = "of-the-test"
 FORMGRADER = "nbgrader.server_extensions.formgrader=True"
-#: what a cell shows when it runs
+#: the output of a cell when it runs
 SHOWN = (
     "from IPython.display import display, HTML, Javascript, SVG, Markdown, Latex",
     f"display(HTML('''<script>{MARK}</script><img src=x onerror=\"{MARK}\">'''))",
@@ -35,7 +35,7 @@ SHOWN = (
     f"display(SVG('''<svg xmlns=\"http://www.w3.org/2000/svg\"><script>{MARK}</script></svg>'''))",
     f"display(Markdown('''![n]({HOST}/n.png) <img src=x onerror=\"{MARK}\">'''))",
 )
-#: cells that a reader must not go over again and again
+#: cells that must not make a reader backtrack
 LONG = {
     "spaces": new_code_cell(" " * 1_100_000 + "("),
     "newlines": new_markdown_cell("\n" * 400_000),
@@ -84,7 +84,7 @@ def test_no_script_of_a_student_runs_and_nothing_is_fetched(graded: Path) -> Non
         asked, text = _seen(browser, _feedback(graded, "mal"))
         browser.close()
     assert asked <= own
-    assert "elsewhere.invalid" in text  # it is shown, as it was written
+    assert "elsewhere.invalid" in text  # it is shown as it was written
 
 
 def _feedback(course: Path, student: str) -> str:
