@@ -107,7 +107,7 @@ def grade(
 
     \b
     Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
-    3 graded, except for an assignment whose own files have to be corrected.
+    3 graded, except for an assignment whose own files have to be corrected, or not all recorded.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
@@ -136,7 +136,8 @@ def grade(
     _tell(report, as_json, profile)
     if report.run.failed:
         return 2
-    return WAITS if report.stopped else 0
+    is_incomplete = report.recorded is not None and report.recorded.unrecorded > 0
+    return WAITS if report.stopped or is_incomplete else 0
 
 
 COMMANDS = (grade,)

@@ -34,19 +34,21 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
 
     \b
     Example: autograder record course
+
+    Exit status: 0 all recorded; 3 some results could not be recorded, and the notes say why.
     """
     summary = operations.record(class_folder, course=course_folder, db_url=db_url)
     notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
     if as_json:
         emit({"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes})
-        return 0
+        return WAITS if summary.unrecorded else 0
     for note in notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     console.print(
         f"{summary.submissions} submissions recorded in {for_terminal(summary.db_url)}",
         soft_wrap=True,
     )
-    return 0
+    return WAITS if summary.unrecorded else 0
 
 
 @command()

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..classroom.times import read_time
 from ..errors import UserError
 from .http import (
     ErrorBody,
@@ -389,4 +390,10 @@ def _points(text: object) -> float | None:
 
 
 def _time(seconds: object) -> datetime | None:
-    return datetime.fromtimestamp(int(str(seconds)), UTC) if seconds else None
+    if not seconds:
+        return None
+    try:
+        moment = datetime.fromtimestamp(int(str(seconds)), UTC)
+    except (ValueError, OverflowError, OSError):  # no time at all
+        return None
+    return read_time(moment.isoformat())

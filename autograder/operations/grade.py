@@ -29,11 +29,15 @@ from .courses import HERE, Courses, course_at, find_courses, submissions_around
 
 @dataclass(frozen=True, slots=True)
 class RecordedGrades:
-    """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it."""
+    """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it.
+
+    `unrecorded` is the number of results that can't be recorded before a person has done something.
+    """
 
     db_url: str | None
     submissions: int
     notes: tuple[str, ...]
+    unrecorded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +291,7 @@ def _record(
         summary.db_url,
         summary.submissions + len(others),
         (*(": ".join(filter(None, (n.student, n.text))) for n in summary.notes), *notes),
+        summary.unrecorded,
     )
     step.keep([], asdict(recorded))
     return recorded

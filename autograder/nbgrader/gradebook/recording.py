@@ -38,31 +38,37 @@ from .released import CHECK, ReleasedAssignment, read_release
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100
-#: the file whose content nbgrader's exchange uses in the name of a student's feedback, so that no
-#: other student can guess it
 #: the longest name of a student or assignment in nbgrader
 _NBGRADER_LONGEST = 128
+#: the file whose content nbgrader's exchange uses in the name of a student's feedback, so that no
+#: other student can guess it
 _SECRET_FILE = "submission_secret.txt"
 _LONGEST_SECRET = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the instructor about one student's record."""
+    """A note for the instructor about one student's record, or on why there is none."""
 
     student: str
     assignment: str
     text: str
+    is_recorded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSummary:
-    """A summary of a recording, with notes on what was not recorded; `db_url` has no password."""
+    """A summary of a recording, with notes; `db_url` has no password."""
 
     db_url: str
     submissions: int
     assignments: tuple[str, ...]
     notes: tuple[Note, ...]
+
+    @property
+    def unrecorded(self) -> int:
+        """The number of results that wait for a person before they can be recorded."""
+        return sum(not note.is_recorded for note in self.notes)
 
 
 def record(
@@ -152,7 +158,7 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
         notes.append(Note(*result.key, why))
         return True
     if why is not None:
-        notes.append(Note(*result.key, why))
+        notes.append(Note(*result.key, why, is_recorded=False))
     return why is None
 
 

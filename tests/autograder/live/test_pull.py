@@ -256,6 +256,14 @@ def test_the_work_of_a_group_is_that_of_each_member(moodle: Moodle, on_moodle: C
     assert not on_moodle.file("emmy").exists()
 
 
+@pytest.mark.parametrize("time", [10**18, -(10**18), -5])
+def test_an_impossible_time_is_unknown(moodle: Moodle, on_moodle: Class, time: int) -> None:
+    moodle.submit(11, 31, time, {"masking.py": b"x = 1\n"})
+    on_moodle.pull()
+    assert on_moodle.file("ada").is_file()
+    assert not (on_moodle.file("ada").parent / "timestamp.txt").exists()
+
+
 def test_moodles_participants_come_in_pages(moodle: Moodle, on_moodle: Class) -> None:
     for number in range(100, 350):
         moodle.enrol(number, f"Student Number{number}", f"s{number}")

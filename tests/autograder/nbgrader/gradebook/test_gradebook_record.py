@@ -295,6 +295,7 @@ def test_a_name_that_nbgrader_refuses_is_noted_and_changes_nothing(
     assert [(note.student, "nbgrader does not accept" in note.text) for note in summary.notes] == [
         (name, True)
     ]
+    assert summary.unrecorded == 1
     assert scores(class_folder) == {"ada": 4.0}
     assert [path.name for path in (class_folder / "autograded").iterdir()] == ["ada"]
     assert not (class_folder.parent / "evil").exists()
@@ -316,6 +317,7 @@ def test_names_refused_by_nbgraders_csv_are_recorded_with_a_note(
 ) -> None:
     summary = record(course, class_folder, [make_result("Doe, Jane")])
     assert "autograder export csv" in summary.notes[0].text
+    assert not summary.unrecorded
     assert scores(class_folder) == {"Doe, Jane": 4.0}
 
 
