@@ -89,7 +89,7 @@ def collect(
     if undo:
         return _undo(submitted, sources, as_json)
     if not sources:
-        raise click.UsageError("name an archive or a folder, or say --undo")
+        raise click.UsageError("give an archive or a folder, or --undo")
     report = bring(
         sources,
         into=submitted,

@@ -172,7 +172,7 @@ def _print_traits(proof: ValidationReport) -> None:
     if not proof.traits:
         return
     traits = list(next(iter(proof.traits.values())))
-    table = Table("what holds in general", box=None, pad_edge=False)
+    table = Table("general properties", box=None, pad_edge=False)
     for trait in traits:
         table.add_column(trait)
     for question, cells in proof.traits.items():
@@ -185,7 +185,7 @@ def _print_rules(proof: ValidationReport) -> None:
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return
-    table = Table("general rule", "asked of", "and why not of the others", box=None, pad_edge=False)
+    table = Table("general rule", "asked of", "why not in the others", box=None, pad_edge=False)
     for rule in rules:
         cells = [cells[rule] for cells in proof.rules.values()]
         reasons = Counter(cell.strip("()") for cell in cells if cell.startswith("("))

@@ -37,7 +37,9 @@ def _live(command: F) -> F:
     """Adds the arguments and options that pull and push have in common."""
     for add in (
         click.option(
-            "--yes", is_flag=True, help="Do it without asking, for a script; first use --dry-run."
+            "--yes",
+            is_flag=True,
+            help="Do not ask first, as in a script; try --dry-run before.",
         ),
         click.option("--dry-run", is_flag=True, help="Show what would change, and stop."),
         click.option(
@@ -214,7 +216,7 @@ def _asking(
 ) -> Callable[[Plan], bool]:
     """Returns a function that shows a plan and asks whether to do it."""
     if as_json and not (dry_run or yes):
-        raise click.UsageError("with --json nobody can be asked: say --dry-run or --yes")
+        raise click.UsageError("with --json nobody can be asked: use --dry-run or --yes")
 
     def approve(plan: Plan) -> bool:
         if not as_json:
@@ -222,7 +224,7 @@ def _asking(
         if dry_run or yes:
             return yes and not dry_run
         if not sys.stdin.isatty():
-            raise UserError("nothing was changed: there is no terminal to ask on; say --yes")
+            raise UserError("nothing was changed: there is no terminal to ask on; use --yes")
         return click.confirm("Do this?")
 
     return approve

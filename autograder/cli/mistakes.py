@@ -130,7 +130,7 @@ def add(
 
 def _is_approved(code: str, as_json: bool) -> bool:
     if as_json:
-        raise UserError("read the code, which autograder mistakes shows, and say --yes")
+        raise UserError("read the code, which autograder mistakes shows, and use --yes")
     _say("this code becomes content of the course, which its tests and tools execute:", "bold")
     for line in code.rstrip("\n").split("\n"):
         _say(f"    {line}")

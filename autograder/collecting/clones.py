@@ -179,7 +179,7 @@ def answers_of(
             yield _entry(clone, own)
     yield from _kept(clone, others, is_packed=bool(seen))
     if not seen and not others:
-        yield RefusedFile("/".join(clone.path), "no file of an exercise in it")
+        yield RefusedFile("/".join(clone.path), "it contains no file of an exercise")
 
 
 def _kept(

@@ -18,7 +18,7 @@ _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
 READ = "it was read: it names the student and the time of each submission"
-UNCLEAR = "which assignment is it? say --assignment"
+UNCLEAR = "which assignment is it? use --assignment"
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,7 @@ class Canvas:
                     continue
             break
         there = self.grades(work)
-        why = problem or "Canvas says that it is done, and still shows a different grade"
+        why = problem or "Canvas reports success, but still shows a different grade"
         return [Sent(one, "" if has_points(one, there.get(one.student)) else why) for one in batch]
 
     def _write(self, work: Work, updates: Sequence[Update]) -> str:

@@ -60,7 +60,7 @@ class TokenRefused(Stopped):
 
     def __init__(self, site: str, where: str) -> None:
         super().__init__(
-            f"{site} does not accept the token: it was revoked, has expired, or is of another site"
+            f"{site} does not accept the token: it was revoked, has expired, or is for another site"
             f"\n  fix: make a new one ({where})"
         )
 

@@ -187,7 +187,7 @@ def _compare(one: _Entry, other: _Entry, paths: Sequence[Path]) -> None:
     ask = " and ".join(name for name, a, b in facts if a != b) or "secret.key"
     raise UserError(
         f"{one.student}/{one.assignment}, attempt {one.attempt}, has two results: {first}, "
-        f"{second}. Look whether {ask} were the same on both machines, then leave out the file "
+        f"{second}. Check whether {ask} were the same on both machines, then leave out the file "
         "that is wrong, and grade its shard again"
     )
 

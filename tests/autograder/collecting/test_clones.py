@@ -166,8 +166,8 @@ def test_answers_nearest_to_the_top_of_a_repository_count(
     assert {item.path: item.reason for item in report.skipped} == {
         "ml101-ada/causal_attention/old/masking.py": "a file of this name nearer to the top counts",
         "ml101-ada/simplified_attention/scores.py": "a file of this name nearer to the top counts",
-        "ml101-ada/plots/draw.py": "which assignment is it? say --assignment",
-        "ml101-ada/notes.txt": "which assignment is it? say --assignment",
+        "ml101-ada/plots/draw.py": "which assignment is it? use --assignment",
+        "ml101-ada/notes.txt": "which assignment is it? use --assignment",
     }
 
 
@@ -204,7 +204,7 @@ def test_other_folders_are_reported_and_affect_nobody(
     report = bring("all")
     assert {item.path: item.reason for item in report.skipped} == {
         "simplified-attention-eve/scores.py": "a link: links are not followed",
-        "simplified-attention-new": "no file of an exercise in it",
+        "simplified-attention-new": "it contains no file of an exercise",
     }
     found = tree(tmp_path)
     assert found["notes/simplified_attention/scores.py"] == "x"

@@ -49,7 +49,7 @@ def test_without_a_terminal_nothing_is_done_unasked(
 ) -> None:
     result = call("pull", "--at", canvas.course)
     assert isinstance(result.exception, UserError)
-    assert "say --yes" in str(result.exception)
+    assert "use --yes" in str(result.exception)
     assert list(on_canvas.folder.iterdir()) == []
 
 
