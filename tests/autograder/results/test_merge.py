@@ -67,7 +67,7 @@ def test_two_scores_of_one_submission_are_an_error_naming_both(
     worse = replace(exercise, questions=(replace(question, score=question.score - 1), *rest))
     other = replace(ada, score=ada.score - 1, exercises=(worse, *others))
     one, two = write("1.jsonl", make_result("ben"), ada), write("2.jsonl", other)
-    with pytest.raises(UserError, match=r"ada.*1\.jsonl:2, .* in .*2\.jsonl:1\. Look.*secret"):
+    with pytest.raises(UserError, match=r"ada.*1\.jsonl:2, .* in .*2\.jsonl:1\. Check.*secret"):
         autograder.merge([one, two], tmp_path / "all.jsonl")
     changed = replace(ada, submission_digest="sha256:" + "2" * 64)
     with pytest.raises(UserError, match="whether the files submitted were"):
