@@ -33,8 +33,9 @@ _WHERE_THERE = ("afterwards",)
 _PART = re.compile(r"^%%\n", re.MULTILINE)
 _IMPORT = (ast.Import, ast.ImportFrom)
 _QUESTION_CELL = re.compile(r"^:question: \w+\n(?:.*\n)*?```", re.MULTILINE)
-#: the beginning of text below all questions of a page: a new chapter, or folded text
-_CLOSING = re.compile(r"^(## (?!.*`)|<details)", re.MULTILINE)
+#: the beginning of text below all questions of a page: a new chapter; without one, folded text,
+#: which otherwise may be an answer that belongs to the last question
+_CHAPTER, _FOLDED = (re.compile(text, re.MULTILINE) for text in (r"^## (?!.*`)", "^<details"))
 _EXERCISES = re.compile(r"^exercises\s*=\s*\[(?P<names>[^\]]*)\]", re.MULTILINE)
 #: the files and folders that may be in a folder that becomes a course
 _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICENSE"}
@@ -115,7 +116,7 @@ def _with_section(text: str, part: str) -> str:
     """Adds a section below those of the other questions and above the end of the page."""
     cells = list(_QUESTION_CELL.finditer(text))
     after = cells[-1].end() if cells else len(text)
-    closing = _CLOSING.search(text, after)
+    closing = _CHAPTER.search(text, after) or _FOLDED.search(text, after)
     at = closing.start() if closing else len(text)
     return f"{_with_end(text[:at], part)}\n{text[at:]}".rstrip("\n") + "\n"
 

@@ -149,8 +149,11 @@ def test_a_question_is_added_completed_and_valid_in_one_round(root: Path, wheel:
     compared = 'plus_one = "x + 1."\nLayer = "x * weight."\nhalf = "x / 2."\n'
     (source / "afterwards.toml").write_text(compared, encoding="utf-8")
     with (source / "halves.md").open("a", encoding="utf-8") as page:
-        page.write("\n## Questions for thought\n\n<details>Answers</details>\n")
+        page.write("\n<details>What is wrong</details>\n\n## Questions for thought\n")
     autograder.new("basics", "halves", ["third"], course=root)
+    text = (source / "halves.md").read_text(encoding="utf-8")
+    order = [text.index(part) for part in ("What is wrong", "## `third`", "## Questions")]
+    assert order == sorted(order)
     with pytest.raises(ContentError) as told:
         autograder.validate(["basics/halves"], course=root)
     listed = str(told.value)
