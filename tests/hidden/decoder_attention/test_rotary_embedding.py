@@ -95,6 +95,20 @@ def _turns(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tens
     return draw.uniform(*shape, low=-high, high=high, dtype=dtype)
 
 
+def _nearly_cancelling(draw: Draw, shape: tuple[int, ...], angles: torch.Tensor) -> torch.Tensor:
+    """Draw large numbers in float64 which those angles turn to a small and a large one per pair.
+
+    The small one is a difference of two large terms that agree in all digits that float32 has. It
+    is the first of the pair for every other token, and the second for those between.
+    """
+    small = draw.normal(*shape[:-1], shape[-1] // 2, dtype=torch.float64)
+    large = draw.uniform(*small.shape, low=1e4, high=2e4, dtype=torch.float64)
+    is_first = (torch.arange(shape[-2]) % 2 == 0).unsqueeze(-1)
+    first, second = torch.where(is_first, small, large), torch.where(is_first, large, small)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)
+
+
 def _turned(
     draw: Draw, *shape: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -139,10 +153,11 @@ def test_any_angles_count(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(APPLY, points=0.5)
 def test_double_precision(expect: Expect, draw: Draw) -> None:
+    angles = _turns(draw, (7, 5), torch.float64)
     expect.same(
         APPLY,
-        draw.normal(2, 3, 7, 10, dtype=torch.float64),
-        _turns(draw, (7, 5), torch.float64),
+        _nearly_cancelling(draw, (2, 3, 7, 10), angles),
+        angles,
         likely="cosine and sine are taken in the dtype of the input, and so is everything else",
     )
 
