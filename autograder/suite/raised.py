@@ -52,9 +52,11 @@ _WHERE = "\nin "
 #: advice if the error and the line that raised it together show the slip
 _OF_LINES = (
     (
-        # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch
+        # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which
+        # names batches, refuses any other number of dimensions, however they are turned
         re.compile(
-            r"^(?!.*(?:mat1 and mat2|mat \(.*vec \()).*(sizes?|shapes?|[123]-?D|dimension)",
+            r"^(?!.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be)).*"
+            r"(sizes?|shapes?|[123]-?D|dimension)",
             re.DOTALL,
         ),
         re.compile(r"\.(T\b|t\(\))"),

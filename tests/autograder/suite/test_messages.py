@@ -103,9 +103,14 @@ def _no_product(inputs: torch.Tensor, query: torch.Tensor) -> Any:
     return inputs @ inputs
 
 
+def _matrices_in_bmm(inputs: torch.Tensor, query: torch.Tensor) -> Any:
+    return torch.bmm(inputs, inputs.T)
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
+        (_matrices_in_bmm, "`bmm` takes three dimensions"),
         (_misspelt, "`qurey` has no value"),
         (_other_arguments, "must stay as it was given: answer(inputs, query)"),
         (_tuple_of_max, "return two tensors"),
