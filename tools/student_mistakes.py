@@ -5,10 +5,10 @@
 Release puts the file into the bundle, so that `check` can say what an answer seems to confuse. Each
 mistake of the catalogue, and each likely small change of the solution, is called as `check` calls a
 student's answer; its answers in the checks that it fails are the key to its sentence. A mistake is
-left out if it passes all checks, or if another one with a different sentence answers the same: an
-entry of the catalogue comes before a change, a change of a known step before others. A file that is
-up to date with the checks, the catalogue and the solutions is left alone; `--check` ends with 1 if
-one is not.
+left out if it passes all checks, if it fails them with the solution's answers up to rounding, which
+others do as well, or if another one with a different sentence answers the same: an entry of the
+catalogue comes before a change, a change of a known step before others. A file that is up to date
+with the checks, the catalogue and the solutions is left alone; `--check` ends with 1 if one is not.
 """
 
 from __future__ import annotations
@@ -112,9 +112,12 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str]]:
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
     """Returns the answers of each mistake of an exercise in the checks that it fails.
 
+    A mistake whose answers there are the solution's up to rounding is left out.
     One mistake of each question is called at a time, in a module whose other answers are right.
     """
-    right = LocalImplementation.from_file(exercise.solution).namespace
+    solution = LocalImplementation.from_file(exercise.solution)
+    right = solution.namespace
+    of_solution = answers_in(exercise.public_suite, solution, in_all=True)
     by_question: defaultdict[str, list[Variant]] = defaultdict(list)
     for variant in variants:
         by_question[variant.question].append(variant)
@@ -123,8 +126,17 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
         wrong = {v.question: v for v in together if v is not None}
         own = {name: variant.implementation for name, variant in wrong.items()}
         found = answers_in(exercise.public_suite, LocalImplementation({**right, **own}))
-        answers |= {variant: found[name] for name, variant in wrong.items()}
+        answers |= {
+            variant: found[name]
+            for name, variant in wrong.items()
+            if not _is_beginning_of(found[name], of_solution[name])
+        }
     return answers
+
+
+def _is_beginning_of(answers: Answers, right: Answers) -> bool:
+    """Returns whether answers equal the solution's as far as they go: failing tells no mistake."""
+    return all(tuple(said) == tuple(right[check])[: len(said)] for check, said in answers.items())
 
 
 def _write(course: Course, assignment: Assignment) -> None:

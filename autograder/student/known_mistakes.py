@@ -59,10 +59,10 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
     try:
         found = json.loads((checks / MISTAKES).read_text(encoding="utf-8"))
         sentence = found.get(question, {}).get(sealed("", answers)[0], "")
-        comparable_text = _mixed(base64.b64decode(sentence), _all(answers)).decode()
+        known = _mixed(base64.b64decode(sentence), _all(answers)).decode()
     except (OSError, ValueError, AttributeError, TypeError):  # students can do without it
         return ""
-    return comparable_text if _is_spoken_of(comparable_text, text) else ""
+    return known if _is_spoken_of(known, text) else ""
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:

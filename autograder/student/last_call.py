@@ -74,7 +74,7 @@ class Recorder:
         self.last = RecordedCall(name, tuple(args), again=again)
         with self.faults():
             outcome = self._inner.call(name, args, no_grad)
-        self.returned(outcome.value)
+        self.returned(outcome.value, outcome.inputs_after)
         return outcome
 
     def gradients(
@@ -123,9 +123,11 @@ class Recorder:
             self.said.append(RAISED + text)
             raise
 
-    def returned(self, value: Any) -> None:
-        """Record the last step's result."""
+    def returned(self, value: Any, inputs_after: tuple[Any, ...] = ()) -> None:
+        """Record the last step's result, and its arguments if the call may have changed them."""
         self.said.append(comparable_text(value))
+        if inputs_after:
+            self.said.append(comparable_text(inputs_after))
         if self.last is not None:
             self.last = replace(self.last, value=value, returned=True)
 
@@ -139,7 +141,7 @@ class _RecordedLayer:
         self._recorder.last = self._asked(args)
         with self._recorder.faults():
             outcome = self._inner.forward(args, no_grad)
-        self._recorder.returned(outcome.value)
+        self._recorder.returned(outcome.value, outcome.inputs_after)
         return outcome
 
     def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:

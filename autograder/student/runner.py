@@ -60,11 +60,19 @@ def run_checks(
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
 
-def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str, Answers]:
-    """Return the results of an implementation in each check that it fails, by question."""
+def answers_in(
+    suite: Path, implementation: LocalImplementation, in_all: bool = False
+) -> Mapping[str, Answers]:
+    """Return the results of an implementation in each check that it fails, by question.
+
+    With `in_all`, also return those in the checks that it passes.
+    """
     around = AnswerContext(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
-    return {question: found.said for question, found in run.answers.items()}
+    return {
+        question: {**found.said_when_right, **found.said} if in_all else found.said
+        for question, found in run.answers.items()
+    }
 
 
 def step_to_trace(
@@ -121,8 +129,9 @@ class _QuestionResults:
     faults: list[str] = field(default_factory=list)
     printed: str = ""
     is_too_slow: bool = False
-    #: the results in each check that failed
+    #: the results in each check that failed, and in each that passed
     said: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    said_when_right: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class _Run:
@@ -226,6 +235,7 @@ class _Run:
         found.printed = (now or before) if is_first else (before or now)
         if failure is None:
             found.tests.append(CheckedTest(item.name, True))
+            found.said_when_right[item.name] = tuple(self._answers.said)
             return
         found.said[item.name] = tuple(self._answers.said)
         self._failed_at = self._failed_at or self._answers.last

@@ -166,7 +166,7 @@ def test_causal_attention_called_in_other_ways(expect: Expect) -> None:
 
 @pytest.mark.question(NAME, points=0)
 @pytest.mark.by_chance
-def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
+def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
     layer = expect.layer(NAME, 8, 9, 8, 0.3)
     equal = {f"{name}.weight": torch.full((9, 8), 0.5) for name in ("W_query", "W_key")}
     layer.load(equal | {"W_value.weight": shown_weights(8)})
@@ -174,6 +174,6 @@ def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
         layer,
         torch.eye(8).repeat(6, 1, 1),
         0.3,
-        likely="in training every attention weight falls on its own, after softmax, and the rest "
-        "is divided by 1 - p; scores, values and results are left alone",
+        likely="in training every attention weight is dropped on its own, after softmax, and the "
+        "rest is divided by 1 - p; scores, values and results are left alone",
     )

@@ -139,9 +139,9 @@ def test_dropout_attention_weights_called_in_other_ways(expect: Expect) -> None:
 
 @pytest.mark.question("dropout", points=0)
 @pytest.mark.by_chance
-def test_rows_columns_and_items_do_not_fall_together(expect: Expect) -> None:
+def test_rows_columns_and_items_are_not_dropped_together(expect: Expect) -> None:
     got = expect.result("dropout", torch.ones(30, 24, 20, dtype=torch.float64), 0.4)
-    _falls_one_by_one(expect, got, 0.4)
+    _is_dropped_one_by_one(expect, got, 0.4)
 
 
 @pytest.mark.question("dropout", points=0)
@@ -159,7 +159,7 @@ def test_a_probability_below_zero_is_refused_in_eval_too(expect: Expect) -> None
 
 @pytest.mark.question("dropout", points=0)
 @pytest.mark.by_chance
-def test_what_falls_has_no_gradient_and_what_stays_has_one(expect: Expect) -> None:
+def test_what_is_dropped_has_no_gradient_and_the_rest_has(expect: Expect) -> None:
     ones = torch.ones(400, dtype=torch.float64)
     pulled = expect.pulled("dropout", ones, 0.4, cotangent=ones)
     text = difference(pulled.inputs[0], pulled.value)
@@ -173,11 +173,11 @@ def test_what_falls_has_no_gradient_and_what_stays_has_one(expect: Expect) -> No
 
 @pytest.mark.question("dropout_attention_weights", points=0)
 @pytest.mark.by_chance
-def test_weights_fall_one_by_one_and_afresh(expect: Expect) -> None:
+def test_weights_are_dropped_one_by_one_and_afresh(expect: Expect) -> None:
     # unit vectors as values show the weights
     args = (torch.ones(30, 24, 20), torch.eye(20).repeat(30, 1, 1), 0.4)
     calls = [expect.result("dropout_attention_weights", *args) for _ in range(2)]
-    _falls_one_by_one(expect, calls[0], 0.4)
+    _is_dropped_one_by_one(expect, calls[0], 0.4)
     expect.that(
         not torch.equal(*calls),
         got="the same weights in two calls",
@@ -196,7 +196,7 @@ def test_nothing_is_left_at_a_probability_of_one(expect: Expect) -> None:
     )
 
 
-def _falls_one_by_one(expect: Expect, got: object, p: float) -> None:
+def _is_dropped_one_by_one(expect: Expect, got: object, p: float) -> None:
     fits = isinstance(got, torch.Tensor) and got.shape == (30, 24, 20)
     expect.that(
         fits, got=describe(got), expected="shape (30, 24, 20)", likely="zeros stand in place"
@@ -206,6 +206,6 @@ def _falls_one_by_one(expect: Expect, got: object, p: float) -> None:
     expect.that(
         problem is None,
         got=f"{problem}",
-        expected=f"each number falls with a chance of {p} of its own",
+        expected=f"each number is dropped on its own, with probability {p}",
         likely="how many random numbers does it take, and of which shape?",
     )

@@ -173,7 +173,7 @@ def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tenso
 
 @pytest.mark.question(GPT, points=0)
 @pytest.mark.by_chance
-def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
+def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
     built_with, weights = _showing(0.3, 0.0)
     layer = expect.layer(GPT, built_with)
     layer.load(weights)
@@ -184,20 +184,20 @@ def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
         2,
         above=3.0,
         likely="attn_drop works on the attention weights, after softmax, with the probability "
-        "attn_pdrop; with resid_pdrop = 0 nothing else falls",
+        "attn_pdrop; with resid_pdrop = 0 nothing else is dropped",
     )
 
 
 @pytest.mark.question(GPT, points=0)
 @pytest.mark.by_chance
-def test_outputs_fall_one_by_one(expect: Expect) -> None:
+def test_outputs_are_dropped_one_by_one(expect: Expect) -> None:
     built_with, weights = _showing(0.0, 0.3)
     layer = expect.layer(GPT, built_with)
     layer.load(weights)
     x = torch.eye(8, 18).repeat(8, 1, 1)
     likely = (
         "resid_drop works on what proj returns, with the probability resid_pdrop; with "
-        "attn_pdrop = 0 nothing else falls"
+        "attn_pdrop = 0 nothing else is dropped"
     )
     undropped = layer.eval().result(x)
     check_dropped_outputs(layer, x, 0.3, undropped, likely=likely)

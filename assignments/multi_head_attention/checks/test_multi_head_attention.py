@@ -165,7 +165,7 @@ def test_multi_head_attention_called_in_other_ways(expect: Expect) -> None:
 
 @pytest.mark.question(MHA, points=0)
 @pytest.mark.by_chance
-def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
+def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
     layer = expect.layer(MHA, 8, 18, 8, 0.3, 2)
     equal = {f"{name}.weight": torch.full((18, 8), 0.5) for name in ("W_query", "W_key")}
     last = {"out_proj.weight": torch.eye(18), "out_proj.bias": torch.full((18,), 3.0)}
@@ -176,6 +176,6 @@ def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
         0.3,
         2,
         above=3.0,
-        likely="in training every attention weight falls on its own, after softmax, and the rest "
-        "is divided by 1 - p; scores, values and results are left alone",
+        likely="in training every attention weight is dropped on its own, after softmax, and the "
+        "rest is divided by 1 - p; scores, values and results are left alone",
     )
