@@ -107,7 +107,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequests:
-    """Returns a worker's work: a module's text, and its calls, together and alone."""
+    """A worker's work: a module's text, and its calls, together and alone."""
 
     text: str
     batch: Batch

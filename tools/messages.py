@@ -48,7 +48,7 @@ class Message:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)

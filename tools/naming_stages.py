@@ -50,7 +50,7 @@ class WrongAnswer:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     options = _options(arguments)

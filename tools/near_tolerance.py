@@ -33,7 +33,7 @@ from tools.unseen import UnseenAnswer, judged_of
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)

@@ -49,7 +49,7 @@ class NameCounts:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     exercises = [e for assignment in course.assignments for e in assignment.exercises]

@@ -51,19 +51,19 @@ def _graded_with(
 
 
 def few_descriptors(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """`ulimit -n`."""
+    """Limits the number of open files: `ulimit -n`."""
     number = chance.choice((12, 24, 48, 64, 70, 96, 128))
     return _graded_with(place, whole, ["prlimit", f"--nofile={number}", "--"])
 
 
 def little_address_space(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """`ulimit -v`."""
+    """Limits the address space: `ulimit -v`."""
     size = chance.randrange(800, 8_000) * _MEGABYTE
     return _graded_with(place, whole, ["prlimit", f"--as={size}", "--"])
 
 
 def small_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """`ulimit -f`."""
+    """Limits the size of files: `ulimit -f`."""
     size = chance.randrange(1_000, 400_000)
     return _graded_with(place, whole, ["prlimit", f"--fsize={size}", "--"])
 
@@ -256,7 +256,7 @@ def live_through(count: int, seed: int, first: int = 0) -> int:
 
 
 def many_at_once(count: int) -> int:
-    """Grades so many small submissions in one run; returns 1 if one is lost, else 0.
+    """Grades that many small submissions in one run; returns 1 if one is lost, otherwise 0.
 
     One in ten has an answer, right or wrong; the others are empty files.
     """

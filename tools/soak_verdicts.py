@@ -54,7 +54,7 @@ class RepeatedVerdicts:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     end = time.monotonic() + options.minutes * 60

@@ -20,7 +20,7 @@ EXTRAS = Path(__file__).parents[1] / "source" / "decoder_attention" / "extras"
 
 
 def trained() -> dict[str, Any]:
-    """Returns the names of the notebook after its training."""
+    """Returns the notebook's variables after the training."""
     from autograder.parts import DecoderBlock
 
     own.own_or_part = lambda question: DecoderBlock

@@ -1,6 +1,6 @@
-"""Writes what known mistakes answer to the public checks: `source/<assignment>/mistakes.json`.
+"""Writes the answers of known mistakes to the public checks: `source/<assignment>/mistakes.json`.
 
-    python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
+python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
 Release puts the file into the bundle, so that `check` can say what an answer seems to confuse. Each
 mistake of the catalogue, and each likely small change of the solution, is called as `check` calls a
@@ -46,7 +46,7 @@ Key = tuple[tuple[str, Sequence[str]], ...]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT")

@@ -28,7 +28,7 @@ from autograder.sandbox import ForkServer
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")

@@ -45,7 +45,7 @@ Scores = Mapping[str, float | None]
 
 
 class GraderHangs(Exception):
-    """A grader did not end."""
+    """Raised if a grader does not end."""
 
 
 def run(command: list[str | Path], folder: Path) -> None:

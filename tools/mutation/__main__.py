@@ -58,7 +58,7 @@ class MutationResults:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code."""
+    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)

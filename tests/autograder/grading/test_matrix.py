@@ -1,8 +1,8 @@
 """The proof of the content, as part of the test run, and its messages to students.
 
 All solutions and stubs, a fourth of the alternatives and a sixth of the misconceptions of each
-question are graded in the sandbox as modules, one of 24 of all as notebooks too, the same in every
-run. `make validate` grades all in both forms.
+question are graded in the sandbox as modules, and one in 24 of all cases also as a notebook, the
+same in every run. `make validate` grades all in both forms.
 """
 
 from __future__ import annotations

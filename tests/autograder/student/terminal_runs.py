@@ -2,7 +2,7 @@
 
 Reads `{name: {"command": [...], "environment": {...}, "columns": n, "keys": [[after, key], ...]}}`
 as JSON from stdin, and writes to stdout what each terminal got. A key is pressed when the text
-`after` has come since the key before.
+`after` has appeared since the previous key.
 """
 
 from __future__ import annotations

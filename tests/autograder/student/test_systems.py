@@ -1,7 +1,7 @@
 """A student's path on macOS and Windows, as far as Linux can tell.
 
 What `check`, `status`, `hint`, `watch` and the notebook's `check` load is found by running them;
-all of it, and the public checks, is then read for what Windows does not have.
+all of these modules, and the public checks, are then searched for what Windows lacks.
 """
 
 from __future__ import annotations

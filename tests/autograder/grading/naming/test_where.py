@@ -44,7 +44,7 @@ def _cases(
 
 
 def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
-    """Queries, keys and values of so many queries, keys, and numbers in a value."""
+    """Queries, keys and values with these numbers of queries, keys, and entries of a value."""
     return [[torch.ones(2, t, 11), torch.ones(2, s, 11), torch.ones(2, s, v)] for t, s, v in sizes]
 
 

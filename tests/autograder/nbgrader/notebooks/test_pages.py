@@ -142,7 +142,7 @@ def _pages_to_grade(course: Path) -> dict[str, str]:
 
 
 def _seen(browser: Browser, address: str, own: str = "file:") -> tuple[set[str], str]:
-    """Returns a page's requests to other machines, and its text; no script of a student has run."""
+    """Returns a page's requests to other machines, and its text; no student's script may run."""
     page, asked = browser.new_page(), set()
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
 
