@@ -70,7 +70,7 @@ def validate(
 @click.option(
     "--after",
     is_flag=True,
-    help="Add other right ways as code to the bundles: for when everybody has submitted.",
+    help="Add other right ways as code to the bundles, after everybody has submitted.",
 )
 @in_course
 @as_json

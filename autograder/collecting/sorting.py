@@ -222,7 +222,7 @@ class Sorting:
             pile.claims[folded] = claim
             target.write_bytes(data)
         elif known.file != claim.file:
-            reason = f"differs from {known.file} by upper and lower case only"
+            reason = f"differs from {known.file} only by upper and lower case"
             self.refuse(claim.path, reason, owner)
         elif not known.is_refused and target.read_bytes() == data:
             self.refuse(claim.path, f"the same as {known.path}")
