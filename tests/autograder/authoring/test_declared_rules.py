@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.authoring import release
 from autograder.course import load_course
 from autograder.course.rules import rules_beside
-from autograder.errors import ContentError
+from autograder.errors import AnswerForbidden, ContentError
+from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.validation.rule_proofs import rule_problems
+from autograder.records import Exercise
+from autograder.suite.local import LocalImplementation
 
 Edit = Callable[[str, str, str], None]
 
@@ -64,6 +68,31 @@ CONTRACT = {
         "blockwise_attention": ("softmax", ""),
     },
 }
+#: a call of each kind, by a name that the rule of its kind contains
+FORBIDDEN = {
+    "scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention(*[made] * 3)",
+    "softmax": "torch.softmax(made, -1)",
+    "dropout": "torch.nn.functional.dropout(made, 0.5)",
+    "layer_norm": "torch.nn.functional.layer_norm(made, (2,))",
+}
+#: added to a solution: the question makes the calls in passing, and its result is the right one
+IN_PASSING = {
+    False: """
+_right = {question}
+def {question}(*args):
+    made = torch.ones(1, 1, 2)
+    {calls}
+    return _right(*args)
+""",
+    True: """
+_Right = {question}
+class {question}(_Right):
+    def forward(self, *args):
+        made = torch.ones(1, 1, 2)
+        {calls}
+        return super().forward(*args)
+""",
+}
 
 
 @pytest.fixture
@@ -89,6 +118,40 @@ def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
         rules = declared[question]
         assert [promise.error for promise in rules.promises] == [error] * bool(error)
         assert (call in rules.not_allowed.names) if rules.not_allowed else not call
+
+
+def _refused(
+    runner: SuiteRunner, exercise: Exercise, question: str, calls: str
+) -> tuple[bool, bool]:
+    """Return whether the hidden suite, and the public one, find a call that is not allowed.
+
+    Both must accept everything else about the answer.
+    """
+    body = IN_PASSING[question[0].isupper()].format(question=question, calls=calls)
+    text = exercise.solution.read_text(encoding="utf-8") + "\nimport torch\n" + body
+    own: dict[str, Any] = {"__name__": "in_passing"}
+    exec(compile(text, "<answer>", "exec"), own)
+    found = []
+    for suite in (exercise.hidden_suite, exercise.public_suite):
+        outcome = runner.first_failure(suite, question, LocalImplementation(own, text), 1)
+        assert outcome is None or isinstance(outcome.failure, AnswerForbidden), outcome
+        found.append(outcome is not None)
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("assignment", CONTRACT)
+def test_check_is_red_for_the_calls_that_grading_refuses(assignment: str) -> None:
+    repository = Path(__file__).parents[3]
+    exercises = load_course(repository).assignment(assignment).exercises
+    suites = [suite for e in exercises for suite in (e.hidden_suite, e.public_suite)]
+    runner = collect_suites(repository, suites)
+    for exercise, question in ((e, question.name) for e in exercises for question in e.questions):
+        rules = rules_beside(exercise.hidden_suite).get(question)
+        names = rules.not_allowed.names if rules and rules.not_allowed else frozenset()
+        allowed = "; ".join(call for name, call in FORBIDDEN.items() if name not in names)
+        assert _refused(runner, exercise, question, allowed) == (False, False), question
+        for name in names & FORBIDDEN.keys():
+            assert _refused(runner, exercise, question, FORBIDDEN[name]) == (True, True), name
 
 
 def test_release_writes_rules_into_docstring_notebook_and_checks(ruled: Path, wheel: Path) -> None:
