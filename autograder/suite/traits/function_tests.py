@@ -119,13 +119,18 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _low(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """Make queries and keys, if they are arguments, with scores far from zero; and all the rest."""
+    """Make queries and keys, if they are arguments, with scores far from zero; and all the rest.
+
+    All values but the first are large, so that a hidden one shows however little weight is left.
+    """
     given = traits.each_way()[0]
     made = arguments(expect, given, sizes, torch.float64)
     size = sizes.letters[traits.root[0]]
     if any(arg.shape[-1] != size for arg in made[:2]):
         return made
     shapes = tuple(made[0].shape), tuple(made[1].shape)
+    for values in made[2:3]:
+        values[..., 1:, :] *= _LARGE
     return [*low_queries_and_keys(expect.draw, *shapes, torch.float64), *made[2:]]
 
 
