@@ -50,10 +50,10 @@ class SandboxedExecute(ExecuteBehindWall):
         help="Distributions (names as for pip) that notebooks may import besides those that the "
         "assignment's source notebooks import.",
     ).tag(config=True)
-    memory_megabytes = Integer(2048, help="What a notebook may use on top of Python.").tag(
-        config=True
-    )
-    tier = Enum(["", "A", "B", "C"], "", help="Insist on an isolation tier.").tag(config=True)
+    memory_megabytes = Integer(
+        2048, help="The memory that a notebook may use in addition to Python and its packages."
+    ).tag(config=True)
+    tier = Enum(["", "A", "B", "C"], "", help="Require this isolation tier.").tag(config=True)
 
     @property
     def most_seconds(self) -> float:
