@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
                     print(f"{place}: the table is missing, or of an earlier suite: make tables")
                     continue
                 began = time.process_time()
-                diagnosis.make_table(question)
+                diagnosis.renew_table(question)
                 print(f"{place}: {time.process_time() - began:.1f} s of CPU time", flush=True)
     return 1 if old and options.check else 0
 

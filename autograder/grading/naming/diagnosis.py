@@ -61,11 +61,11 @@ class Diagnosis:
     def prepare(self, result: QuestionResult) -> None:
         """Makes the table for a result's diagnosis if there is none yet, which may take long."""
         if result.verdict in _DIAGNOSED:
-            self.make_table(result.question)
+            self._known.table(result.question)
 
-    def make_table(self, question: str) -> None:
-        """Makes the table of a question if there is none yet."""
-        self._known.table(question)
+    def renew_table(self, question: str) -> None:
+        """Writes the table of a question, as the suite is now, into the course."""
+        self._known.renew_table(question)
 
     def has_table(self, question: str) -> bool:
         """Returns whether the course has the table of a question, as the suite is now."""

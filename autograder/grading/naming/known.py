@@ -99,6 +99,11 @@ class KnownMistakes:
         place, key, fits = self._place(question)
         return self._store.get(place, key, lambda: self._made(question), fits)
 
+    def renew_table(self, question: str) -> None:
+        """Writes the table of a question into the course, whatever the course has now."""
+        place, key, fits = self._place(question)
+        self._store.renew(place, key, lambda: self._made(question), fits)
+
     def has_table(self, question: str) -> bool:
         """Returns whether the course has the table of a question, as the suite is now."""
         return self._store.is_current(*self._place(question))

@@ -252,6 +252,18 @@ def test_a_table_from_another_machine_stays_but_is_not_used(tmp_path: Path) -> N
     assert _files(tmp_path)[0].stat().st_mtime_ns == kept
 
 
+def test_a_renewed_table_replaces_one_with_the_same_key(tmp_path: Path) -> None:
+    _got(tmp_path, _table)
+    new = replace(_table(), said={(0, "short"): "said of other inputs"})
+
+    def is_new(table: Table) -> bool:
+        return table.said == new.said
+
+    for course in (tmp_path, tmp_path / "a copy, which finds it in the cache"):
+        Store(course).renew(QUESTION, KEY, lambda: new, is_new)
+        assert Store(course).is_current(QUESTION, KEY, is_new)
+
+
 def test_another_copy_of_a_course_takes_tables_from_the_cache(tmp_path: Path) -> None:
     made: list[int] = []
     for copy in ("one", "other"):
