@@ -129,7 +129,7 @@ build/otter/.ready: constraints.txt
 
 .PHONY: term
 term: setup-test ## grade a term of 300 made-up students, and calculate every total a second time (TERM_STUDENTS=60 takes fewer)
-	@TERM_COURSE=attention TERM_STUDENTS=$(TERM_STUDENTS) $(PY) -m pytest tests/autograder/term
+	@TERM_COURSE=attention TERM_STUDENTS=$(TERM_STUDENTS) NIGHT_STUDENTS=30 $(PY) -m pytest tests/autograder/term
 
 TERM_STUDENTS ?= 300
 

@@ -6,19 +6,24 @@ import csv
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 RIGHT, WRONG = "simplified_attention", "causal_attention"
-STUDENTS = [f"student{n}" for n in range(6)]
+#: `make term` plays a night of 30
+STUDENTS = [f"student{n}" for n in range(int(os.environ.get("NIGHT_STUDENTS", "6")))]
+#: the bytes of a file at which a disk counts as full: results and gradebook are larger
+_FULL = 20_000
 
 
 def script() -> str:
@@ -66,8 +71,12 @@ class Night:
                 at = data.find(head, at + 4)
         path.write_bytes(bytes(data))
 
-    def run(self, *, is_killed: bool = False) -> tuple[int, str]:
-        """Runs the script; kills it and everything that it started after the first result."""
+    def run(self, *, is_killed: bool = False, is_full: bool = False) -> tuple[int, str]:
+        """Runs the script; kills it and everything that it started after the first result.
+
+        A limit on file sizes imitates a full disk.
+        """
+        limit = _FULL if is_full else resource.RLIM_INFINITY
         environment = {
             **os.environ,
             "COURSE": str(self.root),
@@ -78,6 +87,7 @@ class Night:
             process = subprocess.Popen(
                 ["/bin/sh", str(self.root / "nightly.sh")], cwd="/", env=environment, stdout=file,
                 stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
             )  # fmt: skip
             while is_killed and process.poll() is None:
                 if self.results():
@@ -97,12 +107,12 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
-    """One night that is killed, one that completes it, and one after a correction."""
+    """A night that is killed, one with a full disk, one that completes both, a corrected one."""
     night = Night(tmp_path_factory.mktemp("night"))
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)
     (night.folder / "due.csv").write_text(f"assignment,section,date\n{WRONG},,01.02.2027\n")
-    told = [night.run(is_killed=True), night.run()]
+    told = [night.run(is_killed=True), night.run(is_full=True), night.run()]
     (night.folder / "due.csv").write_text(
         f"assignment,section,date\n{WRONG},,2027-02-01 23:59 Europe/Berlin\n"
     )
@@ -124,18 +134,27 @@ def test_one_bad_upload_and_due_date_wait_while_others_continue(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
     _, told = nights
-    status, log = told[1]
+    status, log = told[2]
     assert status == 3
     assert "work was left out of 'student3'" in log
     assert "due.csv:2: due date" in log
-    assert "5 pages of feedback" in log
+    assert f"{len(STUDENTS) - 1} pages of feedback" in log
+
+
+def test_a_night_with_a_full_disk_ends_with_a_message(
+    nights: tuple[Night, list[tuple[int, str]]],
+) -> None:
+    _, told = nights
+    status, log = told[1]
+    assert status == 2
+    assert "File too large" in log and "Traceback" not in log
 
 
 def test_after_the_correction_only_the_bad_upload_waits(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
     night, told = nights
-    status, log = told[2]
+    status, log = told[3]
     assert status == 3
     assert "due date" not in log.partition("is due")[0]
     corrected = {student for student, name, _ in night.results() if name == WRONG}
