@@ -1,4 +1,7 @@
-"""The class's course on servers that act as Canvas and Moodle, without grades at first."""
+"""The class's course on servers that act as Canvas and Moodle, without grades at first.
+
+`hand_in` submits there what the class submitted in the term, for a class that is pulled.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
     """Starts a Moodle with everybody in the class; yields it and its grades."""
     with Moodle() as moodle:
         for student in term.students:
-            moodle.enrol(_FIRST_PERSON + student.n, student.name, student.login)
+            group = _GROUP if student.n in TEAM else 0
+            moodle.enrol(_FIRST_PERSON + student.n, student.name, student.login, group=group)
         for week in WEEKS:
             name = term.name(week).replace("_", " ").title()
             work = {"id": _FIRST_WORK + week, "name": name, "grade": term.maximum(week)}
@@ -54,3 +58,31 @@ def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
                 for (work, user), points in moodle.grades.items()
             },
         )
+
+
+#: the members of a team on Moodle, and the week in which it submits once for both
+TEAM, _TEAM_WEEK, _GROUP = (0, 4), 5, 5
+#: the points of each question, by exercise and name
+QuestionPoints = dict[tuple[str, str], float]
+
+
+def hand_in(term: Term, server: Canvas | Moodle) -> dict[tuple[str, int], QuestionPoints]:
+    """Submits all work of the term; returns the points of each question by login and week."""
+    expected = {}
+    for (n, week), answer in sorted(term.submitted.items()):
+        files = {name: text.encode() for name, text in answer.files.items()}
+        work, at = _FIRST_WORK + week, term.arrives(n, week)
+        student = term.students[n]
+        if isinstance(server, Canvas):
+            server.submit(student.canvas, work, f"{at:%Y-%m-%dT%H:%M:%SZ}", files)
+        else:
+            is_team = week == _TEAM_WEEK and n in TEAM
+            if is_team and n != TEAM[0]:
+                continue
+            number, group = (0, _GROUP) if is_team else (_FIRST_PERSON + n, 0)
+            server.submit(number, work, int(at.timestamp()), files, group=group)
+        expected[student.login, week] = dict(answer.points)
+    if isinstance(server, Moodle):
+        one, other = (term.students[n].login for n in TEAM)
+        expected[other, _TEAM_WEEK] = expected[one, _TEAM_WEEK]
+    return expected

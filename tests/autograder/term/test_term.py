@@ -2,10 +2,11 @@
 
 Six assignments come in as Canvas, Moodle, Gradescope and a code classroom give them; some are late,
 some very, one has an extension, one extra time, all a budget of late days; one student submits
-again, one worse than before where the best counts, one asks for a second look; Moodle has groups;
-one suite is fixed in the middle, scores are entered by hand, two students wrote the same, one
-leaves; grades go back to the platforms. TERM_STUDENTS says how many students (12), TERM_COURSE
-which course: `doubles`, or `attention`, the one of this repository (`make term`).
+again, one worse than before where the best counts, one asks for a second look; Moodle has groups
+and a team; one suite is fixed in the middle, scores are entered by hand, two students wrote the
+same, one leaves; grades go back to the platforms, and a second class is pulled from them.
+TERM_STUDENTS says how many students (12), TERM_COURSE which course: `doubles`, or `attention`, the
+one of this repository (`make term`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from autograder.results.wording import amount
 from autograder.sandbox.doctor import examine
 
 from ..live.servers import Fault, Response
-from .connected import canvas_term, moodle_term
+from .connected import canvas_term, hand_in, moodle_term
 from .courses import Attention, Content, Doubles
 from .platforms import read_table
 from .story import (
@@ -347,6 +348,31 @@ def test_a_flaky_platform_has_the_totals_after_a_push(
             platform, folder, approve=lambda plan: True, access=access, course=term.root
         )
     assert (again.plan.changes, again.plan.same) == ((), len(expected))
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle"])
+def test_a_pulled_class_earns_what_it_handed_in(term: Term, platform: str, tmp_path: Path) -> None:
+    folder = tmp_path / "pulled"
+    with (canvas_term if platform == "canvas" else moodle_term)(term) as (server, _):
+        expected = hand_in(term, server)
+        access = Access(server.course, token=Token(server.token), retry=RetryPolicy(lambda _: None))
+        for _ in range(2):  # the second time, nothing is new
+            report = autograder.pull(
+                platform, folder, approve=lambda plan: True, access=access, course=term.root
+            )
+    assert not report.plan.changes_something
+    assert autograder.grade(folder, course=term.root, jobs=2).run.failed == 0
+    numbers = {name: number for number, name in enumerate(term.content.names, 1)}
+    got = {
+        (result.student, numbers[result.assignment]): {
+            (exercise.exercise, question.question): question.score
+            for exercise in result.exercises
+            for question in exercise.questions
+        }
+        for result in autograder.final_results(folder)
+    }
+    assert got.keys() == expected.keys()
+    assert all(got[key] == pytest.approx(expected[key]) for key in expected)
 
 
 def _opened(browser: Browser, path: Path) -> Page:
