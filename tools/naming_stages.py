@@ -142,7 +142,6 @@ def _stages() -> Mapping[str, Off]:
         "answers by chance": lambda: mock.patch.object(
             Search, "_may_be_a_sample", lambda self, row, test: False
         ),
-        "alike but for edges": lambda: mock.patch.object(Search, "_closest", lambda self, rows: []),
         "what a table leaves open": lambda: mock.patch(
             "autograder.grading.naming.search.MOST_CALLS", 0
         ),

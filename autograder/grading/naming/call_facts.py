@@ -33,7 +33,7 @@ CALLED: Mapping[str, str] = {
 class CallFacts:
     """One call: its sizes by letter, other facts about it, and whether the answer is right.
 
-    `is_raised` if an error was raised instead of a value - the `error`, if its text is known - and
+    `is_raised` if an unexpected error was raised - the `error`, if its text is known - and
     `is_accepted` if the expected error was not raised.
 
     A call that is not `is_telling` may be right by luck: calls for gradients, calls on a device
@@ -93,7 +93,7 @@ class CallDeclaration:
                 is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
                 is_telling &= not {1, *sizes.values()} & {*leading}
                 is_right, is_accepted = came.equals(asked), bool(asked.raised)
-                is_raised = came.is_failing(asked)
+                is_raised = bool(came.raised)
                 yield CallFacts(sizes, facts, is_right, is_telling, is_raised, is_accepted, error)
 
     def _facts_of_call(

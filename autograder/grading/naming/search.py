@@ -7,7 +7,7 @@ within it has no name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,8 +34,6 @@ _MORE, _NEARLY_ALL = 2, 5
 _RIGHT = 1000
 
 Cells = NDArray[np.bool_]
-#: compares answers to one request: a row's, the one to be named, the right one
-Compare = Callable[[Call, Call, Call], bool]
 #: returns a member's answers in one test; None if it can't be executed
 AskMember = Callable[[int, str], AnswerRecord | None]
 
@@ -156,16 +154,6 @@ class Search:
             found[:, at] = np.append(holds(at), True)[self.table.cells[:, at]]
         return found
 
-    def _may_be_edges(self, at: int) -> Cells:
-        """Returns which answers to a request are equal, or are by `_but_for_edges`."""
-        came, right, column = self._came[at], self._right[at], self.table.column(at)
-        equal = column.equal_to(came)
-        if right.raised and not came.raised:
-            equal |= ~column.raised
-        if came.equals(right):
-            equal |= [own.raised != came.raised for own in self.table.answers[at]]
-        return equal
-
     def _learn(self, row: int, test: str) -> bool:
         """Computes a member's answers in a test; returns False if that is not possible any more."""
         columns = self.tests[test]
@@ -177,8 +165,7 @@ class Search:
         if own is None:
             return False
         self._learnt[row, test] = own.calls
-        here = zip(own.calls, self._came[columns], self._right[columns], strict=True)
-        self._equal[row, columns] = [_equal(*calls) for calls in here]
+        self._equal[row, columns] = [*map(Call.equals, own.calls, self._came[columns])]
         self._known[row, columns] = True
         return True
 
@@ -206,38 +193,29 @@ class Search:
     # rows that explain all of an answer
 
     def entries(self) -> list[Row]:
-        """Returns the entries with equal answers; otherwise up to randomness, then up to edges."""
+        """Returns the entries with equal answers; otherwise those equal up to randomness."""
         rows = np.flatnonzero(self._entries).tolist()
         by_chance = sorted({row for row, _ in self.table.samples})
         found = [row for row in rows if self._equal[row].all()] or [
-            row for row in by_chance if self._all(row, lambda r, t: self._fits(r, t, _equal))
+            row for row in by_chance if self._all(row, self._fits)
         ]
-        found = found or self._closest(rows)
         if self.is_right:
             found = [row for row in found if self._fails_alike(row)]
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Returns members with equal answers, perhaps up to edges, if a value or check is wrong."""
-        rows = self._by_rank(~self._entries)
-        found = self._first_of(rows, self._equal, lambda row, test: self._is(row, test, _equal))
-        return [self.table.rows[row] for row in found or self._closest(rows)]
+        """Returns the members of the lowest rank with equal answers that share a wrong value."""
+        found: list[Row] = []
+        for row in self._by_rank(~self._entries):
+            own = self.table.rows[row]
+            if found and own.rank > found[0].rank:
+                break
+            if self._equal[row].all() and self._all(row, self._is) and self._is_carried(row):
+                found.append(own)
+        return found
 
     def _by_rank(self, chosen: Cells) -> list[int]:
         return sorted(np.flatnonzero(chosen).tolist(), key=lambda row: self.table.rows[row].rank)
-
-    def _first_of(
-        self, rows: Iterable[int], may: Cells, holds: Callable[[int, str], bool]
-    ) -> list[int]:
-        """Returns the rows of the lowest rank that fit all tests and share a wrong value."""
-        found: list[int] = []
-        for row in rows:
-            rank = self.table.rows[row].rank
-            if found and rank > self.table.rows[found[0]].rank:
-                break
-            if may[row].all() and self._all(row, holds) and self._is_carried(row):
-                found.append(row)
-        return found
 
     def _is_carried(self, row: int) -> bool:
         """Returns whether the row has the same wrong value; for checks, an error suffices."""
@@ -247,12 +225,12 @@ class Search:
             for own, came, right in self._triples(row, test)
         )
 
-    def _is(self, row: int, test: str, compare: Compare) -> bool:
-        return all(compare(*calls) for calls in self._triples(row, test))
+    def _is(self, row: int, test: str) -> bool:
+        return all(own.equals(came) for own, came, _ in self._triples(row, test))
 
-    def _fits(self, row: int, test: str, compare: Compare) -> bool:
+    def _fits(self, row: int, test: str) -> bool:
         """Returns whether a row's answers fit, or may fit if it answers by chance."""
-        return self._is(row, test, compare) or self._may_be_a_sample(row, test)
+        return self._is(row, test) or self._may_be_a_sample(row, test)
 
     def _may_be_a_sample(self, row: int, test: str) -> bool:
         """Returns whether an entry that answers by chance may have given this answer."""
@@ -271,33 +249,6 @@ class Search:
             self.table.said.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
         )
-
-    def _closest(self, rows: Sequence[int]) -> list[int]:
-        """Returns the rows with equal answers up to edges, with the most equal calls among them."""
-        may = self._cells(self._may_be_edges)
-        chance = {row for row, _ in self.table.samples}
-        likely = [row for row in rows if row in chance or may[row].all()]
-        alike = {
-            row: self._alike_calls(row)
-            for row in likely
-            if self._all(row, lambda r, t: self._fits(r, t, _but_for_edges))
-        }
-        most = max(alike.values(), default=0)
-        return [row for row, calls in alike.items() if 0 < calls == most]
-
-    def _alike_calls(self, row: int) -> int:
-        """Returns the number of calls in which a row is equal; 0 if that is not most of them.
-
-        Also 0 if no wrong value is equal.
-        """
-        calls = [triple for test in self.tests for triple in self._triples(row, test)]
-        has_samples = any((row, test) in self.table.samples for test in self.tests)
-        if not has_samples and not any(
-            own.is_wrong(right) and own.equals(came) for own, came, right in calls
-        ):
-            return 0
-        alike = sum(_equal(*triple) for triple in calls)
-        return alike if 2 * alike > len(calls) else 0
 
     # rows that explain most of an answer
 
@@ -336,8 +287,8 @@ class Search:
     def _explained(self, row: int) -> ExplainedCalls:
         """Returns how far a row explains what is wrong; nothing if that can't be computed.
 
-        An answer by chance explains another one only if some wrong value is equal: failing in the
-        same words is not enough.
+        An answer by chance explains another one only if it explains most of what is not by chance:
+        failing in the same words is not enough.
         """
         whole, by_chance = ExplainedCalls(), ExplainedCalls()
         for test in self.tests:
@@ -352,7 +303,7 @@ class Search:
                 by_chance += ExplainedCalls(sum(came.is_wrong(right) for came, right in pairs))
             else:
                 whole += found
-        return whole + by_chance if whole.wrong or not by_chance.wrong else ExplainedCalls()
+        return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
 
     def pair(self, ask: AskPair) -> list[Row]:
         """Returns a row of two members that together explain everything."""
@@ -382,19 +333,3 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
         is_slope = outcome.of_gradients and (came.form == own.form or came.raised or own.raised)
         return _SLOPE if is_slope else _OPEN
     return _AGAINST_RIGHT if outcome.is_right else _AGAINST
-
-
-def _equal(own: Call, came: Call, right: Call) -> bool:
-    return own.equals(came)
-
-
-def _but_for_edges(own: Call, came: Call, right: Call) -> bool:
-    """Returns whether answers are equal, or the row raises an error where the answer is right.
-
-    If an error is expected and neither raises one, their values are not compared.
-    """
-    return (
-        own.equals(came)
-        or (own.raised != came.raised and came.equals(right))
-        or bool(right.raised and not own.raised and not came.raised)
-    )
