@@ -52,7 +52,7 @@ def collect(
 
     Raises `UserError` if it is not certain what to collect; nothing has been collected then.
     """
-    from ..collecting import CollectOptions, Times, read_logins, read_times
+    from ..collecting import UNCLEAR, CollectOptions, Times, read_logins, read_times
     from ..collecting import collect as bring
 
     folder = submissions_of(into)
@@ -75,7 +75,15 @@ def collect(
         for name, why in of_course.broken.items()
     ]
     report = _with_requests(report, folder.parent, of_course)
-    return replace(report, notes=(*report.notes, *broken))
+    skipped = report.skipped
+    if broken:
+        names = ", ".join(sorted(of_course.broken))
+        unclear = (
+            f"which assignment is it? {names} can't be collected now (see the note); otherwise, "
+            "use --assignment"
+        )
+        skipped = tuple(replace(s, reason=unclear) if s.reason == UNCLEAR else s for s in skipped)
+    return replace(report, skipped=skipped, notes=(*report.notes, *broken))
 
 
 def _with_requests(report: CollectReport, class_folder: Path, course: Course) -> CollectReport:
