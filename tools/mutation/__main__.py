@@ -138,10 +138,11 @@ def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
     torch.manual_seed(_SEED)  # the same verdict in every run, for stochastic answers too
     signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     try:
-        namespace: dict[str, object] = {"__name__": "_mutant"}
-        exec(compile(mutant.source, mutant.module, "exec"), namespace)
-        answer = LocalImplementation(namespace, mutant.source)
-        return runner.first_failure(suite, mutant.question, answer, _SEED) is None
+        with torch.enable_grad():  # a mutant may leave gradients off
+            namespace: dict[str, object] = {"__name__": "_mutant"}
+            exec(compile(mutant.source, mutant.module, "exec"), namespace)
+            answer = LocalImplementation(namespace, mutant.source)
+            return runner.first_failure(suite, mutant.question, answer, _SEED) is None
     except TimeoutError:
         return False
     finally:
