@@ -129,10 +129,8 @@ def _off(name: str) -> Off:
 def _stages() -> Mapping[str, Off]:
     ranks = {
         "known steps": range(1),
-        "what any step may get": range(1, 100),
-        "arguments": range(100, 200),
+        "what any step may get": range(1, 200),
         "small changes": range(200, 300),
-        "steps in another place": range(300, 400),
     }
     return {
         "nothing (noise)": nullcontext,

@@ -124,7 +124,7 @@ def tuple_of_max(scores, dim=-1):
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "keepdim forgotten")
+@intended("softmax", "keepdim forgotten", "an_argument_of_a_call_is_left_out")
 def keepdim_forgotten(scores, dim=-1):
     powers = torch.exp(scores - scores.amax(dim))
     return powers / powers.sum(dim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,26 +11,24 @@ from typing import Any
 
 from .details import detail_of
 from .expressions import Scope
-from .functions import moved, of_arguments
 from .name_changes import SIZE
 from .operators import OPERATORS
 from .places import Change, Parts, alike, places, solution_lines
 from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .things import Things
-from .words import SMALL_CHANGES, id_of
+from .words import SMALL_CHANGES
 
-#: ranks of changes: 0 of known steps, then those of any step, of arguments, small ones, and steps
-#: that are moved
-_ANY_STEP, _ARGUMENT, _SMALL, _MOVED = 1, 100, 200, 300
+#: ranks of changes: 0 of known steps, then those of any step, small ones, and sizes
+_ANY_STEP, _SMALL, _SIZE = 1, 200, 299
 #: small changes that parallel steps may share
-_OF_GROUPS = ("call removed", "operand left out")
+_OF_GROUPS = ("call removed", "operand left out", "argument removed")
 _DEFINES = ast.FunctionDef | ast.ClassDef
 #: the ranks of small changes, by their words
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(SMALL_CHANGES.values()), _SMALL)}
 _OF_ANY_STEP = {
     **{words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)},
-    SIZE: _MOVED - 1,
+    SIZE: _SIZE,
 }
 
 
@@ -90,20 +88,16 @@ def is_plain(rank: int) -> bool:
 
 
 def may_be_in_a_pair(rank: int) -> bool:
-    """Returns whether a change may be one of two mistakes: of a known step, an argument, or small.
+    """Returns whether a change may be one of two mistakes: of a known step, or a small one.
 
-    Changes of any step are too many, and moved steps too rare.
+    Changes of any step are too many.
     """
-    return rank == 0 or _ARGUMENT <= rank < _MOVED - 1
+    return rank == 0 or _SMALL <= rank < _SIZE
 
 
 def is_left_out(member: Member) -> bool:
     """Returns whether a member leaves out a step: this one family has all of them."""
     return member.rank == _SMALL
-
-
-#: the family of code that fits only some sizes, which errors alone may show
-OF_SIZES = id_of(SIZE)
 
 
 def _changes(
@@ -158,18 +152,6 @@ def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, 
     yield from _steps(node, scope)
     if not isinstance(node, _DEFINES):
         yield from _small(node, scope, tuple(SMALL_CHANGES))
-    if isinstance(node, ast.FunctionDef):
-        yield from _ranked(of_arguments(node), _ARGUMENT)
-        yield from _ranked(moved(node), _MOVED)
-
-
-def _ranked(
-    changes: Iterable[tuple[ast.AST, str]], rank: int
-) -> Iterator[tuple[ast.AST, str, int]]:
-    """Yields changes with ranks: of those with equal effects, the first words are reported."""
-    ranks: dict[str, int] = {}
-    for other, words in changes:
-        yield other, words, ranks.setdefault(words, rank + len(ranks))
 
 
 def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
-from .functions import ELSEWHERE
 from .step_tables import (
     ADDED,
     ANOTHER,
     APPLIED,
+    ARGUMENT_LEFT_OUT,
     AXIS,
     BIAS_LEFT_OUT,
     BIAS_TOO_MANY,
@@ -91,8 +91,6 @@ def detail_of(things: Things, key: str, parts: Sequence[Part]) -> str:
         return _of_bias(key, [things.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
         found = {_wrapped(things, words_of(key), node) for node, _ in parts}
-    elif key.startswith(ELSEWHERE):
-        found = {_elsewhere(things, key, node, other) for node, other in parts}
     elif key in _TOLD:
         found = {_TOLD[key](things, node, other) for node, other in parts}
     else:
@@ -122,10 +120,11 @@ def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     """Returns which dimension a size is taken from, or which part of a tuple is taken."""
     if not isinstance(other, ast.Constant):
         return ""
+    around = things.around.get(node)
     if isinstance(other.value, bool):
         on, off = ("on", "off") if other.value else ("off", "on")
-        return f"a switch is {on} that should be {off}"
-    around = things.around.get(node)
+        name = f"`{around.arg}`" if isinstance(around, ast.keyword) else "a switch"
+        return f"{name} is {on} and should be {off}"
     if isinstance(around, ast.Subscript):
         of = ast.unparse(around.value)
         if of.endswith(".shape"):
@@ -157,6 +156,15 @@ def _left_out(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     return ""
 
 
+def _argument(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+    """Returns which argument of a call is left out."""
+    if not isinstance(node, ast.Call) or not isinstance(other, ast.Call):
+        return ""
+    missing = [keyword for keyword in node.keywords if keyword not in other.keywords]
+    what = f"`{ast.unparse(missing[0])}`" if missing else things.thing(node.args[-1])
+    return f"{what} {is_or_are(what)} left out of a call" if what else ""
+
+
 def _swapped(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
         return f"the two sides of {OPERATIONS[type(node.op)]} change places"
@@ -172,10 +180,7 @@ def _swapped(things: Things, node: ast.AST, other: ast.AST | None) -> str:
 
 
 def _cut(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    what = things.layer(node)
-    if isinstance(other, ast.FunctionDef) and isinstance(other.body[0], ast.Assign):
-        what = f"`{ast.unparse(other.body[0].targets[0])}`"
-    return f"no gradient reaches {what}" if what else ""
+    return f"no gradient reaches {things.layer(node)}" if things.layer(node) else ""
 
 
 def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
@@ -212,14 +217,6 @@ def _wrapped(things: Things, words: str, node: ast.AST) -> str:
         return f"{words} (in the result)"
     what = things.thing(node.targets[0]) if isinstance(node, ast.Assign) else ""
     return f"{words} (in {what})" if what else ""
-
-
-def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns what a moved step is applied to."""
-    step = key.rpartition("|")[2]
-    what = things.applied_to(step, other) if other else set()
-    what -= things.applied_to(step, node) | things.asked_of(step, node)
-    return f"{step} is applied to {what.pop()}, not where it is required" if len(what) == 1 else ""
 
 
 def _of_bias(key: str, names: Sequence[str]) -> str:
@@ -283,6 +280,7 @@ def _is_number(node: ast.AST) -> bool:
 _TOLD: Mapping[str, Callable[[Things, ast.AST, ast.AST | None], str]] = {
     ANOTHER: _takes_the_place,
     LEFT_OUT: _left_out,
+    ARGUMENT_LEFT_OUT: _argument,
     SWAPPED: _swapped,
     CUT: _cut,
     CHECK: _unchecked,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 
@@ -12,6 +13,7 @@ from .step_tables import (
     CHECK,
     KEPT,
     KEYWORDS,
+    NOT_TURNED,
     OF_CALLS,
     OF_FIRST_CALL,
     OF_LAYERS,
@@ -24,6 +26,7 @@ from .step_tables import (
     ORDER,
     OVERFLOWS,
     RETURNED,
+    TURNED_SIDE,
     WITH_ARGUMENT,
     WITH_NAME,
     WRAPPED,
@@ -36,6 +39,8 @@ _MOST_COMPARED = 4
 #: prefixes of a called name that make it a function, not a method
 _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
 _ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+#: an expression whose last step swaps dimensions
+_TURNED = re.compile(r"\.(?:m?T|transpose\([^()]*\))$")
 #: a node that may replace another one, and its effect
 Change = tuple[ast.AST, str]
 #: the same with the node as text
@@ -117,7 +122,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         yield from _of_call(node, {"self": "self"} if scope.attributes else {})
     if isinstance(node, ast.BinOp):
         sides = {"l": ast.unparse(node.left), "r": ast.unparse(node.right)}
-        yield from _filled(OF_OPERATIONS.get(type(node.op).__name__, ()), **sides)
+        yield from _of_sides(OF_OPERATIONS.get(type(node.op).__name__, ()), sides)
         yield from _in_another_order(node)
         if isinstance(node.op, ast.Sub) and sides["l"] == "1":
             yield from _filled(OF_THE_REST, **sides)
@@ -138,6 +143,16 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         yield from _filled(OF_OPERATIONS["Subscript"], ast.unparse(node.value), node.slice.id)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         yield from _of_new_dimensions(node, node.slice)
+
+
+def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
+    """Yields rows for the two sides of an operation; a side that is turned twice is not turned."""
+    turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
+    for text, words in _filled(rows, **sides):
+        if not any(side in text for side in turned):
+            yield text, words
+        elif words == TURNED_SIDE:
+            yield text, NOT_TURNED
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:

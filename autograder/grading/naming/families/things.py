@@ -105,23 +105,6 @@ class Things:
         is_argument = isinstance(node, ast.Name) and node.id in self.arguments
         return self.thing(node) if is_argument else ""
 
-    def applied_to(self, step: str, tree: ast.AST) -> set[str]:
-        """Returns the values that a step is applied to, and the names of its result."""
-        return {
-            self.thing(part.targets[0] if isinstance(part, ast.Assign) else part.args[0])
-            for part in ast.walk(tree)
-            if (isinstance(part, ast.Assign) and self._is(part.value, step))
-            or (isinstance(part, ast.Call) and part.args and self._is(part, step))
-        } - {""}
-
-    def asked_of(self, step: str, tree: ast.AST) -> set[str]:
-        """Returns everything inside the operand of a step."""
-        calls = [part for part in ast.walk(tree) if self._is(part, step)]
-        return {self.thing(part) for call in calls for part in ast.walk(call)}
-
-    def _is(self, node: ast.AST, step: str) -> bool:
-        return self.called(node).strip("`") == step
-
     def arguments_in(self, node: ast.AST) -> str:
         """Returns the arguments that an expression reads."""
         parts = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]

@@ -1,7 +1,6 @@
 """Descriptions and hints of mistake families, by their ids, from `words.toml`.
 
-A key is an id and the values for its words: `counts_as|p|0.5`. The changes of each step, with their
-families, are in `steps.toml`.
+The changes of each step, with their families, are in `steps.toml`.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,30 +40,21 @@ def rows_by_name(name: str) -> Mapping[str, Rows]:
     return {of: tuple((text, key) for text, key in rows) for of, rows in STEPS[name].items()}
 
 
-def key_of(family: str, *filled: str) -> str:
-    """Returns a key with the values for the words."""
-    return "|".join((family, *filled))
-
-
-@lru_cache(maxsize=1024)
 def words_of(key: str) -> str:
     """Returns the effect of a family, to follow "This answer behaves as if"."""
-    family, *filled = key.split("|")
-    words: str = _WORDS[family]["words"]
-    return words.format(*filled)
+    words: str = _WORDS[key]["words"]
+    return words
 
 
 def lead_of(key: str) -> str:
     """Returns a hint for a student: a question, or something to try."""
-    lead: str = _WORDS[key.partition("|")[0]].get("lead", LEAD)
+    lead: str = _WORDS[key].get("lead", LEAD)
     return lead
 
 
-@lru_cache(maxsize=1024)
-def id_of(key: str) -> str:
-    """Returns the id of a family as it is written in results."""
-    family, *filled = key.split("|")
-    return _NO_NAME.sub("_", family.format(*filled).lower()).strip("_")
+def id_of(words: str) -> str:
+    """Returns an id, as it is written in results, from words or from the key of a family."""
+    return _NO_NAME.sub("_", words.lower()).strip("_")
 
 
 def frequency_place(name: str) -> int | None:

@@ -17,8 +17,6 @@ from autograder.grading.naming.families.places import changed
 from autograder.grading.naming.families.words import (
     SMALL_CHANGES,
     STEPS,
-    id_of,
-    key_of,
     lead_of,
     rows_by_name,
     rows_of,
@@ -61,7 +59,6 @@ _TOLD = (
     "`W_query` has no bias, although one is required",
     "`W_key`, `W_query` and `out_proj` have no bias, although one is required",
     "a different part of `past` is taken than required",
-    "no gradient reaches `x`",
     "the border of a mask lies one diagonal too far to the lower left",
     "a difference is taken instead of a sum",
     "rows and columns of one tensor are swapped (in the result)",
@@ -122,12 +119,6 @@ def test_each_family_of_the_tables_has_words() -> None:
     rows = [*tables.WRAPPED, *tables.RETURNED, *tables.OF_CALLS["softmax"]]
     assert all(words_of(key) and lead_of(key) for _, key in rows)
     assert {words_of(key) for key in tables.ANY_STEP}
-
-
-def test_a_key_fills_in_the_words_and_the_id() -> None:
-    key = key_of("{0}_counts_as_{1}_whatever_it_is", "p", "0.5")
-    assert words_of(key) == "`p` counts as 0.5, whatever it is"
-    assert id_of(key) == "p_counts_as_0_5_whatever_it_is"
 
 
 def test_two_mistakes_at_once_have_no_lead_of_one() -> None:
