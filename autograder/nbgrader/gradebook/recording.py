@@ -48,12 +48,15 @@ _LONGEST_SECRET = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the instructor about one student's record, or on why there is none."""
+    """A note for the instructor about one student's record, or on why there is none.
+
+    `waits` says that there will be none before a person has done something.
+    """
 
     student: str
     assignment: str
     text: str
-    is_recorded: bool = True
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class RecordSummary:
     @property
     def unrecorded(self) -> int:
         """The number of results that wait for a person before they can be recorded."""
-        return sum(not note.is_recorded for note in self.notes)
+        return sum(note.waits for note in self.notes)
 
 
 def record(
@@ -143,8 +146,11 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 
 
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
-    """Return whether a result can be recorded; adds the reason to the notes if not."""
-    why = None
+    """Return whether a result can be recorded; adds the reason to the notes if not.
+
+    Nobody has to do anything about an assignment of another course, such as one of nbgrader's own.
+    """
+    why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:
         why = "not recorded: the grader failed on it; grade it again with --resume"
     elif problem := _nbgrader_problem(result.student):
@@ -152,13 +158,13 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
             f"not recorded: nbgrader does not accept this name, which {problem}; rename the folder"
         )
     elif result.assignment not in {assignment.name for assignment in course.assignments}:
-        why = "not recorded: the course has no assignment of this name"
+        why, is_of_course = "not recorded: the course has no assignment of this name", False
     if why is None and set(result.student) & set(',"'):
         why = "nbgrader's own CSV does not quote this name: use `autograder export csv`"
         notes.append(Note(*result.key, why))
         return True
     if why is not None:
-        notes.append(Note(*result.key, why, is_recorded=False))
+        notes.append(Note(*result.key, why, waits=is_of_course))
     return why is None
 
 
