@@ -26,9 +26,9 @@ from .requests import AskedImplementation
 from .suites import SuiteRunner
 from .verdicts import TestOutcome
 
-#: the bytes up to which the requests of a test are planned; the largest test needs 2 MB. A limit of
+#: the bytes up to which the requests of a test are planned; the largest test needs 6 MB. A limit of
 #: 256 KB excluded two tests of `simplified_attention`, an eighth of a submission's CPU time
-_MAX_BYTES = 1 << 22
+_MAX_BYTES = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
