@@ -1,8 +1,12 @@
-"""Writes a file in one step: a reader sees either the old text or the new one, never a part."""
+"""Writes a file in one step: a reader sees either the old text or the new one, never a part.
+
+A lock lets only one process at a time change a folder.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import stat
@@ -70,3 +74,21 @@ def _mode_of(path: Path) -> int | None:
 
 def _refused(path: Path, error: OSError) -> UserError:
     return UserError(f"{path}: can't be written: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def running_alone(lock_file: Path, what: str) -> Iterator[None]:
+    """Yields while nobody else holds the lock of a folder, which is made if it does not exist.
+
+    Raises `UserError` at once if somebody does; `what` is what they run, such as "collection".
+    """
+    folder = lock_file.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_file.open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"{folder}: another {what} is running there; wait until it has ended"
+            ) from None
+        yield

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -33,8 +35,49 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+Plan = TypeVar("Plan")
+
+
+@dataclass(frozen=True, slots=True)
+class _Approval:
+    """Whether a plan is only shown, or done without asking; otherwise a person is asked."""
+
+    is_dry_run: bool
+    is_given: bool
+
+    def asking(self, show: Callable[[Plan], None], as_json: bool) -> Callable[[Plan], bool]:
+        """Returns a function that shows a plan and says whether to do it."""
+        if as_json and not (self.is_dry_run or self.is_given):
+            raise click.UsageError("with --json nobody can be asked: use --dry-run or --yes")
+
+        def approve(plan: Plan) -> bool:
+            if not as_json:
+                show(plan)
+            if self.is_dry_run or self.is_given:
+                return not self.is_dry_run
+            if not sys.stdin.isatty():
+                raise UserError("nothing was changed: there is no terminal to ask on; use --yes")
+            return click.confirm("Do this?")
+
+        return approve
+
+    def status(self, is_done: bool, waits: bool) -> int:
+        """Returns the exit status of a command that has ended."""
+        if not is_done and not self.is_dry_run:
+            return 1
+        return WAITS if waits else 0
+
+
 def _live(command: F) -> F:
-    """Adds the arguments and options that pull and push have in common."""
+    """Adds what pull and push have in common; they get it as `access` and `approval`."""
+
+    @functools.wraps(command)
+    def connected(
+        *args: Any, at: str | None, links: tuple[str, ...], dry_run: bool, yes: bool, **others: Any
+    ) -> Any:
+        access = Access(at, _links(links), retry=RetryPolicy(on_wait=_tell))
+        return command(*args, access=access, approval=_Approval(dry_run, yes), **others)
+
     for add in (
         click.option(
             "--yes",
@@ -59,8 +102,8 @@ def _live(command: F) -> F:
         ),
         click.argument("platform", type=click.Choice(PLATFORMS)),
     ):
-        command = add(command)
-    return command
+        connected = add(connected)
+    return cast(F, connected)
 
 
 @command()
@@ -77,10 +120,8 @@ def _live(command: F) -> F:
 def pull(
     platform: str,
     class_folder: Path,
-    at: str | None,
-    links: tuple[str, ...],
-    dry_run: bool,
-    yes: bool,
+    access: Access,
+    approval: _Approval,
     parts: tuple[str, ...],
     course_folder: Path,
     as_json: bool,
@@ -107,8 +148,8 @@ def pull(
         report = bring(
             platform,
             class_folder,
-            approve=_asking(print_pull, dry_run, yes, as_json),
-            access=Access(at, _links(links), retry=RetryPolicy(on_wait=_tell)),
+            approve=approval.asking(print_pull, as_json),
+            access=access,
             parts=parts or PARTS,
             course=course_folder,
             on_progress=on_progress,
@@ -116,9 +157,9 @@ def pull(
     if as_json:
         emit(pull_document(report))
     else:
-        print_pulled(report, class_folder, dry_run)
+        print_pulled(report, class_folder, approval.is_dry_run)
     waits = bool(report.waits or (report.collected and needs_a_person(report.collected)))
-    return _status(report.is_done, dry_run, waits)
+    return approval.status(report.is_done, waits)
 
 
 @command()
@@ -146,10 +187,8 @@ def pull(
 def push(
     platform: str,
     class_folder: Path,
-    at: str | None,
-    links: tuple[str, ...],
-    dry_run: bool,
-    yes: bool,
+    access: Access,
+    approval: _Approval,
     selection: Selection,
     feedback: str,
     missing: str,
@@ -179,8 +218,8 @@ def push(
         report = write(
             platform,
             class_folder,
-            approve=_asking(print_push, dry_run, yes, as_json),
-            access=Access(at, _links(links), retry=RetryPolicy(on_wait=_tell)),
+            approve=approval.asking(print_push, as_json),
+            access=access,
             showing=DisplayOptions(selection, Missing(missing)),
             feedback=GiveBack(feedback),
             overwrite=overwrite,
@@ -190,13 +229,11 @@ def push(
     if as_json:
         emit(push_document(report))
     else:
-        print_pushed(report, dry_run)
-    return _status(report.is_done, dry_run, bool(report.waits))
+        print_pushed(report, approval.is_dry_run)
+    return approval.status(report.is_done, bool(report.waits))
 
 
 COMMANDS = (pull, push)
-
-Plan = TypeVar("Plan")
 
 
 def _links(texts: Iterable[str]) -> Mapping[str, str]:
@@ -211,25 +248,6 @@ def _tell(text: str) -> None:
     errors.print(for_terminal(text), soft_wrap=True)
 
 
-def _asking(
-    show: Callable[[Plan], None], dry_run: bool, yes: bool, as_json: bool
-) -> Callable[[Plan], bool]:
-    """Returns a function that shows a plan and asks whether to do it."""
-    if as_json and not (dry_run or yes):
-        raise click.UsageError("with --json nobody can be asked: use --dry-run or --yes")
-
-    def approve(plan: Plan) -> bool:
-        if not as_json:
-            show(plan)
-        if dry_run or yes:
-            return yes and not dry_run
-        if not sys.stdin.isatty():
-            raise UserError("nothing was changed: there is no terminal to ask on; use --yes")
-        return click.confirm("Do this?")
-
-    return approve
-
-
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Yields a function that shows on a terminal how far it is."""
@@ -241,9 +259,3 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         click.echo(f"\r{what} {done} of {of}", nl=done == of, err=True)
 
     yield on_progress
-
-
-def _status(is_done: bool, dry_run: bool, waits: bool) -> int:
-    if not is_done and not dry_run:
-        return 1
-    return WAITS if waits else 0

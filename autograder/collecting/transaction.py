@@ -6,7 +6,6 @@ Even a collection that was killed can be undone.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -30,7 +29,7 @@ from ..classroom import (
 )
 from ..errors import UserError
 from ..escaping import for_json
-from ..files import replace_file
+from ..files import replace_file, running_alone
 from ..records import Key
 
 UNDO_FILE = ".collected-before.jsonl"
@@ -53,14 +52,7 @@ def collecting_alone(class_folder: Path) -> Iterator[Path]:
     Folders that a killed collection left there are removed. Raises `UserError` if a different
     collection is running.
     """
-    class_folder.mkdir(parents=True, exist_ok=True)
-    with (class_folder / _LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"{class_folder}: another collection is running there; wait until it has ended"
-            ) from None
+    with running_alone(class_folder / _LOCK, "collection"):
         for stale in class_folder.glob(f"{_STAGING}*"):
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_STAGING, dir=class_folder) as staging:

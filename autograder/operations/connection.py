@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ..classroom import Link, PeopleList, listed_people, read_links, write_links
 from ..classroom.links import LINKS_FILE
 from ..course import Course
 from ..errors import UserError
+from ..files import running_alone
 from ..live import Member, Platform, RetryPolicy, Token, Work, address_of, connect
 from ..records import Assignment
 from .class_folder import class_home
@@ -221,15 +221,6 @@ def _words(name: str) -> str:
     return re.sub(r"[\W_]+", " ", name.casefold()).strip()
 
 
-@contextlib.contextmanager
-def connected_alone(class_folder: Path) -> Iterator[None]:
-    """Yields while no other pull or push changes the class; raises `UserError` if one does."""
-    class_folder.mkdir(parents=True, exist_ok=True)
-    with (class_folder / _LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"{class_folder}: another pull or push is running there; wait until it has ended"
-            ) from None
-        yield
+def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
+    """Lets no other pull or push change the class; raises `UserError` if one does."""
+    return running_alone(class_folder / _LOCK, "pull or push")
