@@ -107,8 +107,9 @@ class RosterChange:
     """The changes of a list to the roster: who was added, and who stays although not in the list.
 
     `staff` are people in the list who teach, and are not students; `doubts` are sentences about
-    people who may or may not be the same person. `updated` are people whose entries change, and
-    `students` has the roster's name of each person in the list.
+    people who may or may not be the same person. `updated` are people whose entries change,
+    `replaced` the columns in which somebody's entry was a different one, and `students` has the
+    roster's name of each person in the list.
     """
 
     people: tuple[Person, ...]
@@ -117,6 +118,7 @@ class RosterChange:
     staff: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     students: tuple[str, ...] = ()
 
 
@@ -239,7 +241,9 @@ class _Merge:
                 met.add(number)
                 self.people[number] = _filled(self.people[number], person)
                 self._students.append(self.people[number].student)
-        self._updated = tuple(p.student for p, q in zip(self.people, old, strict=True) if p != q)
+        pairs = [(p, q) for p, q in zip(old, self.people, strict=True) if p != q]
+        self._updated = tuple(there.student for there, _ in pairs)
+        self._replaced = tuple(name for name in _COLUMNS if _is_replaced(name, pairs))
         self.people += added
         self._added = tuple(person.student for person in added)
         self._not_in_list = tuple(p.student for n, p in enumerate(old) if n not in met)
@@ -253,6 +257,7 @@ class _Merge:
             staff=self._staff,
             doubts=tuple(self.doubts),
             updated=self._updated,
+            replaced=self._replaced,
             students=tuple(self._students),
         )
 
@@ -320,6 +325,11 @@ def _filled(there: Person, new: Person) -> Person:
     """Updates a person from a newer list; nothing is emptied, and the student's name stays."""
     said = {name: text for name, text in asdict(new).items() if text and name != "student"}
     return replace(there, **said)
+
+
+def _is_replaced(column: str, pairs: Iterable[tuple[Person, Person]]) -> bool:
+    texts = ((getattr(p, column), getattr(q, column)) for p, q in pairs)
+    return any(old and in_any_order(old) != in_any_order(new) for old, new in texts)
 
 
 def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:

@@ -34,7 +34,8 @@ class Role(enum.StrEnum):
     GRADER = "grader"
 
 
-#: headings of each role, without case and punctuation; the first with a value counts
+#: headings of each role, without case and punctuation; the first with a value counts, except for
+#: those of which a person may have several
 _HEADINGS: Mapping[Role, tuple[str, ...]] = {
     Role.STUDENT: ("student", "studentin", "studierende"),
     Role.NAME: ("name", "fullname", "vollständigername", "displayname", "anzeigename"),
@@ -54,6 +55,7 @@ _HEADINGS: Mapping[Role, tuple[str, ...]] = {
     Role.EXTRA_TIME: ("extratime", "zusatzzeit", "verlängerung"),
     Role.GRADER: ("grader", "ta", "tutor", "tutorin", "marker"),
 }
+_SEVERAL = frozenset((Role.SECTION, Role.GROUP))
 _ROLE_OF = {heading: role for role, headings in _HEADINGS.items() for heading in headings}
 #: Canvas's gradebook calls a person's name "Student"; it always has one of these as well
 _CANVAS = frozenset(("sisuserid", "sisloginid"))
@@ -110,7 +112,7 @@ class Columns:
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
         self._columns: list[tuple[str, Role]] = []
-        headings = {column: squashed(column) for column in columns}
+        headings = {column: _heading(column) for column in columns}
         self.is_canvas = bool(_CANVAS.intersection(headings.values()))
         for column, heading in headings.items():
             role = _ROLE_OF.get(heading)
@@ -133,7 +135,9 @@ class Columns:
         roles: dict[Role, str] = {}
         for column, role in self._columns:
             if text := row.get(column, "").strip():
-                roles.setdefault(role, text)
+                before = roles.setdefault(role, text)
+                if role in _SEVERAL and text != before:
+                    roles[role] = f"{before}; {text}"
         if self.is_canvas and roles.get(Role.NAME) in _NOBODY:
             return None
         if "@" in roles.get(Role.STUDENT, "") + roles.get(Role.LOGIN, ""):
@@ -143,6 +147,13 @@ class Columns:
             del roles[Role.EMAIL]
         said = RoleValues(roles)
         return said if said.key or said.name else None
+
+
+def _heading(column: str) -> str:
+    """Returns the heading as the roles have it: `Section 2` is one more column of sections."""
+    squeezed = squashed(column)
+    unnumbered = squeezed.rstrip("0123456789")
+    return unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed
 
 
 def _are_numbers(column: str, rows: Iterable[Row]) -> bool:

@@ -47,6 +47,8 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
             {
                 "people": [dataclasses.asdict(person) for person in found.roster.people],
                 "added": list(change.added) if change else [],
+                "updated": list(change.updated) if change else [],
+                "replaced": list(change.replaced) if change else [],
                 "not_in_list": list(change.not_in_list) if change else [],
                 "staff": list(change.staff) if change else [],
                 "doubts": list(change.doubts) if change else [],
@@ -60,6 +62,8 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
         return WAITS if change and change.doubts else 0
     if change:
         _names(f"{len(change.added)} new", change.added)
+        other = f" (another {', '.join(change.replaced)} than before)" if change.replaced else ""
+        _names(f"{len(change.updated)} updated{other}", change.updated)
         _names(f"{len(change.not_in_list)} are not in this list, and stay", change.not_in_list)
         _names(f"{len(change.staff)} teach, and are not students", change.staff)
         for doubt in change.doubts:

@@ -40,7 +40,7 @@ Plan = TypeVar("Plan")
 
 @dataclass(frozen=True, slots=True)
 class _Approval:
-    """Whether a plan is only shown, or done without asking; otherwise a person is asked."""
+    """Decides whether a plan is done: after asking, without asking, or not at all."""
 
     is_dry_run: bool
     is_given: bool

@@ -27,7 +27,7 @@ Row = Mapping[str, str]
 #: the row of maxima in a Canvas gradebook
 POINTS_POSSIBLE = "Points Possible"
 _CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
-#: more people than this without a result are one note, which names some of them
+#: more people than this who are only in one list are one note, which names some of them
 _MOST_LINES, _MOST_NAMES = 5, 10
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 #: columns that identify a person for certain, on either platform
@@ -145,6 +145,7 @@ def match(
     names, file = sorted(set(students)), roster.path.name
     claims: dict[int, list[str]] = {}
     notes: list[str] = []
+    strangers: list[str] = []
     for student in names:
         others = (known_as or {}).get(student, ())
         numbers = [name for name in others if is_number(name)]
@@ -159,27 +160,29 @@ def match(
                 "login that the platform has for this one into the class's roster.csv"
             )
         else:
-            notes.append(f"{student!r} is not in {file}")
+            strangers.append(repr(student))
     for number, rivals in claims.items():
         if len(rivals) > 1:
             same = ", ".join(map(repr, rivals))
             notes.append(f"{same} may all be {label(roster.people[number])} of {file}")
     student_of = {number: rivals[0] for number, rivals in claims.items() if len(rivals) == 1}
+    notes += _summed(strangers, f"is not in {file}", f"students are not in {file}")
     doubts = tuple(notes)
-    notes += _without_result(
-        [label(person) for number, person in enumerate(roster.people) if number not in claims], file
-    )
+    notes += _summed(
+        [label(person) for number, person in enumerate(roster.people) if number not in claims],
+        f"of {file} has no result here", f"people of {file} have no result here",
+    )  # fmt: skip
     matched = set(student_of.values())
     return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched), doubts)
 
 
-def _without_result(labels: Sequence[str], file: str) -> list[str]:
-    """Returns notes on people without a result; many of them in one line."""
+def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
+    """Returns a note on each person, or one note that names some of them if they are many."""
     if len(labels) <= _MOST_LINES:
-        return [f"{person} of {file} has no result here" for person in labels]
+        return [f"{person} {of_one}" for person in labels]
     some = ", ".join(labels[:_MOST_NAMES])
     more = f" and {len(labels) - _MOST_NAMES} more" if len(labels) > _MOST_NAMES else ""
-    return [f"{len(labels)} people of {file} have no result here: {some}{more}"]
+    return [f"{len(labels)} {of_many}: {some}{more}"]
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:

@@ -101,6 +101,19 @@ def test_somebody_in_two_sections_belongs_to_both(tmp_path: Path) -> None:
         assert Selection(section=section).fits(anna) is fits
 
 
+def test_two_columns_of_sections_are_kept_and_replaced_ones_reported(
+    tmp_path: Path,
+) -> None:
+    bring(tmp_path, CANVAS)
+    change = bring(
+        tmp_path,
+        "First Name,Last Name,SID,Email,Role,Section,Section 2\n"
+        "Ada,Lovelace,S-1,ada@uni.example,Student,Lecture,Lab 3\n",
+    )
+    assert people(tmp_path)["ada1"].section == "Lecture; Lab 3"
+    assert (change.updated, change.replaced) == (("ada1",), ("section",))
+
+
 def test_a_group_is_no_section_and_can_be_selected(tmp_path: Path) -> None:
     bring(tmp_path, "student,section,group\nada,Monday,Red\n")
     ada = people(tmp_path)["ada"]

@@ -384,7 +384,7 @@ def test_times_of_a_language_that_nobody_knows_are_unknown(tmp_path: Path) -> No
     assert "Freitag, 2. Maius 2025" in times.notes[0]
 
 
-def test_many_people_without_a_result_are_one_note(tmp_path: Path) -> None:
+def test_many_people_only_in_one_list_are_one_note(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     rows = "".join(f"Participant {n},Person {n},\n" for n in range(30))
     sheet.write_text(f"Identifier,Full name,Grade\n{rows}")
@@ -392,3 +392,6 @@ def test_many_people_without_a_result_are_one_note(tmp_path: Path) -> None:
     assert len(notes) == 1
     assert notes[0].startswith("29 people of sheet.csv have no result here: 'Person 0', 'Person 1'")
     assert notes[0].endswith("and 19 more")
+    strangers = match(read_roster(sheet), [f"Somebody {n}" for n in range(12)]).notes
+    assert strangers[0].startswith("12 students are not in sheet.csv: 'Somebody 0', 'Somebody 1'")
+    assert strangers[0].endswith("and 2 more")
