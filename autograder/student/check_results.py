@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..suite.message import CodeLine
@@ -129,6 +130,11 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
         if standing.value in faults:
             return standing
     return Standing.FIX
+
+
+def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
+    """Return the checks that failed, those with a known cause first: a student sees the first."""
+    return sorted((test for test in tests if not test.passed), key=lambda test: not test.cause)
 
 
 def with_graded(result: CheckedQuestion, graded: str) -> CheckedQuestion:

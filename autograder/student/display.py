@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..escaping import for_html
-from .check_results import CheckedQuestion, CheckedTest, Standing
+from .check_results import CheckedQuestion, CheckedTest, Standing, failures_to_show
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,8 @@ def _to_show(
     """Return the failures, known causes first, and the names of passed checks; none for a stub."""
     if question.standing not in _SHOWN:
         return [], []
-    failed = [test for test in question.tests if not test.passed]
     passed = [test.name for test in question.tests if test.passed]
-    return grouped(sorted(failed, key=lambda test: not test.cause)), passed
+    return grouped(failures_to_show(question.tests)), passed
 
 
 def _line_html(sign: str, colour: str, name: str, body: str = "") -> str:

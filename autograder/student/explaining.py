@@ -37,7 +37,7 @@ _PAIR = 2
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
 _NONE = (
-    "the function ends without `return`, or the `return` is in a branch that did not run: a "
+    "{} ends without `return`, or the `return` is in a branch that did not run: a "
     "function without one gives None"
 )
 #: errors that a check's own code raises when it uses the returned value
@@ -136,7 +136,10 @@ def _described(value: Any) -> str:
 
 
 def _none_returned(step: RecordedCall, by_chance: bool) -> Message | None:
-    return _step_message(step, "None", "a result", _NONE) if step.value is None else None
+    if step.value is not None:
+        return None
+    what = "the function" if step.built is None else "`forward`"
+    return _step_message(step, "None", "a result", _NONE.format(what))
 
 
 def _unexpected_returned(step: RecordedCall, by_chance: bool) -> Message | None:

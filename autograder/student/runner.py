@@ -20,7 +20,13 @@ from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
-from .check_results import CheckedQuestion, CheckedTest, Standing, standing_of
+from .check_results import (
+    CheckedQuestion,
+    CheckedTest,
+    Standing,
+    failures_to_show,
+    standing_of,
+)
 from .explaining import AnswerContext, explained, is_stub
 from .known_mistakes import Answers, sentence_of
 from .last_call import RecordedCall, Recorder
@@ -78,7 +84,7 @@ def answers_in(
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: AnswerContext, question: str
 ) -> RecordedCall | None:
-    """Return the call at which a question's first check fails, or the last call if all pass.
+    """Return the call of the failure that is shown first, or the last call if all checks pass.
 
     Raises `UserError` for an answer that takes too long.
     """
@@ -148,7 +154,7 @@ class _Run:
         self._checks = suite.parent
         self.output = LimitedOutput()
         self.problem: str | None = None
-        self._failed_at: RecordedCall | None = None
+        self._failed_at: dict[str, RecordedCall | None] = {}
         self._answers = Recorder(implementation)
         self._text = implementation.text
         self._around = around
@@ -214,8 +220,10 @@ class _Run:
 
     @property
     def step(self) -> RecordedCall | None:
-        """The call of the first check that failed, or the last call."""
-        return self._failed_at or self._answers.last
+        """The call of the failure that is shown first, or the last call."""
+        tests = [test for found in self._found.values() for test in found.tests]
+        steps = (self._failed_at[test.name] for test in failures_to_show(tests))
+        return next((step for step in steps if step is not None), self._answers.last)
 
     @property
     def answers(self) -> Mapping[str, _QuestionResults]:
@@ -238,7 +246,7 @@ class _Run:
             found.said_when_right[item.name] = tuple(self._answers.said)
             return
         found.said[item.name] = tuple(self._answers.said)
-        self._failed_at = self._failed_at or self._answers.last
+        self._failed_at[item.name] = self._answers.last
         found.is_too_slow = isinstance(failure, CheckTimeout)
         by_chance = item.get_closest_marker("by_chance") is not None
         step = self._answers.last

@@ -34,8 +34,9 @@ _CONTAINER_CHANGED = (
 
 #: hooks and flags of the caller's own tensors
 _LEFT = (
-    "a tensor that comes in is the caller's: `x.requires_grad_()` and `x.register_hook(...)` stay "
-    "on it after the call; take them to a tensor of your own"
+    "a tensor that comes in is the caller's: `x += layer(x)` writes into it, and what "
+    "`x.requires_grad_()` and `x.register_hook(...)` do stays on it after the call; work on a new "
+    "tensor"
 )
 #: what a student reads about each thing that a call with its backward left behind, and why
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from autograder.cli import cli
 from autograder.student import CheckedQuestion, CheckedTest, Standing, as_text
 from autograder.student.display import as_html
 
+ROOT = Path(__file__).resolve().parents[3]
 TESTS = (
     CheckedTest("test_first", False, "got 1", "f(1)", cause="one"),
     CheckedTest("test_second", False, "got 2", "f(2)", cause="one"),
@@ -73,3 +75,23 @@ def test_a_star_is_told_below_a_right_answer(folder: Path, solve: Callable[[str]
     assert "★ second star: no loop" in run(folder, "check", "plus_one", "--rule", "no loop")[1]
     code, said = run(folder, "check", "plus_one", "--rule", "no numbers")
     assert code is None and "no second star is called 'no numbers'" in said
+
+
+#: passes the first check, fails the second one by numbers, and a later one by a known cause
+TWO_MISTAKES = """import torch
+
+
+def scaled_dot_product_attention(queries, keys, values):
+    return torch.softmax(queries @ keys.transpose(-2, -1), dim=-2) @ values
+"""
+
+
+def test_the_repeated_call_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "self_attention"
+    notebooks = shutil.ignore_patterns("*.ipynb")
+    shutil.copytree(ROOT / "assignments" / folder.name, folder, ignore=notebooks)
+    (folder / "scaling.py").write_text(TWO_MISTAKES, encoding="utf-8")
+    question = "scaled_dot_product_attention"
+    shown, again = (run(folder, command, question)[1] for command in ("check", "retry"))
+    assert "Every row is right up to a factor" in shown  # the later check, which is shown first
+    assert again.splitlines()[0] in shown
