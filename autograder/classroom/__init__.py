@@ -21,6 +21,7 @@ from .dates import (
     read_dates,
     read_late_days,
     read_rules,
+    unused_dates,
     with_class_dates,
     write_dates,
 )
@@ -155,6 +156,7 @@ __all__ = [
     "select",
     "squashed",
     "utc_text",
+    "unused_dates",
     "with_class_dates",
     "withdraw",
     "write_dates",

@@ -20,7 +20,7 @@ from ..deadlines import HOW_TO_WRITE, late_by, parse_duedate
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
 from ..submission.class_files import DUE_FILE
-from .people import Person
+from .people import Person, Roster
 from .tables import Row, change_table, read_csv, read_table, write_table
 
 RULES_FILE = "class.toml"
@@ -99,6 +99,30 @@ def read_dates(class_folder: Path) -> ClassDates:
             fix = HOW_TO_WRITE.replace("duedate = ", "").replace('"', "")
             wrong[name] = ContentError(path, number, f"due date: {error}", fix)
     return ClassDates(dates, wrong)
+
+
+def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[str, ...]:
+    """Returns a sentence on each date of `due.csv` whose assignment or section does not exist."""
+    found = read_dates(class_folder)
+    path = class_folder / DUE_FILE
+    source = course.root / "source"  # a wrong date of an unknown assignment is in `broken`, too
+    broken = {name for name in course.broken if (source / name).is_dir()}
+    names = {assignment.name for assignment in course.assignments} | broken
+    sections = {section for person in roster.people for section in person.sections}
+    unknown = sorted(({name for name, _ in found.dates} | found.wrong.keys()) - names)
+    told = [
+        f"{path}: no assignment is called {name!r}, so its date counts for nothing; there are: "
+        f"{', '.join(sorted(names))}"
+        for name in unknown
+    ]
+    for name, section in sorted(found.dates):
+        if section and section not in sections and name in names:
+            known = ", ".join(sorted(s for s in sections if ";" not in s)) or "none"
+            told.append(
+                f"{path}: nobody on the roster is in the section {section!r}, so its date for "
+                f"{name} counts for nobody; sections of the roster: {known}"
+            )
+    return tuple(told)
 
 
 def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:

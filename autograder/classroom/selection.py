@@ -68,13 +68,16 @@ def select(
 
 def _must_be_there(roster: Roster, selection: Selection) -> None:
     of_all = {
-        "section": {section for person in roster.people for section in person.sections},
+        "section": {one for p in roster.people for one in p.sections},
         "grader": {person.grader for person in roster.people} - {""},
     }
     for name, wanted in (("section", selection.section), ("grader", selection.grader)):
         known = of_all[name]
         if wanted is not None and wanted not in known:
-            there = ", ".join(sorted(known)) or f"none, give the roster a column {name!r}"
+            there = (
+                ", ".join(sorted(k for k in known if ";" not in k))
+                or f"none, give the roster a column {name!r}"
+            )
             raise UserError(f"no {name} is called {wanted!r}; the class's roster has: {there}")
 
 

@@ -20,6 +20,8 @@ from ..files import replace_file
 from ..records import Key
 
 _LOCK = ".tables.lock"
+#: the beginning of zip archives, which files of Excel and LibreOffice are
+_ZIP = b"PK\x03\x04"
 
 Row = Mapping[str, str]
 
@@ -49,7 +51,13 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     if not path.exists():
         raise UserError(f"{path} does not exist; expected a CSV file")
     try:
-        text = _decoded(path.read_bytes())
+        data = path.read_bytes()
+        if data.startswith(_ZIP):
+            raise UserError(
+                f"{path}: is a spreadsheet or an archive; expected a CSV file\n"
+                "  fix: open it in the spreadsheet and save it as 'CSV UTF-8'"
+            )
+        text = _decoded(data)
         first = text.partition("\n")[0]
         separator = max(",;\t", key=first.count)
         table = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))

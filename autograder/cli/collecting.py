@@ -205,6 +205,12 @@ def _remark(item: CollectedSubmission) -> str:
 
 
 def _print_sums(report: CollectReport, submitted: Path) -> None:
+    if not report.collected and not report.asked and not report.skipped:
+        console.print(
+            "[yellow]nothing was found[/]: expected a download of Canvas, Moodle or Gradescope, "
+            "clones, or a folder for each student",
+            soft_wrap=True,
+        )
     new = sum(item.is_new for item in report.collected)
     console.print(
         f"{new} collected into {for_terminal(str(submitted))}, {len(report.collected) - new} there "

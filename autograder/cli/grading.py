@@ -107,7 +107,8 @@ def grade(
 
     \b
     Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
-    3 graded, except for an assignment whose own files have to be corrected, or not all recorded.
+    3 graded, except for an assignment whose own files have to be corrected; or not all recorded;
+    or a date of due.csv belongs to no assignment or section.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
@@ -137,7 +138,7 @@ def grade(
     if report.run.failed:
         return 2
     is_incomplete = report.recorded is not None and report.recorded.unrecorded > 0
-    return WAITS if report.stopped or is_incomplete else 0
+    return WAITS if report.stopped or report.unused_dates or is_incomplete else 0
 
 
 COMMANDS = (grade,)
@@ -183,6 +184,7 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
         "skipped": [{"path": str(s.path), "reason": s.reason} for s in run.found.skipped],
         "lateness": list(report.lateness),
         "stopped": dict(report.stopped),
+        "unused_dates": list(report.unused_dates),
         "gradebook": dataclasses.asdict(report.recorded) if report.recorded else None,
     }
 
@@ -241,6 +243,8 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         console.print(f"skipped {for_terminal(item['path'])}: {for_terminal(item['reason'])}")
     for note in (document["gradebook"] or {}).get("notes", []):
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
+    for unused in document["unused_dates"]:
+        console.print(f"[bold red]{for_terminal(unused)}[/]", soft_wrap=True)
     for name, why in document["stopped"].items():
         console.print(f"[bold red]not graded[/]: {for_terminal(name)}; all others were:")
         for line in why.split("\n"):

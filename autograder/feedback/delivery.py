@@ -90,6 +90,12 @@ def _archives(
         else:
             page = page_of(class_folder, (student, assignment))
             files.setdefault(assignment, []).append((name, page))
+    if not files:
+        raise UserError(
+            f"{class_folder}: no submission was collected from {way.value.capitalize()}, so there "
+            "is nothing to pack\n  fix: collect the archive of its submissions, or pack for "
+            "another platform"
+        )
     target = class_folder / f"feedback.{way}"
     paths = [
         _zipped(own, target / for_file_name(name, ".zip")) for name, own in sorted(files.items())

@@ -143,7 +143,7 @@ def _chosen(
                 _swap(class_folder, key, candidates[0].folder, best.folder)
                 more, less = points[best.digest], points[candidates[0].digest]
                 yield (
-                    f"{key[0]}: an earlier submission of {key[1]} counts, with {amount(more)} "
+                    f"{key[0]}: a different submission of {key[1]} counts, with {amount(more)} "
                     f"points instead of {amount(less)}"
                 )
             if last != best.digest:

@@ -9,7 +9,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from ..classroom import CountingRule, count_late_days, lateness_lines, read_allowances, read_rules
+from ..classroom import (
+    CountingRule,
+    count_late_days,
+    lateness_lines,
+    read_allowances,
+    read_roster,
+    read_rules,
+    unused_dates,
+)
 from ..errors import ContentError, UserError, install_with
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine, Ready
@@ -21,10 +29,10 @@ from ..grading.suite_engine import SuiteEngine
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..submission import FoundSubmissions, find_submissions
-from ..submission.class_files import GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
+from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
 from .cached_steps import CachedStep
 from .class_folder import inside
-from .courses import HERE, Courses, course_at, find_courses, submissions_around
+from .courses import HERE, Courses, class_course, course_at, find_courses, submissions_around
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,8 @@ class GradeReport:
 
     `results` are read from the file when they are accessed. `lateness` lists due dates as they were
     understood, who is late by how much, and whose earlier submission counts. `stopped` maps each
-    assignment that could not be graded to the reason; the others were graded. `costs` are CPU
+    assignment that could not be graded to the reason; the others were graded. `unused_dates` are
+    sentences on dates of `due.csv` whose assignment or section does not exist. `costs` are CPU
     seconds by stage, empty if nothing was graded by this machine.
     """
 
@@ -57,6 +66,7 @@ class GradeReport:
     lateness: tuple[str, ...] = ()
     stopped: Mapping[str, str] = field(default_factory=dict)
     costs: Costs = field(default_factory=dict)
+    unused_dates: tuple[str, ...] = ()
 
 
 def grade(
@@ -123,11 +133,19 @@ def grade(
     days = _late_days(courses, class_folder) if wanted else ()
     lateness = (*best, *days, *_lateness(courses, class_folder, last)) if wanted else ()
     tell_lateness(lateness)
+    unused = _unused_dates(Path(course), class_folder) if wanted else ()
     begin = time.process_time()
     recorded = _record(courses, class_folder, last, wanted) if last else None
     costs = {**run.costs, Stage.GRADEBOOK: time.process_time() - begin} if run.costs else {}
     run = replace(run, found=_without(run.found, stopped))
-    return GradeReport(run, options.results, last, recorded, lateness, stopped, costs)
+    return GradeReport(run, options.results, last, recorded, lateness, stopped, costs, unused)
+
+
+def _unused_dates(course_folder: Path, class_folder: Path) -> tuple[str, ...]:
+    if not (class_folder / DUE_FILE).exists():
+        return ()
+    course = class_course(course_folder, class_folder)
+    return unused_dates(class_folder, course, read_roster(class_folder))
 
 
 def _run_what_can_be(

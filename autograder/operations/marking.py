@@ -111,8 +111,9 @@ def _must_have_request(folder: Path, key: Key, question: str) -> None:
     """Raises `UserError` if nobody asked; nothing has been entered then."""
     own = [one for one in read_requests(folder) if one.key == key and one.is_open]
     if not any(one.question in ("", question) or not question for one in own):
-        about = ", ".join(one.question for one in own) or "nothing"
-        raise UserError(f"{key[0]} has no open request for {question or key[1]}, but for: {about}")
+        about = ", ".join(one.question for one in own)
+        others = f"; open requests: {about}" if own else ": autograder requests CLASS lists them"
+        raise UserError(f"{key[0]} has no open request for {question or key[1]}{others}")
 
 
 def _enter(

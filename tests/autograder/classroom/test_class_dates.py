@@ -14,7 +14,9 @@ from autograder.classroom import (
     read_allowances,
     read_dates,
     read_late_days,
+    read_roster,
     read_rules,
+    unused_dates,
     with_class_dates,
 )
 from autograder.collecting import CollectOptions, Outcome, collect
@@ -77,6 +79,28 @@ def test_a_bad_date_stops_its_assignment_and_no_other(
     with pytest.raises(ContentError, match=r"due\.csv:6: due date"):
         dated.assignment("heads")
     assert [a.name for a in dated.assignments] == ["masks", "other"]
+
+
+def test_a_date_of_an_unknown_assignment_or_section_is_reported(
+    course: Course, tmp_path: Path
+) -> None:
+    rows = "mask,,2026-05-01 12:00 UTC\nhead,,01.02.2027\nother,,01.02.2027\n"
+    (tmp_path / "due.csv").write_text(DUE + rows)
+    (tmp_path / "roster.csv").write_text("student,section\nada,Monday\nben,Monday; Friday\n")
+    (tmp_path / "source" / "other").mkdir(parents=True)
+    dated = with_class_dates(course, tmp_path)
+    assert [
+        said.partition(": ")[2] for said in unused_dates(tmp_path, dated, read_roster(tmp_path))
+    ] == [
+        "no assignment is called 'head', so its date counts for nothing; there are: heads, masks, "
+        "other",
+        "no assignment is called 'mask', so its date counts for nothing; there are: heads, masks, "
+        "other",
+        "nobody on the roster is in the section 'Tuesday', so its date for heads counts for "
+        "nobody; sections of the roster: Friday, Monday",
+        "nobody on the roster is in the section 'Tuesday', so its date for masks counts for "
+        "nobody; sections of the roster: Friday, Monday",
+    ]
 
 
 def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -241,6 +241,9 @@ def test_a_list_in_an_unknown_encoding_says_what_to_do(tmp_path: Path) -> None:
     source = tmp_path / "people.csv"
     with pytest.raises(UserError, match="does not exist"):
         write_roster(tmp_path, source)
+    source.write_bytes(b"PK\x03\x04 a workbook of Excel")
+    with pytest.raises(UserError, match="a spreadsheet or an archive"):
+        write_roster(tmp_path, source)
     source.write_bytes("student,name\nada,Zoë\n".encode("latin-1"))
     with pytest.raises(UserError, match="save it as 'CSV UTF-8'"):
         write_roster(tmp_path, source)

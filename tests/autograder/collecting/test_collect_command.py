@@ -60,3 +60,10 @@ def test_a_roster_without_people_collects_nothing(tmp_path: Path) -> None:
     result = run(tmp_path, "--roster", str(roster))
     assert "not a list of people" in str(result.exception)
     assert not (tmp_path / "course").exists()
+
+
+def test_a_folder_without_files_says_what_is_expected(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    arguments = ["collect", str(tmp_path / "empty"), "--into", str(tmp_path / "course")]
+    result = CliRunner().invoke(cli, [*arguments, "--course", str(ROOT)])
+    assert "nothing was found: expected a download of Canvas" in result.output

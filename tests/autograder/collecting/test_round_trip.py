@@ -239,3 +239,13 @@ def test_without_pages_there_is_nothing_to_pack(way: DeliveryFormat, tmp_path: P
     to = Recipients(read_origins(tmp_path), read_roster(tmp_path))
     with pytest.raises(UserError, match="run autograder feedback first"):
         deliver(way, tmp_path, [result("ada", 1.0)], to)
+
+
+@pytest.mark.parametrize("way", [DeliveryFormat.CANVAS, DeliveryFormat.MOODLE])
+def test_pages_of_other_platforms_are_no_empty_success(way: DeliveryFormat, tmp_path: Path) -> None:
+    page = tmp_path / "feedback" / "ada" / "masks" / "feedback.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<p>")
+    to = Recipients(read_origins(tmp_path), read_roster(tmp_path))
+    with pytest.raises(UserError, match="no submission was collected from"):
+        deliver(way, tmp_path, [result("ada", 1.0)], to)
