@@ -227,7 +227,8 @@ def box(colour: str, parts: Sequence[str]) -> str:
     """Return HTML with a colored bar at its left."""
     return (
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
-        f'margin:.2em 0;max-width:52em;line-height:1.45">{"".join(parts)}</div>'
+        f"margin:.2em 0;max-width:52em;line-height:1.45;overflow-wrap:anywhere"
+        f'">{"".join(parts)}</div>'
     )
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest, read_ways
@@ -34,6 +35,8 @@ _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference way"
+#: the folder of our own code, whose lines say nothing to a student
+_PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways, as code, and what they cost"
 
 
@@ -113,6 +116,18 @@ def retry(question: object) -> Any:
     except AutograderError as error:
         _show(notice("✗", str(error)))
         return None
+    except Exception as error:
+        raise error.with_traceback(_from_answer(error.__traceback__)) from None
+
+
+def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that begins outside this package; all of it if none does."""
+    place = traceback
+    while place is not None:
+        if not Path(place.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
+            return place
+        place = place.tb_next
+    return traceback
 
 
 def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | None, AnswerContext]:

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 
 from autograder.authoring.solution_parts import STUB
 from autograder.errors import UserError
-from autograder.student import Standing, check, hint, trace
+from autograder.student import Standing, check, hint, retry, trace
 from autograder.student.check_results import CheckedQuestion, CheckedTest
 from autograder.student.display import NotebookOutput, as_html, as_text, readable
 from autograder.student.notebook_tools import check_namespace
@@ -214,3 +214,18 @@ def test_an_answer_in_another_file_is_told_in_a_notebook(here: Path) -> None:
 
     assert result.standing is Standing.FIX
     assert "imports 'own', another file of yours" in result.tests[0].message
+
+
+def test_a_repeated_call_that_fails_shows_the_students_lines_only(here: Path) -> None:
+    namespace: dict[str, Any] = {"retry": retry}
+    exec(compile("def half(x):\n    return x.no_such_thing", "a_cell", "exec"), namespace)
+    with pytest.raises(AttributeError) as failure:
+        exec(compile('retry("half")', "another_cell", "exec"), namespace)
+    files = [Path(str(entry.path)).name for entry in failure.traceback]
+    assert files[-1] == "a_cell"
+    assert files.count("notebook_tools.py") == 1 and "execution.py" not in files
+
+
+def test_long_names_break_on_a_narrow_page() -> None:
+    page = as_html(CheckedQuestion("a_question_with_a_long_name", Standing.PASSED))
+    assert "overflow-wrap:anywhere" in page.partition(">")[0]
