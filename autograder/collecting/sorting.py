@@ -115,9 +115,13 @@ class Sorting:
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; its owner misses it if it may have been an answer."""
-        misses = owner is not None and reason != OF_A_SYSTEM and _may_be_an_answer(path)
-        self._refused.append(RefusedFile(path, reason, owner.student if owner and misses else ""))
+        """Leaves a file out; its owner misses it if it may have been an answer, or was all."""
+        if owner is None or reason == OF_A_SYSTEM:
+            self._refused.append(RefusedFile(path, reason))
+        elif _may_be_an_answer(path):
+            self._refused.append(RefusedFile(path, reason, owner.student))
+        else:
+            self._unplaced.append((owner, path, reason))
 
     def take(self, entry: DownloadEntry, place: OwnedFile, source: str) -> None:
         """Puts the contents of an entry on the piles of its owners."""

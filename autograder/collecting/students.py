@@ -34,6 +34,7 @@ class Students:
         self._roster = roster
         self._table = table
         self._before = {origin.student for origin in origins.values()}
+        self._entries: defaultdict[str, set[str]] = defaultdict(set)
         self._keys: defaultdict[str, set[str]] = defaultdict(set)
         self._names: defaultdict[str, set[str]] = defaultdict(set)
         self._named: defaultdict[str, set[str]] = defaultdict(set)
@@ -43,6 +44,7 @@ class Students:
     def know(self, owners: Iterable[Owner]) -> None:
         """Registers who is in the download, so that namesakes are kept apart from the beginning."""
         for owner in owners:
+            self._entries[owner.key].add(owner.entry)
             if owner.name:
                 self._named[owner.name].add(owner.student)
             if owner.number and not owner.email:
@@ -77,7 +79,8 @@ class Students:
         folder = for_file_name(self.name(owner, assignment))
         origin = self._origins.get((folder, assignment))
         is_there = (self._submitted / folder / assignment).exists()
-        return is_there and (origin is None or origin.entry != owner.entry)
+        # an upload may have an entry for each file, and the origin names only one of them
+        return is_there and (origin is None or origin.entry not in self._entries[owner.key])
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
         """Returns the platform's name, with its number if the name alone means several people.

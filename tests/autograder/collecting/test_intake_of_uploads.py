@@ -51,6 +51,13 @@ def test_any_unused_upload_is_a_reason_to_look(file: str, bring: Bring, tmp_path
     assert [look for look in report.looks if file in look]
 
 
+def test_whose_only_file_is_refused_is_missed(bring: Bring) -> None:
+    name = f"{'x' * 300}.pdf"
+    report = bring({f"ada_1_2_{name}": "x", f"bo_2_3_{name}": "x", "bo_2_4_scores.py": "1"})
+    assert [(one.path[:3], one.student) for one in report.skipped] == [("ada", "ada"), ("bo_", "")]
+    assert report.missing == ("ada",)
+
+
 def test_a_misnamed_file_joins_its_owners_other_answers(bring: Bring, tmp_path: Path) -> None:
     report = bring({"ada_1_2_homework.pdf": "p", "ada_1_3_scores.py": "1", "bo_2_4_essay.pdf": "e"})
     assert tree(tmp_path) == {
@@ -87,6 +94,19 @@ def test_several_assignments_in_one_archive_are_taken_apart(bring: Bring, tmp_pa
             "bo/simplified_attention/scores.py": "3",
         }
         assert any("files of causal_attention by 2 students" in note for note in report.notes)
+
+
+def test_naming_the_assignment_later_leaves_flat_uploads_apart(
+    bring: Bring, tmp_path: Path
+) -> None:
+    files = {
+        f"ada_1_{n}_{name}.py": name for n, name in enumerate(("masking", "scores", "softmax"))
+    }
+    bring(files)
+    before = tree(tmp_path)
+    report = bring(files, assignment="causal_attention")
+    assert len(before) == 3 and tree(tmp_path) == before
+    assert [item.is_new for item in report.collected] == [False, False]
 
 
 def test_a_stray_file_replaces_nobodys_submission_of_its_own_assignment(
