@@ -69,6 +69,42 @@ CLAIMS = {
         "tests/autograder/attention/test_stories.py::test_names_that_come_again_are_looked_up"
     ),
 }
+#: the first cell of each row of the table of tools, and the test that would fail if it were untrue
+TOOLS = {
+    "to know whether an answer is right": f"{STUDENT}/test_notebook.py::test_a_right_answer_passes",
+    "a hint, one at a time": f"{STUDENT}/test_hints.py::test_hints_come_one_at_a_time_and_end",
+    "the failing call again, with the same numbers and weights": (
+        f"{STUDENT}/test_one_failure_at_a_time.py::test_the_repeated_call_has_the_numbers"
+    ),
+    "the shapes in each line of your function": (
+        f"{STUDENT}/test_trace.py::test_each_line_has_the_shapes_that_it_gave_names"
+    ),
+    "to see your result next to the expected one": (
+        "tests/autograder/attention/test_pictures.py::test_cells_that_differ_have_a_frame"
+    ),
+    "an explanation of the reference, once your answer is right": (
+        "tests/autograder/authoring/test_notebooks.py::test_every_question_has_a_text_for_afterw"
+    ),
+    "a second star, for an answer without a loop, without `@`, or in one line": (
+        f"{STUDENT}/test_stars.py::test_a_star_is_offered_and_earned_in_a_folder"
+    ),
+    "two other ways as code, and what they cost, after the assignment was submitted": (
+        "tests/autograder/authoring/test_ways.py::test_ways_are_in_bundles_only"
+    ),
+    "to see your attention at work": (
+        "tests/autograder/attention/test_at_work.py::test_name_tags_show_the_weights_of_a_layer"
+    ),
+    "to guess before you run the code, and to find other people's mistakes": (
+        "tests/autograder/authoring/test_notebooks.py::test_a_notebook_has_a_guess_and_something"
+    ),
+    "to point at a word and see where it looks": (
+        "tests/autograder/attention/test_attention_view.py::test_the_page_has_every_weight"
+    ),
+    "progress, points, what to submit": (
+        "tests/autograder/student/test_folder.py"
+        "::test_status_names_the_first_exercise_that_is_not_finished"
+    ),
+}
 #: the beginnings of sentences that describe the page, or give advice
 NO_CLAIM = ("This page describes", "You need Python", "You learn PyTorch", "Run them on your own")
 
@@ -120,10 +156,16 @@ def test_every_sentence_is_held_by_a_test() -> None:
 def test_every_claim_is_in_the_text_and_its_test_exists() -> None:
     text = " ".join(sentences())
     assert [piece for piece in CLAIMS if piece not in text] == []
-    for place in CLAIMS.values():
+    for place in [*CLAIMS.values(), *TOOLS.values()]:
         path, _, name = place.partition("::")
         source = (ROOT / path).read_text(encoding="utf-8")
         assert f"def {name}" in source or f'name = "{name}"' in source, place
+
+
+def test_every_tool_is_held_by_a_test() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("## The tools")[2].partition("If you")[0]
+    rows = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[1:]
+    assert rows == list(TOOLS)
 
 
 def test_every_tool_of_the_table_exists() -> None:
