@@ -1,7 +1,7 @@
 """A course on Canvas, by its REST API and the package canvasapi.
 
 Documented in https://developerdocs.instructure.com/services/canvas; no version has a number there.
-The package never gets the token: `_session` adds it to requests to the site itself, and to no
+The package never gets the token: `session` adds it to requests to the site itself, and to no
 other, so that neither its logs nor a host of files contain it.
 """
 
@@ -12,19 +12,18 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..classroom.times import read_time
 from ..errors import UserError
+from .canvas_session import session
 from .http import (
-    NoAnswer,
     RetryPolicy,
     Token,
     TokenRefused,
     Unreachable,
     client,
     needed,
-    no_connection,
     origin,
     stream_to,
 )
@@ -36,17 +35,15 @@ from .platform_records import (
     Sent,
     Update,
     Work,
+    check_length,
     has_arrived,
     has_points,
+    number_of,
     squeezed,
 )
 
-if TYPE_CHECKING:
-    import requests
-
 T = TypeVar("T")
 
-_TIMEOUT = 60.0
 #: grades in one request, and how often it is sent if it is not certain that it has arrived
 _BATCH, _TRIES = 50, 3
 #: how often, and after how many seconds, to ask whether Canvas has written a batch
@@ -67,8 +64,8 @@ class Canvas:
         with warnings.catch_warnings(action="ignore"):  # about http, which is of this machine only
             self._canvas = package.Canvas(site, _NO_TOKEN)
         self._requester = self._canvas._Canvas__requester
-        self._requester._session = _session(site, token, retry)
-        self._client = client()
+        self._requester._session = session(site, token, retry)
+        self._client = client(site)
         self._known: Any = None
 
     def title(self) -> str:
@@ -134,9 +131,9 @@ class Canvas:
         wanted = {member.number for member in members}
         there = self._submissions(work, ["submission_history"])
         found = [
-            _attempt(said)
+            _attempt(said, number)
             for submission in there
-            if str(submission.user_id) in wanted
+            if (number := number_of(submission.user_id)) in wanted
             for said in getattr(submission, "submission_history", None) or ()
             if said.get("submitted_at")
         ]
@@ -170,7 +167,10 @@ class Canvas:
         answer = self._retry.ask(
             self._site,
             lambda: stream_to(
-                path, lambda: self._client.stream("GET", file.url, headers=headers), file.size
+                path,
+                lambda: self._client.stream("GET", file.url, headers=headers),
+                file.size,
+                self._site,
             ),
             is_safe=True,
         )
@@ -248,7 +248,15 @@ class Canvas:
 
     def _list(self, call: Callable[[], Iterable[T]], what: str) -> Sequence[T]:
         """Returns all pages of a list."""
-        return self._ask(lambda: list(call()), what)
+
+        def all_pages() -> Sequence[T]:
+            found: list[T] = []
+            for item in call():
+                found.append(item)
+                check_length(found)
+            return found
+
+        return self._ask(all_pages, what)
 
     def _ask(self, call: Callable[[], T], what: str) -> T:
         """Makes calls of canvasapi; turns its exceptions into `UserError`."""
@@ -271,49 +279,17 @@ class Canvas:
         except exceptions.CanvasException as error:
             said = self._token.without(" ".join(str(error).split()))[:200]
             raise UserError(f"{self._site}: {what}: refused: {said}") from None
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise UserError(
-                f"{self._site}: {what}: the answer does not have the form of Canvas's "
-                f"({type(error).__name__}): is it the address of a Canvas site?"
-            ) from None
 
 
 class _Denied(UserError):
     """Raised if the owner of the token lacks a permission."""
 
 
-def _session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
-    """Returns a session that waits if Canvas throttles, and that adds the token."""
-    package = needed("requests")
-    own = origin(site)
-
-    class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
-        def send(self, request: Any, **kwargs: Any) -> Any:
-            """Sends one request, also each of a redirect; the token is for the site only."""
-            request.headers.pop("Authorization", None)
-            if origin(request.url) == own:
-                request.headers["Authorization"] = f"Bearer {token.reveal()}"
-            kwargs["timeout"] = _TIMEOUT
-
-            def once() -> Any:
-                try:
-                    return super(Session, self).send(request, **kwargs)
-                except package.Timeout:
-                    raise NoAnswer(f"no answer within {_TIMEOUT:.0f} s") from None
-                except package.RequestException as error:
-                    raise NoAnswer(no_connection(error)) from None
-
-            return retry.ask(site, once, is_safe=request.method == "GET")
-
-    made: requests.Session = Session()
-    return made
-
-
 def _member(user: Any, sections: Mapping[int, str], groups: Sequence[str]) -> Member:
     own = (e.get("course_section_id") for e in getattr(user, "enrollments", None) or ())
     names = (sections[number] for number in own if number in sections)
     return Member(
-        number=str(user.id),
+        number=number_of(user.id),
         name=_text(user, "name"),
         sortable=_text(user, "sortable_name"),
         login=_text(user, "login_id"),
@@ -341,7 +317,7 @@ def _work(work: Any, names: Mapping[tuple[str, int], str]) -> Work:
         people |= {str(number): due for number in getattr(override, "student_ids", None) or ()}
     points = getattr(work, "points_possible", None)
     return Work(
-        number=str(work.id),
+        number=number_of(work.id),
         title=str(work.name),
         points=None if points is None else float(points),
         due=_time(getattr(work, "due_at", None)),
@@ -350,7 +326,7 @@ def _work(work: Any, names: Mapping[tuple[str, int], str]) -> Work:
     )
 
 
-def _attempt(said: Mapping[str, Any]) -> Attempt:
+def _attempt(said: Mapping[str, Any], student: str) -> Attempt:
     files = said.get("attachments") or ()
     note = ""
     if not files:
@@ -358,7 +334,7 @@ def _attempt(said: Mapping[str, Any]) -> Attempt:
             str(said.get("submission_type")), "no file"
         )
     return Attempt(
-        student=str(said["user_id"]),
+        student=student,
         number=int(said.get("attempt") or 1),
         time=_time(said.get("submitted_at")),
         files=tuple(map(_file, files)),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import UserError
+from ..escaping import visible
 from .canvas import Canvas
 from .http import RetryPolicy, Token, find_token
 from .moodle import Moodle
-from .platform_records import Platform
+from .platform_records import Attempt, File, Grade, Member, Platform, Sent, Update, Work
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _CANVAS_COURSE = re.compile(r"/courses/(\d+)(?:/.*)?")
@@ -57,7 +60,70 @@ def connect(
     """Returns a course on its platform; raises `UserError` without a token for it."""
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
-    return make(address.site, address.course, known, retry or RetryPolicy())
+    platform = make(address.site, address.course, known, retry or RetryPolicy())
+    return _Checked(platform, address.site)
+
+
+class _Checked:
+    """A platform whose answers of another form are errors that name the site."""
+
+    def __init__(self, platform: Platform, site: str) -> None:
+        self._platform, self._site, self.name = platform, site, platform.name
+
+    @contextlib.contextmanager
+    def _of_its_form(self) -> Iterator[None]:
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            text = f"{type(error).__name__}: {visible(str(error))}"
+        except RecursionError:
+            text = "it is nested too deeply"
+        else:
+            return
+        raise UserError(
+            f"{self._site}: the answer does not have the form of {self.name}'s ({text}): is it the "
+            f"address of a {self.name} site?"
+        ) from None
+
+    def title(self) -> str:
+        """Returns the title of the course."""
+        with self._of_its_form():
+            return self._platform.title()
+
+    def zone(self) -> str:
+        """Returns the name of the course's time zone."""
+        with self._of_its_form():
+            return self._platform.zone()
+
+    def members(self) -> Sequence[Member]:
+        """Returns the students of the course."""
+        with self._of_its_form():
+            return self._platform.members()
+
+    def works(self) -> Sequence[Work]:
+        """Returns the assignments of the course."""
+        with self._of_its_form():
+            return self._platform.works()
+
+    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+        """Returns the submissions of these members."""
+        with self._of_its_form():
+            return self._platform.attempts(work, members)
+
+    def grades(self, work: Work) -> Mapping[str, Grade]:
+        """Returns the grades of an assignment."""
+        with self._of_its_form():
+            return self._platform.grades(work)
+
+    def download(self, file: File, path: Path) -> None:
+        """Writes a submitted file to `path`."""
+        with self._of_its_form():
+            self._platform.download(file, path)
+
+    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+        """Writes grades; yields after each batch what became of it."""
+        with self._of_its_form():
+            yield from self._platform.send(work, updates)
 
 
 def _canvas_course(path: str, _query: str) -> tuple[str, str] | None:

@@ -10,13 +10,14 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from ..errors import UserError, install_with
+from ..escaping import visible
 from ..files import replacing
 
 if TYPE_CHECKING:
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
 _TRIES = 6
 _LONGEST_WAIT = 60.0
 _TIMEOUT = 60.0
-#: the most bytes of a file whose size the platform does not report
-_MOST_BYTES = 100 << 20
+#: the most bytes of a file whose size the platform does not report, and of any other answer
+_MOST_BYTES, _MOST_ANSWER = 100 << 20, 64 << 20
+#: the most seconds that one answer may take, however slowly it comes
+_LONGEST_ANSWER = 1800.0
+#: headers of a body that has been decoded
+_OF_TRANSPORT = ("content-encoding", "content-length", "transfer-encoding")
 #: how much of a body is searched for an error
 _HEAD = 2_000
 _OVERLOADED = (500, 502, 503, 504)
@@ -197,10 +202,37 @@ def _wanted_wait(headers: Mapping[str, str]) -> float:
         return 0.0
 
 
-def client() -> httpx.Client:
-    """Returns a client; raises `UserError` if its package is not installed."""
-    made: httpx.Client = needed("httpx").Client(timeout=_TIMEOUT, follow_redirects=True)
+def client(site: str) -> httpx.Client:
+    """Returns a client; raises `UserError` if its package is not installed.
+
+    It sends nothing to other sites: a redirect may repeat a form, which contains the token, there.
+    """
+
+    def check(request: httpx.Request) -> None:
+        if request.method == "POST" and origin(str(request.url)) != origin(site):
+            raise Stopped(
+                f"{site}: it redirects to {visible(request.url.host)!r}, which must not get the "
+                "token: is the address right?"
+            )
+
+    made: httpx.Client = needed("httpx").Client(
+        timeout=_TIMEOUT, follow_redirects=True, event_hooks={"request": [check]}
+    )
     return made
+
+
+def limited(parts: Iterable[bytes], site: str) -> bytes:
+    """Joins the parts of an answer; raises `Stopped` if they never end."""
+    found, size, end = [], 0, time.monotonic() + _LONGEST_ANSWER
+    for part in parts:
+        found.append(part)
+        size += len(part)
+        if size > _MOST_ANSWER or time.monotonic() > end:
+            raise Stopped(
+                f"{site}: an answer has more than {_MOST_ANSWER >> 20} MB, or takes more than "
+                f"{_LONGEST_ANSWER / 60:.0f} minutes: is it the address of the right site?"
+            )
+    return b"".join(found)
 
 
 def needed(module: str) -> Any:
@@ -250,7 +282,16 @@ def _error_in(body: bytes) -> Mapping[str, Any]:
     return {}
 
 
-def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answer:
+def read_answer(response: httpx.Response, site: str) -> httpx.Response:
+    """Returns an open response with its body; raises `Stopped` if that never ends."""
+    import httpx
+
+    body = limited(response.iter_bytes(), site)
+    headers = {n: v for n, v in response.headers.items() if n not in _OF_TRANSPORT}
+    return httpx.Response(response.status_code, headers=headers, content=body)
+
+
+def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: str) -> Answer:
     """Writes the body of a successful response to `path` in one step; returns the response.
 
     `request` opens a response of httpx as a stream. Raises `NoAnswer` if the body ends early or has
@@ -259,14 +300,15 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None) -> Answe
     """
     with connecting(), request() as response:
         if response.status_code != 200:
-            response.read()
-            answer: Answer = response
-            return answer
+            return read_answer(response, site)
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             written, head = 0, b""
+            end = time.monotonic() + _LONGEST_ANSWER
             for part in response.iter_bytes():
                 written += file.write(part)
+                if time.monotonic() > end:
+                    raise NoAnswer(f"{path.name} took more than {_LONGEST_ANSWER / 60:.0f} minutes")
                 head = head or part[:_HEAD]
                 if written > (_MOST_BYTES if size is None else size):
                     break

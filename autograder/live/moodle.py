@@ -7,11 +7,9 @@ services, API documentation). The token is only ever in the body of a request, n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..classroom.times import read_time
 from ..errors import UserError
 from .http import (
     ErrorBody,
@@ -21,21 +19,28 @@ from .http import (
     client,
     connecting,
     origin,
+    read_answer,
     stream_to,
 )
-from .platform_records import Attempt, File, Grade, Member, Sent, Update, Work
+from .moodle_rows import Values, attempt_of, member_of, points_of, students, work_of
+from .platform_records import (
+    Attempt,
+    File,
+    Grade,
+    Member,
+    Sent,
+    Update,
+    Work,
+    check_length,
+    number_of,
+)
 
 _PAGE, _BATCH = 200, 25
-_STUDENT = "student"
-#: Moodle's own roles of people who do not submit
-_STAFF = frozenset(("manager", "coursecreator", "editingteacher", "teacher", "guest"))
 _SUBMITTED = "submitted"
 #: the format of a text that is HTML
 _HTML = 1
 #: errors that mean that the token itself is of no use
 _BAD_TOKENS = ("invalidtoken", "tokenexpired")
-
-Values = Mapping[str, Any]
 
 
 class _Refusal(UserError):
@@ -49,7 +54,7 @@ class Moodle:
 
     def __init__(self, site: str, course: str, token: Token, retry: RetryPolicy) -> None:
         self._site, self._number, self._token, self._retry = site, course, token, retry
-        self._client = client()
+        self._client = client(site)
         self._members_of: dict[str, list[str]] = {}
 
     def title(self) -> str:
@@ -80,13 +85,14 @@ class Moodle:
                 options=[{"name": name, "value": value} for name, value in options.items()],
             )
             found += page
+            check_length(found)
             if len(page) < _PAGE:
                 break
-        students = _students(found)
-        for user in students:
+        people = students(found)
+        for user in people:
             for group in user.get("groups") or ():
-                self._members_of.setdefault(str(group["id"]), []).append(str(user["id"]))
-        return [_member(user) for user in students]
+                self._members_of.setdefault(str(group["id"]), []).append(number_of(user["id"]))
+        return [member_of(user) for user in people]
 
     def works(self) -> Sequence[Work]:
         """Returns the assignments, with the extensions of single students."""
@@ -97,7 +103,7 @@ class Moodle:
         if not said["courses"]:
             raise self._unseen("the assignments", said)
         flags = self._by_assignment("mod_assign_get_user_flags", "userflags", found)
-        return [_work(work, flags.get(str(work["id"]), ())) for work in found]
+        return [work_of(work, flags.get(str(work["id"]), ())) for work in found]
 
     def _by_assignment(
         self, function: str, part: str, works: Iterable[Values], *, must_be_seen: bool = False
@@ -132,7 +138,7 @@ class Moodle:
         numbers = self._identifiers(work)
         known = {member.number for member in members}
         found = [
-            _attempt(submission, student, numbers.get(student, ""))
+            attempt_of(submission, student, numbers.get(student, ""))
             for submission in there.get(work.number, ())
             if submission.get("status") == _SUBMITTED
             for student in self._owners(submission, known)
@@ -147,7 +153,7 @@ class Moodle:
             )
         except _Refusal:
             return {}
-        return {str(one["userid"]): str(one["id"]) for one in found.get(work.number, ())}
+        return {str(one["userid"]): number_of(one["id"]) for one in found.get(work.number, ())}
 
     def _owners(self, submission: Values, known: Collection[str]) -> Sequence[str]:
         """Returns the students whose submission it is; a group's has no user."""
@@ -164,7 +170,7 @@ class Moodle:
             number = str(grade["userid"])
             if number not in last or grade["attemptnumber"] >= last[number]["attemptnumber"]:
                 last[number] = grade
-        return {number: Grade(_points(grade.get("grade"))) for number, grade in last.items()}
+        return {number: Grade(points_of(grade.get("grade"))) for number, grade in last.items()}
 
     def download(self, file: File, path: Path) -> None:
         """Writes a submitted file to `path`; refuses a file of another site."""
@@ -175,7 +181,10 @@ class Moodle:
             answer = self._retry.ask(
                 self._site,
                 lambda: stream_to(
-                    path, lambda: self._client.stream("POST", file.url, data=data), file.size
+                    path,
+                    lambda: self._client.stream("POST", file.url, data=data),
+                    file.size,
+                    self._site,
                 ),
                 is_safe=True,
             )
@@ -277,8 +286,8 @@ class Moodle:
 
     def _post(self, url: str, what: str, *, is_safe: bool, **values: Any) -> Any:
         def once() -> Any:
-            with connecting():
-                return self._client.post(url, **values)
+            with connecting(), self._client.stream("POST", url, **values) as response:
+                return read_answer(response, self._site)
 
         answer = self._retry.ask(self._site, once, is_safe=is_safe)
         try:
@@ -315,85 +324,3 @@ def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from flattened(value, f"{name}[{place}]")
     else:
         yield name, str(values)
-
-
-def _students(users: Sequence[Values]) -> Sequence[Values]:
-    """Returns those with the role of a student; if nobody has it, those without one of staff."""
-    roles = [{str(role.get("shortname")) for role in user.get("roles") or ()} for user in users]
-    if any(_STUDENT in own for own in roles):
-        return [user for user, own in zip(users, roles, strict=True) if _STUDENT in own]
-    return [user for user, own in zip(users, roles, strict=True) if not own & _STAFF]
-
-
-def _member(user: Values) -> Member:
-    groups = (str(group.get("name") or "") for group in user.get("groups") or ())
-    name = str(user.get("fullname") or "").strip()
-    first, last = (str(user.get(key) or "").strip() for key in ("firstname", "lastname"))
-    return Member(
-        number=str(user["id"]),
-        name=name,
-        sortable=f"{last}, {first}" if first and last else name,
-        login=str(user.get("username") or "").strip(),
-        email=str(user.get("email") or "").strip(),
-        sis_id=str(user.get("idnumber") or "").strip(),
-        groups=tuple(filter(None, groups)),
-    )
-
-
-def _work(work: Values, flags: Sequence[Values]) -> Work:
-    people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
-    points = float(work.get("grade") or 0)
-    return Work(
-        number=str(work["id"]),
-        title=str(work["name"]),
-        points=points if points > 0 else None,  # below zero, it is the number of a scale
-        due=_time(work.get("duedate")),
-        people=people,
-    )
-
-
-def _attempt(submission: Values, student: str, identifier: str) -> Attempt:
-    files: list[File] = []
-    note = ""
-    for plugin in submission.get("plugins") or ():
-        for area in plugin.get("fileareas") or ():
-            if plugin.get("type") == "file":
-                files += [_file(said) for said in area.get("files") or ()]
-        if plugin.get("type") == "onlinetext" and any(
-            field.get("text") for field in plugin.get("editorfields") or ()
-        ):
-            note = "a text"
-    return Attempt(
-        student=student,
-        number=int(submission.get("attemptnumber") or 0) + 1,
-        time=_time(submission.get("timemodified")),
-        files=tuple(files),
-        note=note if files or note else "no file",
-        identifier=identifier,
-    )
-
-
-def _file(said: Values) -> File:
-    folders = [part for part in str(said.get("filepath") or "/").split("/") if part]
-    name, size = str(said["filename"]), said.get("filesize")
-    path = (*folders, name)
-    return File("/".join(path), path, str(said["fileurl"]), None if size is None else int(size))
-
-
-def _points(text: object) -> float | None:
-    """Returns a grade; Moodle writes -1 for none."""
-    try:
-        points = float(str(text))
-    except ValueError:
-        return None
-    return points if points >= 0 else None
-
-
-def _time(seconds: object) -> datetime | None:
-    if not seconds:
-        return None
-    try:
-        moment = datetime.fromtimestamp(int(str(seconds)), UTC)
-    except (ValueError, OverflowError, OSError):  # no time at all
-        return None
-    return read_time(moment.isoformat())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,9 @@ from typing import Protocol
 
 #: grades that differ by less are equal: platforms round them
 SAME_GRADE = 0.01
+_MOST_ITEMS = 200_000
+#: Canvas writes those of another of its databases as 12~345
+_NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,22 @@ class Platform(Protocol):
     def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
         """Writes grades; yields after each batch what became of it."""
         ...
+
+
+def number_of(value: object) -> str:
+    """Returns a platform's number of a person, an assignment or a file.
+
+    Raises `ValueError` for anything else: it becomes part of addresses and of names of folders.
+    """
+    if not _NUMBER.fullmatch(str(value)):
+        raise ValueError("a number is not a number")
+    return str(value)
+
+
+def check_length(found: Sequence[object]) -> None:
+    """Raises `ValueError` if a list has more items than any course, because it may never end."""
+    if len(found) > _MOST_ITEMS:
+        raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 
 
 def has_points(update: Update, there: Grade | None) -> bool:

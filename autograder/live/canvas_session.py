@@ -1,0 +1,52 @@
+"""The session in which canvasapi talks to Canvas: it adds the token, waits, and has limits."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from .http import NoAnswer, RetryPolicy, Token, limited, needed, no_connection, origin
+
+if TYPE_CHECKING:
+    import requests
+
+_TIMEOUT = 60.0
+#: bytes of an answer that are read at a time
+_CHUNK = 1 << 16
+
+
+def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
+    """Returns a session that waits if Canvas throttles, and that adds the token."""
+    package = needed("requests")
+    own = origin(site)
+
+    class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
+        def send(self, request: Any, **kwargs: Any) -> Any:
+            """Sends one request, also each of a redirect; the token is for the site only."""
+            request.headers.pop("Authorization", None)
+            if origin(request.url) == own:
+                request.headers["Authorization"] = f"Bearer {token.reveal()}"
+            kwargs["timeout"] = _TIMEOUT
+
+            def once() -> Any:
+                try:
+                    return super(Session, self).send(request, **kwargs)
+                except package.Timeout:
+                    raise NoAnswer(f"no answer within {_TIMEOUT:.0f} s") from None
+                except package.RequestException as error:
+                    raise NoAnswer(no_connection(error)) from None
+
+            return retry.ask(site, once, is_safe=request.method == "GET")
+
+    class Adapter(package.adapters.HTTPAdapter):  # type: ignore[name-defined,misc]  # the same
+        def send(self, request: Any, stream: bool = False, **kwargs: Any) -> Any:
+            """Reads the body of every answer, also of a redirect, within limits."""
+            answer = super().send(request, stream=True, **kwargs)
+            with contextlib.closing(answer.raw):
+                answer._content = limited(answer.iter_content(_CHUNK), site)
+            return answer
+
+    made: requests.Session = Session()
+    for scheme in ("https://", "http://"):
+        made.mount(scheme, Adapter())
+    return made

@@ -1,0 +1,101 @@
+"""Reads the rows that Moodle's functions return: its people, assignments, submissions, grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ..classroom.times import read_time
+from .platform_records import Attempt, File, Member, Work, number_of
+
+_STUDENT = "student"
+#: Moodle's own roles of people who do not submit
+_STAFF = frozenset(("manager", "coursecreator", "editingteacher", "teacher", "guest"))
+
+Values = Mapping[str, Any]
+
+
+def students(users: Sequence[Values]) -> Sequence[Values]:
+    """Returns those with the role of a student; if nobody has it, those without one of staff."""
+    roles = [{str(role.get("shortname")) for role in user.get("roles") or ()} for user in users]
+    if any(_STUDENT in own for own in roles):
+        return [user for user, own in zip(users, roles, strict=True) if _STUDENT in own]
+    return [user for user, own in zip(users, roles, strict=True) if not own & _STAFF]
+
+
+def member_of(user: Values) -> Member:
+    """Returns the person in a row of users."""
+    groups = (str(group.get("name") or "") for group in user.get("groups") or ())
+    name = str(user.get("fullname") or "").strip()
+    first, last = (str(user.get(key) or "").strip() for key in ("firstname", "lastname"))
+    return Member(
+        number=number_of(user["id"]),
+        name=name,
+        sortable=f"{last}, {first}" if first and last else name,
+        login=str(user.get("username") or "").strip(),
+        email=str(user.get("email") or "").strip(),
+        sis_id=str(user.get("idnumber") or "").strip(),
+        groups=tuple(filter(None, groups)),
+    )
+
+
+def work_of(work: Values, flags: Sequence[Values]) -> Work:
+    """Returns an assignment, with the extensions in the flags of its users."""
+    people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
+    points = float(work.get("grade") or 0)
+    return Work(
+        number=number_of(work["id"]),
+        title=str(work["name"]),
+        points=points if points > 0 else None,  # below zero, it is the number of a scale
+        due=_time(work.get("duedate")),
+        people=people,
+    )
+
+
+def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
+    """Returns the submission of a student; `identifier` is the number in names of its files."""
+    files: list[File] = []
+    note = ""
+    for plugin in submission.get("plugins") or ():
+        for area in plugin.get("fileareas") or ():
+            if plugin.get("type") == "file":
+                files += [_file(said) for said in area.get("files") or ()]
+        if plugin.get("type") == "onlinetext" and any(
+            field.get("text") for field in plugin.get("editorfields") or ()
+        ):
+            note = "a text"
+    return Attempt(
+        student=student,
+        number=int(submission.get("attemptnumber") or 0) + 1,
+        time=_time(submission.get("timemodified")),
+        files=tuple(files),
+        note=note if files or note else "no file",
+        identifier=identifier,
+    )
+
+
+def _file(said: Values) -> File:
+    folders = [part for part in str(said.get("filepath") or "/").split("/") if part]
+    name, size = str(said["filename"]), said.get("filesize")
+    path = (*folders, name)
+    return File("/".join(path), path, str(said["fileurl"]), None if size is None else int(size))
+
+
+def points_of(text: object) -> float | None:
+    """Returns a grade; Moodle writes -1 for none."""
+    try:
+        points = float(str(text))
+    except ValueError:
+        return None
+    return points if points >= 0 else None
+
+
+def _time(seconds: object) -> datetime | None:
+    if not seconds:
+        return None
+    try:
+        moment = datetime.fromtimestamp(int(str(seconds)), UTC)
+    except (ValueError, OverflowError, OSError):  # no time at all
+        return None
+    return read_time(moment.isoformat())
