@@ -7,11 +7,12 @@ lose none. Texts that a spreadsheet would execute get an apostrophe, which is re
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import fcntl
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import UserError
@@ -60,7 +61,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
         text = _decoded(data)
         first = text.partition("\n")[0]
         separator = max(",;\t", key=first.count)
-        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        table = list(_cells(text, separator))
     except UnicodeDecodeError as error:
         raise UserError(
             f"{path}: is not in UTF-8 (byte {error.start})\n"
@@ -71,6 +72,17 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     columns = tuple(cell.strip() for cell in table[0]) if table else ()
     rows = [_row(columns, cells) for cells in table[1:] if any(cell.strip() for cell in cells)]
     return columns, rows
+
+
+def _cells(text: str, separator: str) -> Iterator[list[str]]:
+    """Yields the rows; raises `csv.Error` if a quotation mark would hide the rest of the file."""
+    with contextlib.suppress(csv.Error):
+        yield from list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+        return
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    if rows and text.count('"') % 2:
+        raise csv.Error(f"a quotation mark is not closed, at the latest in row {len(rows)}")
+    yield from rows
 
 
 def _decoded(data: bytes) -> str:

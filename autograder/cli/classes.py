@@ -197,11 +197,12 @@ def _print(found: Attendance) -> None:
     people = found.roster.people
     sections = sorted({name for p in people for name in p.section.split("; ")} - {""})
     in_sections = f" in the sections {', '.join(sections)}" if sections else ""
-    console.print(f"{len(people)} people{for_terminal(in_sections)}", soft_wrap=True)
+    count = "1 person" if len(people) == 1 else f"{len(people)} people"
+    console.print(f"{count}{for_terminal(in_sections)}", soft_wrap=True)
     for assignment, missing in found.missing.items():
         head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
         _names(head, [person.student for person in missing])
-    _names(f"{len(found.strangers)} submitted and are not on the roster", found.strangers)
+    _names(f"{len(found.strangers)} submitted, but not on the roster", found.strangers)
     for student in found.strangers:
         if person := found.roster.namesake(student):
             text = f"{student}: {person.student} has the same name in another order; if it is "

@@ -90,6 +90,8 @@ def _of_table(path: Path) -> Iterator[FoundRequest]:
 
 
 def _issues(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        raise UserError(f"{path} does not exist; expected a CSV file or a JSON list of issues")
     try:
         found = json.loads(read_bytes(path, _MOST_BYTES))
     except (SubmissionError, ValueError, RecursionError) as error:
