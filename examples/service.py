@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,8 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 LARGEST = 10_000_000
-#: connections at a time, and seconds that one may say nothing
-MOST, PATIENCE = 64, 20
+#: connections at a time, seconds that one may say nothing, and that a whole request may take
+MOST, PATIENCE, LONGEST = 64, 20, 120
 NAME = re.compile(r"/(\w{1,100})/(\w{1,100}\.(?:py|ipynb))", re.ASCII)
 
 
@@ -81,9 +82,14 @@ class Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request, client_address):
+        # after that no more is read, as if the caller had stopped: an answer can still be sent
+        end = threading.Timer(LONGEST, request.shutdown, [socket.SHUT_RD])
+        end.daemon = True
+        end.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            end.cancel()
             self._free.release()
 
     def handle_error(self, request, client_address):

@@ -68,6 +68,13 @@ def test_tests_that_the_page_on_security_names_are_there() -> None:
     assert not silent, f"a promise without a test: {silent}"
 
 
+def test_the_page_on_security_counts_the_attacks() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    corpus = (ROOT / "tests" / "autograder" / "attacks" / "corpus").glob("*.toml")
+    count = sum(len(tomllib.loads(path.read_text(encoding="utf-8"))) for path in corpus)
+    assert f"contains {count} attacks" in text
+
+
 def test_the_readme_says_which_share_of_the_grader_tests_run() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     floor = settings["tool"]["coverage"]["report"]["fail_under"]

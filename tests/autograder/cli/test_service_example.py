@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,6 +45,20 @@ def _raw(url: str, head: str, data: bytes) -> bytes:
         there.sendall(head.encode() + b"\r\n\r\n" + data)
         there.shutdown(socket.SHUT_WR)
         return there.makefile("rb").readline().split()[1]
+
+
+def test_a_request_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("service", ROOT / "examples" / "service.py")
+    assert spec and spec.loader
+    service = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(service)
+    monkeypatch.setattr(service, "LONGEST", 0.3)
+    server = service.Server(("127.0.0.1", 0), service.Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with server, socket.create_connection(server.server_address, timeout=5) as there:
+        there.sendall(f"{STRANGE[0]}\r\n\r\nx".encode())  # and the rest never
+        assert there.makefile("rb").readline().split()[1] == b"400"
+        server.shutdown()
 
 
 def test_the_example_service_grades_requests_and_ends_its_grader(
