@@ -23,6 +23,8 @@ from .file import lines_of, parsed
 
 #: limits for lines of other machines: nobody submits so often, and sums of points are rounded
 _MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6
+#: the most bytes in the name of a folder
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,14 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
         )
 
 
+def _may_name_a_folder(name: str) -> bool:
+    try:
+        size = len(name.encode("utf-8", "surrogateescape"))  # as Linux keeps names of any bytes
+    except UnicodeEncodeError:
+        return False
+    return size <= _LONGEST_NAME and not {"/", "\0"} & set(name) and name not in ("", ".", "..")
+
+
 def _in_form(document: Any) -> SubmissionResult:
     """Validates a document from another machine and returns its record; raises `ValueError`.
 
@@ -124,7 +134,7 @@ def _in_form(document: Any) -> SubmissionResult:
         raise ValueError(problem)
     result = SubmissionResult.from_json(document)
     for name in result.key:
-        if {"/", "\0"} & set(name) or name in ("", ".", ".."):
+        if not _may_name_a_folder(name):
             raise ValueError(f"{name[:80]!r} is not a name of a student or an assignment")
     if result.attempt > _MOST_ATTEMPTS:
         raise ValueError(f"attempt: more than {_MOST_ATTEMPTS}")

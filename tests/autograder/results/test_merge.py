@@ -114,6 +114,8 @@ def test_an_existing_file_or_one_being_written_is_left_alone(
         ({"max_score": float("inf")}, "of inf points"),
         ({"student": "../../../../x"}, "not a name of a student"),
         ({"student": "a\0b"}, "not a name of a student"),
+        ({"student": "\ud800"}, "not a name of a student"),
+        ({"student": "x" * 256}, "not a name of a student"),
         ({"assignment": ".."}, "not a name of a student or an assignment"),
         ({"attempt": 10**30}, "attempt: more than"),
         ({"attempt": 0}, r"\$.attempt"),
