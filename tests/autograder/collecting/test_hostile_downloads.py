@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.collecting import CollectReport, collect
+from autograder.collecting.downloaded import DownloadEntry, ReadingAllowance, UnsafeFile
 from autograder.errors import UserError
 
 EXERCISES = {"scores": ["softmax"]}
@@ -124,3 +125,11 @@ def test_an_endless_source_is_refused_before_it_is_opened(tmp_path: Path) -> Non
         with pytest.raises(UserError, match="neither a regular file nor a folder"):
             collect([source], tmp_path / "submitted", EXERCISES)
     assert not (tmp_path / "submitted").exists()
+
+
+def test_files_of_one_submission_share_a_limit_of_bytes() -> None:
+    allowance = ReadingAllowance(size=10)
+    entry = DownloadEntry(("work.txt",), True, lambda: b"123456")
+    assert allowance.read(entry) == b"123456"
+    with pytest.raises(UnsafeFile, match="MB in one submission"):
+        allowance.read(entry)
