@@ -113,7 +113,7 @@ def _named(answers: Sequence[WrongAnswer]) -> tuple[list[str], float]:
     names, start = [], time.process_time()
     for wrong in answers:
         wrong.diagnosis._diagnosed.clear()
-        found = wrong.diagnosis.told(wrong.answer.question, wrong.asked, wrong.answer.text)
+        found = wrong.diagnosis.diagnose(wrong.answer.question, wrong.asked, wrong.answer.text)
         names.append(found[0])
     return names, time.process_time() - start
 
@@ -171,7 +171,7 @@ def _without(is_off: Callable[[Row], bool]) -> AbstractContextManager[Any]:
             rows=tuple(found.rows[at] for at in kept),
             cells=found.cells[np.array(kept, int)],
             samples={(numbers[r], t): s for (r, t), s in found.samples.items() if r in numbers},
-            said={(numbers[r], t): words for (r, t), words in found.said.items() if r in numbers},
+            words={(numbers[r], t): words for (r, t), words in found.words.items() if r in numbers},
         )
 
     return mock.patch.object(KnownMistakes, "table", table)

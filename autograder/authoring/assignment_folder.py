@@ -148,7 +148,7 @@ def _graded(assignment: Assignment) -> dict[str, str]:
     from ..suite.traits import traits_of  # imports torch, which reading a gradebook does not need
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
-    return {row.question: row.told for row in rows if row.told}
+    return {row.question: row.for_students for row in rows if row.for_students}
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:

@@ -101,8 +101,8 @@ def folded_cell(name: str, source: str, metadata: Mapping[str, Any]) -> Cell:
 
 
 def _bring_cell(assignment: str) -> Cell:
-    told = _nbgrader(BRING_CHECKS, locked=True)
-    return folded_cell(BRING_CHECKS, bring_source(assignment), told)
+    metadata = _nbgrader(BRING_CHECKS, locked=True)
+    return folded_cell(BRING_CHECKS, bring_source(assignment), metadata)
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
@@ -132,10 +132,10 @@ def _question_cells(question: str, definition: str, points: float) -> list[Cell]
     ]
 
 
-def _nbgrader(grade_id: str, **told: Any) -> dict[str, Any]:
-    """Returns a cell's nbgrader metadata; `told` overrides the usual values."""
+def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
+    """Returns a cell's nbgrader metadata; `changes` overrides the usual values."""
     usual = {"grade": False, "locked": False, "schema_version": 3, "solution": False, "task": False}
-    return {"nbgrader": {**usual, "grade_id": grade_id, **told}}
+    return {"nbgrader": {**usual, "grade_id": grade_id, **changes}}
 
 
 def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:

@@ -47,10 +47,10 @@ def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
-    said = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, data in sorted(files.items()):
-        said.update(f"{name} {len(data)}\n".encode() + data)
-    return said.hexdigest()[:_DIGITS]
+        digest.update(f"{name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()[:_DIGITS]
 
 
 def _with_version(files: Mapping[str, bytes], old: str, new: str) -> dict[str, bytes]:
@@ -61,8 +61,8 @@ def _with_version(files: Mapping[str, bytes], old: str, new: str) -> dict[str, b
         if folder.endswith(f"-{old}.dist-info"):
             folder = f"{folder.removesuffix(f'{old}.dist-info')}{new}.dist-info"
             if rest == "METADATA":
-                told = [f"\nVersion: {version}\n".encode() for version in (old, new)]
-                data = data.replace(told[0], told[1], 1)
+                lines = [f"\nVersion: {version}\n".encode() for version in (old, new)]
+                data = data.replace(lines[0], lines[1], 1)
         found[f"{folder}/{rest}"] = data
     return found
 

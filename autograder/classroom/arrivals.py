@@ -133,14 +133,14 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
     )
     unknown = sum(item.submitted is None for item in found.values())
     have = "1 has" if unknown == 1 else f"{unknown} have"
-    told = f"; {have} no known time, which is never late" if unknown else ""
+    note = f"; {have} no known time, which is never late" if unknown else ""
     late = [
         f"{student} {'by ' if item.late else ''}{item.text}"
         for student, item in sorted(found.items())
         if item.is_late
     ]
     are = "is" if len(late) == 1 else "are"
-    yield f"{assignment.name} is due {when}{also}; {len(late)} of {len(found)} {are} late{told}"
+    yield f"{assignment.name} is due {when}{also}; {len(late)} of {len(found)} {are} late{note}"
     if late:
         more = f", and {len(late) - _MOST_NAMES} more" if len(late) > _MOST_NAMES else ""
         yield f"late for {assignment.name}: {', '.join(late[:_MOST_NAMES])}{more}"

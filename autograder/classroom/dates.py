@@ -110,7 +110,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     names = {assignment.name for assignment in course.assignments} | broken
     sections = {section for person in roster.people for section in person.sections}
     unknown = sorted(({name for name, _ in found.dates} | found.wrong.keys()) - names)
-    told = [
+    notes = [
         f"{path}: no assignment is called {name!r}, so its date counts for nothing; there are: "
         f"{', '.join(sorted(names))}"
         for name in unknown
@@ -118,11 +118,11 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     for name, section in sorted(found.dates):
         if section and section not in sections and name in names:
             known = ", ".join(sorted(s for s in sections if ";" not in s)) or "none"
-            told.append(
+            notes.append(
                 f"{path}: nobody on the roster is in the section {section!r}, so its date for "
                 f"{name} counts for nobody; sections of the roster: {known}"
             )
-    return tuple(told)
+    return tuple(notes)
 
 
 def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
@@ -162,12 +162,12 @@ def read_rules(class_folder: Path) -> ClassRules:
     if not path.exists():
         return ClassRules()
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UserError(f"{path}: can't be read: {error}") from error
-    if unknown := sorted(said.keys() - {"late_days", "counts"}):
+    if unknown := sorted(document.keys() - {"late_days", "counts"}):
         raise UserError(f"{path}: unknown setting {unknown[0]!r}; known: late_days, counts")
-    days, counts = said.get("late_days", 0), said.get("counts", CountingRule.LAST)
+    days, counts = document.get("late_days", 0), document.get("counts", CountingRule.LAST)
     if isinstance(days, bool) or not isinstance(days, int) or days < 0:
         raise UserError(f"{path}: late_days = {days!r}: write a number of days, such as 3")
     if counts not in list(CountingRule):
@@ -205,8 +205,8 @@ def count_late_days(
             continue
         days, has = math.ceil(late / _DAY), left.setdefault(student, budget)
         if days > has:
-            said = f"{days} late days for {assignment} are more than the {has} that are left"
-            lines.append(f"{student}: {said}, so none is taken")
+            reason = f"{days} late days for {assignment} are more than the {has} that are left"
+            lines.append(f"{student}: {reason}, so none is taken")
             continue
         left[student] = has - days
         rows.append(_row(student, assignment, days, has - days))

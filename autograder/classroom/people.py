@@ -166,14 +166,14 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
 def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> PeopleList:
     """Returns the people of a table; raises `UserError` if it has no column that says who."""
     roles = Columns(columns, rows)
-    said = [one for row in rows if (one := roles.said(row)) and one.key]
-    staff = tuple(one.name or one.key for one in said if one.is_staff)
-    if not said:
+    entries = [one for row in rows if (one := roles.values_of(row)) and one.key]
+    staff = tuple(one.name or one.key for one in entries if one.is_staff)
+    if not entries:
         raise UserError(
             f"{source}: not a list of people: expected a column such as 'student', 'SIS Login ID', "
             f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
         )
-    new = _checked(people_of([one for one in said if not one.is_staff]), source)
+    new = _checked(people_of([one for one in entries if not one.is_staff]), source)
     return PeopleList(new, source, staff)
 
 
@@ -196,25 +196,25 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
     return merge.changed()
 
 
-def people_of(said: Sequence[RoleValues]) -> list[Person]:
+def people_of(entries: Sequence[RoleValues]) -> list[Person]:
     """Returns the people of a list, whose sections are needed to split several in one cell."""
-    sections = {one.get(Role.SECTION) for one in said}
-    return [_person(one, sections) for one in said]
+    sections = {one.get(Role.SECTION) for one in entries}
+    return [_person(one, sections) for one in entries]
 
 
-def _person(said: RoleValues, sections: Iterable[str] = ()) -> Person:
-    groups = parts_of(said.get(Role.GROUP).replace(",", ";"), ())
-    number = said.get(Role.NUMBER)
+def _person(entry: RoleValues, sections: Iterable[str] = ()) -> Person:
+    groups = parts_of(entry.get(Role.GROUP).replace(",", ";"), ())
+    number = entry.get(Role.NUMBER)
     return Person(
-        student=said.key,
-        name=said.name,
-        email=said.get(Role.EMAIL),
-        section=_SEVERAL.join(parts_of(said.get(Role.SECTION), sections)),
-        extra_time=said.get(Role.EXTRA_TIME),
+        student=entry.key,
+        name=entry.name,
+        email=entry.get(Role.EMAIL),
+        section=_SEVERAL.join(parts_of(entry.get(Role.SECTION), sections)),
+        extra_time=entry.get(Role.EXTRA_TIME),
         number=number if number.isdigit() or not number else f"Participant {number_in(number)}",
-        grader=said.get(Role.GRADER),
-        login=said.get(Role.LOGIN),
-        sis_id=said.get(Role.SIS),
+        grader=entry.get(Role.GRADER),
+        login=entry.get(Role.LOGIN),
+        sis_id=entry.get(Role.SIS),
         group=_SEVERAL.join(groups),
     )
 
@@ -323,8 +323,8 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 def _filled(there: Person, new: Person) -> Person:
     """Updates a person from a newer list; nothing is emptied, and the student's name stays."""
-    said = {name: text for name, text in asdict(new).items() if text and name != "student"}
-    return replace(there, **said)
+    values = {name: text for name, text in asdict(new).items() if text and name != "student"}
+    return replace(there, **values)
 
 
 def _is_replaced(column: str, pairs: Iterable[tuple[Person, Person]]) -> bool:

@@ -130,7 +130,7 @@ class Columns:
         """The roles for which the table has a column."""
         return frozenset(role for _, role in self._columns)
 
-    def said(self, row: Row) -> RoleValues | None:
+    def values_of(self, row: Row) -> RoleValues | None:
         """Returns the values of a row; None for rows that are not people."""
         roles: dict[Role, str] = {}
         for column, role in self._columns:
@@ -145,8 +145,8 @@ class Columns:
             roles.setdefault(Role.EMAIL, address)
         if "@" not in roles.get(Role.EMAIL, "@"):
             del roles[Role.EMAIL]
-        said = RoleValues(roles)
-        return said if said.key or said.name else None
+        values = RoleValues(roles)
+        return values if values.key or values.name else None
 
 
 def _heading(column: str) -> str:

@@ -71,21 +71,21 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
 
     `zone` is that of times that name none; without it, `MissingZone` is raised for such a time.
     """
-    said = unicodedata.normalize("NFC", text).strip()
-    if not _CLOCK.search(said):
+    written = unicodedata.normalize("NFC", text).strip()
+    if not _CLOCK.search(written):
         return None
-    if dotted := _DOTTED.fullmatch(said):
-        said = _in_order(dotted)
-    said = re.sub(r"(?<=\d:\d\d)\.\d+", "", said)
+    if dotted := _DOTTED.fullmatch(written):
+        written = _in_order(dotted)
+    written = re.sub(r"(?<=\d:\d\d)\.\d+", "", written)
     with contextlib.suppress(ValueError):  # the text may name a zone
-        return parse_moment(said).astimezone(UTC)
-    bare = _moodle_time(said) or _iso_time(said)
+        return parse_moment(written).astimezone(UTC)
+    bare = _moodle_time(written) or _iso_time(written)
     if bare is None:
         return None
     if zone is None:
         raise MissingZone(f"{text!r} has no time zone")
     with contextlib.suppress(ValueError):  # an hour may exist twice, or not at all
-        return once(bare, zone, said).astimezone(UTC)
+        return once(bare, zone, written).astimezone(UTC)
     return None
 
 

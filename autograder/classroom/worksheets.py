@@ -60,16 +60,16 @@ def _are_participants(column: str, rows: Sequence[Row]) -> bool:
 
 
 def _is_maximum(columns: Sequence[str], number: int, rows: Sequence[Row]) -> bool:
-    said = {row.get(columns[number], "").strip() for row in rows}
+    cells = {row.get(columns[number], "").strip() for row in rows}
     grades = {row.get(columns[number - 1], "").strip() for row in rows}
     return (
-        len(said) == 1
-        and all(map(_GRADE.fullmatch, said))
+        len(cells) == 1
+        and all(map(_GRADE.fullmatch, cells))
         and all(grade in _NONE or _GRADE.fullmatch(grade) for grade in grades)
     )
 
 
 def _are_times(column: str, rows: Sequence[Row]) -> bool:
     """Returns whether every cell is a time, or `-`, which means none."""
-    said = [row.get(column, "").strip() for row in rows]
-    return all(text == "-" or _TIME.search(text) for text in said)
+    cells = [row.get(column, "").strip() for row in rows]
+    return all(text == "-" or _TIME.search(text) for text in cells)

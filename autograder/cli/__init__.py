@@ -66,10 +66,10 @@ _SECTIONS = {
 }
 #: the commands of this installation; one for students has only the commands for students
 COMMANDS = {
-    name: told
+    name: command
     for section in _SECTIONS.values()
-    for name, told in section.items()
-    if importlib.util.find_spec(f"{__name__}.{told[0]}")
+    for name, command in section.items()
+    if importlib.util.find_spec(f"{__name__}.{command[0]}")
 }
 
 
@@ -88,7 +88,7 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in _SECTIONS.items():
-            rows = [(name, said) for name, (_, said) in commands.items() if name in COMMANDS]
+            rows = [(name, text) for name, (_, text) in commands.items() if name in COMMANDS]
             if rows:
                 with formatter.section(section):
                     formatter.write_dl(rows)

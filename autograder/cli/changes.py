@@ -90,11 +90,11 @@ def _print(found: operations.ClassChanges) -> None:
     from ..feedback import before_text, by_question, score_text
 
     for row in by_question(found.changes):
-        said = (
+        texts = (
             *(f"{row.up} up", f"{row.down} down"),
             *(f"{row.back} changed and changed back", f"{row.other} of another maximum"),
         )
-        counts = [text for text in said if not text.startswith("0 ")]
+        counts = [text for text in texts if not text.startswith("0 ")]
         name = f"{row.assignment}/{row.exercise}/{row.question}"
         why = ", ".join(row.causes)
         console.print(f"{for_terminal(name)}: {', '.join(counts)}; because of {why}")

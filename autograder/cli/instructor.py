@@ -189,9 +189,9 @@ def _print_rules(proof: ValidationReport) -> None:
     for rule in rules:
         cells = [cells[rule] for cells in proof.rules.values()]
         reasons = Counter(cell.strip("()") for cell in cells if cell.startswith("("))
-        told = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+        summary = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
         asked = sum(bool(cell) for cell in cells) - sum(reasons.values())
-        table.add_row(rule, str(asked), told)
+        table.add_row(rule, str(asked), summary)
     console.print(table)
 
 

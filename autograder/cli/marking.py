@@ -58,9 +58,9 @@ def mark(
         emit(dataclasses.asdict(made))
         return 0
     one = made.mark
-    said = (f"{one.points} points" if one.points else "", one.comment, one.answer)
+    parts = (f"{one.points} points" if one.points else "", one.comment, one.answer)
     where = "/".join(filter(None, (one.student, one.assignment, one.question)))
-    what = "; ".join(filter(None, said)) or "the comment is removed"
+    what = "; ".join(filter(None, parts)) or "the comment is removed"
     console.print(f"{for_terminal(where)}: {for_terminal(what)} ({for_terminal(one.by)})")
     return 0
 

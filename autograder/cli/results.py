@@ -92,8 +92,8 @@ def feedback(
     for use in bank_uses(class_folder):
         if use.is_missing:
             name, place = for_terminal(use.comment.name), for_terminal(use.comment.question)
-            told = f"note: the bank has no comment #{name} for {place}: students read its name"
-            console.print(told, soft_wrap=True)
+            line = f"note: the bank has no comment #{name} for {place}: students read its name"
+            console.print(line, soft_wrap=True)
     for one in packed:
         for note in one.notes[:_MOST_NOTES]:
             console.print(f"note: {for_terminal(note)}", soft_wrap=True)

@@ -63,8 +63,8 @@ def similar(
         return 0
     for pair in pairs[:_MOST_ROWS]:
         both = f"{pair.left.student} and {pair.right.student}"
-        said = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
-        console.print(for_terminal(said), soft_wrap=True)
+        line = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
+        console.print(for_terminal(line), soft_wrap=True)
     written = write_similar(pairs, path or class_folder / "similar.html")
     console.print(
         f"{number_of(len(pairs), 'pair')} to look at, side by side: {for_terminal(str(written))}"

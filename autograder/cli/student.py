@@ -135,8 +135,8 @@ def retry(question: str, folder: Path | None) -> int:
     with loading():
         from ..student import retry_folder
 
-    said, passed = retry_folder(_place(folder, ()), question)
-    Screen(console).say(said)
+    message, passed = retry_folder(_place(folder, ()), question)
+    Screen(console).say(message)
     return 0 if passed else 1
 
 

@@ -141,8 +141,8 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
         return name[len(around) :]
     for assignment in sorted(assignments, key=len, reverse=True):
-        said = "[-_.]".join(map(re.escape, words(assignment).split("_")))
-        if match := re.fullmatch(rf"(?:.*[-_.])?{said}[-_.](.+)", name, re.IGNORECASE):
+        pattern = "[-_.]".join(map(re.escape, words(assignment).split("_")))
+        if match := re.fullmatch(rf"(?:.*[-_.])?{pattern}[-_.](.+)", name, re.IGNORECASE):
             return match[1]
     return name.removeprefix(slug)
 

@@ -92,16 +92,18 @@ def collect(
     `collected.csv`. Raises `UserError`, and collects nothing, if a source can't be read, if the
     target can't be written, or if the files of several students would get mixed up.
     """
-    said = options or CollectOptions()
-    if said.assignment is not None and said.assignment not in exercises:
+    settings = options or CollectOptions()
+    if settings.assignment is not None and settings.assignment not in exercises:
         known = ", ".join(exercises)
-        raise UserError(f"no assignment is called {said.assignment!r}; this course has: {known}")
+        raise UserError(
+            f"no assignment is called {settings.assignment!r}; this course has: {known}"
+        )
     for source in sources:
         _check_source(source)
     try:
         with collecting_alone(submitted.parent) as staging:
-            names = Names(exercises, said.assignment)
-            collection = _Collection(names, submitted, staging, said)
+            names = Names(exercises, settings.assignment)
+            collection = _Collection(names, submitted, staging, settings)
             notes = [note for source in sources for note in collection.sort(source)]
             return collection.place([*notes, *collection.taken_apart()])
     except OSError as error:
@@ -121,12 +123,14 @@ def _check_source(source: Path) -> None:
 class _Collection:
     """Sorts downloads one after the other, then puts the results in their places."""
 
-    def __init__(self, names: Names, submitted: Path, staging: Path, said: CollectOptions) -> None:
-        self._ends, self._logins, self._owners = said.ends, said.logins, said.owners
+    def __init__(
+        self, names: Names, submitted: Path, staging: Path, options: CollectOptions
+    ) -> None:
+        self._ends, self._logins, self._owners = options.ends, options.logins, options.owners
         self._names = names
         self._submitted = submitted
         self._class_folder = submitted.parent
-        self._times = times = said.times
+        self._times = times = options.times
         self._roster = read_roster(self._class_folder)
         self._students = Students(read_origins(self._class_folder), self._roster, times, submitted)
         self._sorting = Sorting(names, staging, self._students)

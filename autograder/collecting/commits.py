@@ -80,12 +80,12 @@ class _Git:
         for _ in range(_MOST_LINKS):
             try:
                 with self._opened(*name.split("/")) as file:
-                    said = os.pread(file, _MOST_OF_REF, 0)
+                    content = os.pread(file, _MOST_OF_REF, 0)
             except FileNotFoundError:
                 return self._packed_ref(name.encode())
-            if match := _HASH.match(said):
+            if match := _HASH.match(content):
                 return match[0]
-            if not (match := _REF.fullmatch(said)) or b".." in match[1].split(b"/"):
+            if not (match := _REF.fullmatch(content)) or b".." in match[1].split(b"/"):
                 raise _Unknown
             name = os.fsdecode(match[1])
         raise _Unknown

@@ -54,17 +54,17 @@ def read_submitters(data: bytes) -> Submitters:
 def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
     time = _time(entry.get(":created_at"))
     for person in entry.get(":submitters") or ():
-        said = {key: _word(person.get(f":{key}")) for key in ("name", "sid", "email")}
-        student = said["email"] or said["sid"] or said["name"]
+        fields = {key: _word(person.get(f":{key}")) for key in ("name", "sid", "email")}
+        student = fields["email"] or fields["sid"] or fields["name"]
         if student:
             yield Owner(
                 student=student,
                 key=f"{GRADESCOPE} {student} {folder}",
                 platform=GRADESCOPE,
-                number=said["sid"],
+                number=fields["sid"],
                 entry=folder,
-                email=said["email"],
-                name=said["name"],
+                email=fields["email"],
+                name=fields["name"],
                 time=time,
             )
 

@@ -88,8 +88,8 @@ class Names:
 
     def _named_assignment(self, name: str) -> str | None:
         whole = f"_{words(name)}_"
-        said = [known for known in self.assignments if f"_{words(known)}_" in whole]
-        return max(said, key=len, default=None)
+        found = [known for known in self.assignments if f"_{words(known)}_" in whole]
+        return max(found, key=len, default=None)
 
     def _by_exercise(self, file: str) -> str | None:
         belongs = self._of_exercise.get(file.rpartition(".")[0].lower(), [])
@@ -117,7 +117,7 @@ class Layout:
         every = list(paths)
         self._around = _folders_around(every, source)
         tops = {path[self._around] for path in every if len(path) > self._around}
-        _must_name_people(tops, source, is_told=bool(metadata))
+        _must_name_people(tops, source, has_metadata=bool(metadata))
 
     def place(self, path: Sequence[str], is_archive: bool) -> OwnedFile | str:
         """Returns the place of the file at `path`, or why its owner is unknown."""
@@ -189,9 +189,9 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
     )
 
 
-def _must_name_people(tops: set[str], source: str, is_told: bool) -> None:
+def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
     """Refuses a download as a whole if no name of a platform shows the owners."""
-    if any(map(SUBMISSION.fullmatch, tops)) and not is_told:
+    if any(map(SUBMISSION.fullmatch, tops)) and not has_metadata:
         raise UserError(
             f"{source} is an export of Gradescope without {METADATA}, so the students are "
             "unknown: nothing was collected\n  fix: pass the export unchanged"

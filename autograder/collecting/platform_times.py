@@ -107,7 +107,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     headings = {squashed(name): name for name in reversed(columns)}
     column = next((headings[name] for name in map(squashed, _COLUMNS) if name in headings), None)
     of_people = Columns(columns, rows)
-    people = [of_people.said(row) for row in rows]
+    people = [of_people.values_of(row) for row in rows]
     if column is None or not any(people):
         raise UserError(
             f"{path}: not a table of times: expected one of the columns {', '.join(_COLUMNS)} and "
@@ -115,9 +115,9 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
             "platform's language to English and download it again, or write a table with these "
             "columns."
         )
-    said = [row.get(column, "").strip() for row in rows]
-    read = [_time(text, zone, path) for text in said]
-    strange = [t for t, time in zip(said, read, strict=True) if time is None and t not in _NOTHING]
+    cells = [row.get(column, "").strip() for row in rows]
+    read = [_time(text, zone, path) for text in cells]
+    strange = [t for t, time in zip(cells, read, strict=True) if time is None and t not in _NOTHING]
     notes = (
         (f"{path.name}: unknown times, such as {strange[0]!r}: {len(strange)}",) if strange else ()
     )

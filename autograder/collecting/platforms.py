@@ -80,8 +80,8 @@ def _moodle(name: str) -> PlatformName | None:
 
 def _canvas(name: str) -> PlatformName | None:
     # for late anonymous work, the mark is inside: `anon_LATE_9xQ2b_67001_scores.py`
-    said = re.sub(r"^anon_LATE_([^\W_]+)_", r"LATE_anon_\1_", name)
-    match = _CANVAS.fullmatch(said)
+    usual = re.sub(r"^anon_LATE_([^\W_]+)_", r"LATE_anon_\1_", name)
+    match = _CANVAS.fullmatch(usual)
     if match is None:
         return None
     number = match["number"]

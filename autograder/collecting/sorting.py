@@ -176,19 +176,19 @@ class Sorting:
         found = {pile.assignment for pile in self._piles.values() if pile.owner.key == owner.key}
         return found.pop() if len(found) == 1 else None
 
-    def _apart(self, said: str, file: str, owner: Owner) -> str:
+    def _apart(self, named: str, file: str, owner: Owner) -> str:
         """Returns the assignment of a file in a download whose assignment the user has named.
 
         A file that can only belong to a different assignment is placed there, unless its owner has
         a submission there from elsewhere, which it would replace.
         """
         fits = self._names.fits(file)
-        self._fit[said] |= {owner.key} if said in fits else set()
-        if said in fits or len(fits) != 1:
-            return said
-        self._strays[said, fits[0]].add(owner.key)
+        self._fit[named] |= {owner.key} if named in fits else set()
+        if named in fits or len(fits) != 1:
+            return named
+        self._strays[named, fits[0]].add(owner.key)
         if self._students.has_other_work(owner, fits[0]):
-            return said
+            return named
         return fits[0]
 
     def taken_apart(self) -> tuple[str, ...]:
@@ -197,17 +197,17 @@ class Sorting:
         Raises `UserError` if most files do, because then the download is of the other assignment.
         """
         notes = []
-        for (said, other), keys in sorted(self._strays.items()):
-            fit = self._fit[said]
+        for (named, other), keys in sorted(self._strays.items()):
+            fit = self._fit[named]
             if len(keys - fit) > len(fit):
                 raise UserError(
-                    f"most submissions in the download are of {other}, not of {said}: "
+                    f"most submissions in the download are of {other}, not of {named}: "
                     f"{len(keys - fit)} contain files of {other} only, {len(fit)} contain files of "
-                    f"{said}. Nothing was collected\n"
+                    f"{named}. Nothing was collected\n"
                     f"  fix: collect the download again with --assignment {other}"
                 )
             whose = "1 student" if len(keys) == 1 else f"{len(keys)} students"
-            notes.append(f"files of {other} by {whose} were among those of {said}")
+            notes.append(f"files of {other} by {whose} were among those of {named}")
         return tuple(notes)
 
     def _pile(self, owner: Owner, assignment: str) -> Pile:

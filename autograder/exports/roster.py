@@ -121,8 +121,8 @@ def _is_nobody(row: Row) -> bool:
     if "Student" not in row:
         return False
     # a row without a name or number contains posting policies
-    said = [row.get(column, "").strip() for column in _CANVAS_IDS]
-    return row["Student"].strip() in _NOBODY or not any(said)
+    ids = [row.get(column, "").strip() for column in _CANVAS_IDS]
+    return row["Student"].strip() in _NOBODY or not any(ids)
 
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
@@ -208,8 +208,8 @@ def label(person: Row) -> str:
 
 def number_of(person: Row) -> str:
     """Returns a person's number: in the course for Canvas, in the assignment for Moodle."""
-    said = person.get("ID") or person.get("Identifier", "")
-    return number_in(said)
+    text = person.get("ID") or person.get("Identifier", "")
+    return number_in(text)
 
 
 def _identity(person: Row) -> Identity:

@@ -61,8 +61,8 @@ def _of_question(key: tuple[str, str, str], own: Sequence[Change]) -> QuestionCh
     signs = Counter(_sign(change.difference) for change in own)
     causes = dict.fromkeys(cause for change in own for cause in change.causes)
     back = sum(bool(change.between) and not _sign(change.difference) for change in own)
-    told = tuple(map(str, causes))
-    return QuestionChange(*key, signs[1], signs[-1], back, signs[0] - back, told)
+    reasons = tuple(map(str, causes))
+    return QuestionChange(*key, signs[1], signs[-1], back, signs[0] - back, reasons)
 
 
 def _sign(value: float) -> int:
@@ -102,7 +102,7 @@ def write_changes(
         doubts=in_doubt,
         requests=requests,
         attempts=[_attempt_table(one, codes or {}) for one in attempts],
-        said=score_text,
+        score=score_text,
         before=before_text,
     )
     return replace_file(path, page)

@@ -203,11 +203,11 @@ def _tone(verdict: Verdict) -> str:
 
 
 def _tests(question: QuestionResult) -> tuple[_Test, ...]:
-    said: set[str] = set()
+    shown: set[str] = set()
     tests: list[_Test] = []
     for test in question.tests:
-        text = "" if test.message in said else shortened(test.message, _LONGEST_MESSAGE)
+        text = "" if test.message in shown else shortened(test.message, _LONGEST_MESSAGE)
         lines = text.strip().splitlines()
-        tests.append(_Test(test, text, lines[0] if len(lines) > _OPEN_LINES and any(said) else ""))
-        said.add(test.message)
+        tests.append(_Test(test, text, lines[0] if len(lines) > _OPEN_LINES and any(shown) else ""))
+        shown.add(test.message)
     return tuple(tests)

@@ -188,8 +188,8 @@ def class_report(
                     if exercise.status is not ExerciseStatus.GRADED:
                         continue
                     key = (result.assignment, exercise.exercise, question.question)
-                    said = known.comments.get((student, *key), ())
-                    questions[key].add(question, result.score - question.score, said)
+                    texts = known.comments.get((student, *key), ())
+                    questions[key].add(question, result.score - question.score, texts)
             failed += result.status is SubmissionStatus.FAILED
         students.append(own.report())
     return Report(

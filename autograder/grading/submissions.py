@@ -153,8 +153,8 @@ def _digest_of_what_was_read(
 
 def _unused(submission: Submission, exercises: Sequence[ExerciseResult]) -> tuple[str, ...]:
     """Returns notes on uploaded files that were not used and that no exercise's note names."""
-    said = [note for exercise in exercises for note in exercise.notes]
-    return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], said)
+    notes = [note for exercise in exercises for note in exercise.notes]
+    return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], notes)
 
 
 def _result(

@@ -131,11 +131,11 @@ class Canvas:
         wanted = {member.number for member in members}
         there = self._submissions(work, ["submission_history"])
         found = [
-            _attempt(said, number)
+            _attempt(record, number)
             for submission in there
             if (number := number_of(submission.user_id)) in wanted
-            for said in getattr(submission, "submission_history", None) or ()
-            if said.get("submitted_at")
+            for record in getattr(submission, "submission_history", None) or ()
+            if record.get("submitted_at")
         ]
         return sorted(found, key=lambda one: (one.student, one.number))
 
@@ -226,8 +226,8 @@ class Canvas:
             progress = self._ask(progress.query, "the progress of grading")
         if progress.workflow_state == "completed":
             return ""
-        said = self._token.without(str(getattr(progress, "message", "") or ""))[:200]
-        return f"Canvas did not finish: {said or progress.workflow_state}"
+        problem = self._token.without(str(getattr(progress, "message", "") or ""))[:200]
+        return f"Canvas did not finish: {problem or progress.workflow_state}"
 
     def _upload(self, work: Work, update: Update) -> int:
         """Uploads a file of feedback under its name; returns Canvas's number for it."""
@@ -240,8 +240,8 @@ class Canvas:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, update.file_name)
             path.write_bytes(update.file.read_bytes() if update.file else b"")
-            _, said = self._ask(Uploader(self._requester, url, path).start, "feedback")
-        return int(said["id"])
+            _, record = self._ask(Uploader(self._requester, url, path).start, "feedback")
+        return int(record["id"])
 
     def _token_refused(self) -> TokenRefused:
         return TokenRefused(self._site, "Account, Settings, New Access Token")
@@ -277,8 +277,8 @@ class Canvas:
                 "the address right?"
             ) from None
         except exceptions.CanvasException as error:
-            said = self._token.without(" ".join(str(error).split()))[:200]
-            raise UserError(f"{self._site}: {what}: refused: {said}") from None
+            reason = self._token.without(" ".join(str(error).split()))[:200]
+            raise UserError(f"{self._site}: {what}: refused: {reason}") from None
 
 
 class _Denied(UserError):
@@ -326,26 +326,26 @@ def _work(work: Any, names: Mapping[tuple[str, int], str]) -> Work:
     )
 
 
-def _attempt(said: Mapping[str, Any], student: str) -> Attempt:
-    files = said.get("attachments") or ()
+def _attempt(record: Mapping[str, Any], student: str) -> Attempt:
+    files = record.get("attachments") or ()
     note = ""
     if not files:
         note = {"online_url": "a web address", "online_text_entry": "a text"}.get(
-            str(said.get("submission_type")), "no file"
+            str(record.get("submission_type")), "no file"
         )
     return Attempt(
         student=student,
-        number=int(said.get("attempt") or 1),
-        time=_time(said.get("submitted_at")),
+        number=int(record.get("attempt") or 1),
+        time=_time(record.get("submitted_at")),
         files=tuple(map(_file, files)),
         note=note,
     )
 
 
-def _file(said: Mapping[str, Any]) -> File:
-    name = str(said.get("display_name") or said.get("filename") or said["id"])
-    size = said.get("size")
-    return File(str(said["id"]), (name,), str(said["url"]), None if size is None else int(size))
+def _file(record: Mapping[str, Any]) -> File:
+    name = str(record.get("display_name") or record.get("filename") or record["id"])
+    size = record.get("size")
+    return File(str(record["id"]), (name,), str(record["url"]), None if size is None else int(size))
 
 
 def _grade(submission: Any) -> Grade:

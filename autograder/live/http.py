@@ -49,11 +49,11 @@ class NoAnswer(Exception):
 
 
 class ErrorBody(Exception):
-    """Raised if the body of a file is a platform's error instead; `said` is this error."""
+    """Raised if the body of a file is a platform's error instead; `error` is this error."""
 
-    def __init__(self, said: Mapping[str, Any]) -> None:
+    def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__("an error instead of a file")
-        self.said = said
+        self.error = error
 
 
 class Stopped(UserError):
@@ -277,8 +277,8 @@ def origin(url: str) -> tuple[str, str, int | None]:
 def _error_in(body: bytes) -> Mapping[str, Any]:
     """Returns Moodle's error in a body; empty if it is something else."""
     with contextlib.suppress(ValueError):
-        said = json.loads(body)
-        return said if isinstance(said, Mapping) and "errorcode" in said else {}
+        document = json.loads(body)
+        return document if isinstance(document, Mapping) and "errorcode" in document else {}
     return {}
 
 
@@ -313,8 +313,8 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
                 if written > (_MOST_BYTES if size is None else size):
                     break
             is_other = size is not None and written != size
-            if is_other and (said := _error_in(head)):
-                raise ErrorBody(said)
+            if is_other and (error := _error_in(head)):
+                raise ErrorBody(error)
             if is_other or written > _MOST_BYTES:
                 raise NoAnswer(f"the size of {path.name} is not the announced one")
         done: Answer = response

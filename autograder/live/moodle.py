@@ -96,12 +96,12 @@ class Moodle:
 
     def works(self) -> Sequence[Work]:
         """Returns the assignments, with the extensions of single students."""
-        said = self._call(
+        reply = self._call(
             "mod_assign_get_assignments", courseids=[self._number], includenotenrolledcourses=1
         )
-        found = [work for course in said["courses"] for work in course["assignments"]]
-        if not said["courses"]:
-            raise self._unseen("the assignments", said)
+        found = [work for course in reply["courses"] for work in course["assignments"]]
+        if not reply["courses"]:
+            raise self._unseen("the assignments", reply)
         flags = self._by_assignment("mod_assign_get_user_flags", "userflags", found)
         return [work_of(work, flags.get(str(work["id"]), ())) for work in found]
 
@@ -112,15 +112,15 @@ class Moodle:
         numbers = [work["id"] for work in works]
         if not numbers:
             return {}
-        said = self._call(function, assignmentids=numbers)
-        found = {str(one["assignmentid"]): one[part] for one in said["assignments"]}
+        reply = self._call(function, assignmentids=numbers)
+        found = {str(one["assignmentid"]): one[part] for one in reply["assignments"]}
         if must_be_seen and not found:
-            raise self._unseen(part, said)
+            raise self._unseen(part, reply)
         return found
 
-    def _unseen(self, what: str, said: Values) -> UserError:
+    def _unseen(self, what: str, reply: Values) -> UserError:
         """Returns an error for what is left out, with Moodle's reason, which it calls a warning."""
-        why = next((str(one.get("message")) for one in said.get("warnings") or ()), "no reason")
+        why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
             f"{self._site}: the token's owner may not see {what} of the course {self._number} "
             f"({self._token.without(why)[:200]}): use the token of a teacher of it"
@@ -189,7 +189,7 @@ class Moodle:
                 is_safe=True,
             )
         except ErrorBody as error:
-            raise self._refusal("the download", error.said) from None
+            raise self._refusal("the download", error.error) from None
         if answer.status_code != 200:
             raise UserError(
                 f"{self._site}: {file.path[-1]!r} can't be downloaded (status "
@@ -249,11 +249,11 @@ class Moodle:
 
     def _comment(self, work: Work, student: str) -> str:
         """Returns the comment that is on Moodle; empty if there is none."""
-        said = self._call("mod_assign_get_submission_status", assignid=work.number, userid=student)
+        reply = self._call("mod_assign_get_submission_status", assignid=work.number, userid=student)
         return next(
             (
                 str(field.get("text") or "")
-                for plugin in (said.get("feedback") or {}).get("plugins") or ()
+                for plugin in (reply.get("feedback") or {}).get("plugins") or ()
                 if plugin.get("type") == "comments"
                 for field in plugin.get("editorfields") or ()
             ),
@@ -264,14 +264,14 @@ class Moodle:
         """Uploads a file into an area of drafts; returns the number of the area."""
         data = {"token": self._token.reveal(), "filearea": "draft", "itemid": "0"}
         content = path.read_bytes()
-        said = self._post(
+        reply = self._post(
             f"{self._site}/webservice/upload.php",
             "upload.php",
             is_safe=True,  # a draft that nothing refers to is removed by Moodle
             data=data,
             files={"file_1": (name, content, "text/html")},
         )
-        return int(said[0]["itemid"])
+        return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
         """Calls a function; each may be repeated, because writing sets and never adds."""
@@ -291,19 +291,21 @@ class Moodle:
 
         answer = self._retry.ask(self._site, once, is_safe=is_safe)
         try:
-            said = answer.json()
+            reply = answer.json()
         except ValueError:
             raise UserError(
                 f"{self._site}: {what}: the answer is not Moodle's (status {answer.status_code}): "
                 "is it the address of a Moodle site with web services over REST?"
             ) from None
-        if isinstance(said, Mapping) and (said.get("errorcode") or said.get("exception")):
-            raise self._refusal(what, said)
-        return said
+        if isinstance(reply, Mapping) and (reply.get("errorcode") or reply.get("exception")):
+            raise self._refusal(what, reply)
+        return reply
 
-    def _refusal(self, what: str, said: Values) -> UserError:
-        code = str(said.get("errorcode") or "")
-        text = self._token.without(" ".join(str(said.get("message") or said.get("error")).split()))
+    def _refusal(self, what: str, reply: Values) -> UserError:
+        code = str(reply.get("errorcode") or "")
+        text = self._token.without(
+            " ".join(str(reply.get("message") or reply.get("error")).split())
+        )
         if code in _BAD_TOKENS:
             return TokenRefused(self._site, "Preferences, Security keys")
         fix = (

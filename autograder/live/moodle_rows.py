@@ -60,7 +60,7 @@ def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
     for plugin in submission.get("plugins") or ():
         for area in plugin.get("fileareas") or ():
             if plugin.get("type") == "file":
-                files += [_file(said) for said in area.get("files") or ()]
+                files += [_file(record) for record in area.get("files") or ()]
         if plugin.get("type") == "onlinetext" and any(
             field.get("text") for field in plugin.get("editorfields") or ()
         ):
@@ -75,11 +75,11 @@ def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
     )
 
 
-def _file(said: Values) -> File:
-    folders = [part for part in str(said.get("filepath") or "/").split("/") if part]
-    name, size = str(said["filename"]), said.get("filesize")
+def _file(record: Values) -> File:
+    folders = [part for part in str(record.get("filepath") or "/").split("/") if part]
+    name, size = str(record["filename"]), record.get("filesize")
     path = (*folders, name)
-    return File("/".join(path), path, str(said["fileurl"]), None if size is None else int(size))
+    return File("/".join(path), path, str(record["fileurl"]), None if size is None else int(size))
 
 
 def points_of(text: object) -> float | None:

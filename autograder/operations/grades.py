@@ -168,11 +168,11 @@ def not_due_note(grades: Grades) -> str:
         return ""
     names = ", ".join(grades.not_due)
     people = ", ".join(f"{s} ({name})" for s, name in sorted(grades.waiting_for))
-    said = (
+    parts = (
         f"not due yet, so that nobody has a zero there for submitting nothing: {names}",
         f"these have more time, and no zero yet: {people}",
     )
-    return "; ".join(text for text, some in zip(said, (names, people), strict=True) if some)
+    return "; ".join(text for text, some in zip(parts, (names, people), strict=True) if some)
 
 
 def missing_people(

@@ -141,13 +141,15 @@ def _enter(
         record(course, folder, own)  # computes the penalty again
 
 
-def _points(said: float | str | None, most: float) -> float:
+def _points(entered: float | str | None, most: float) -> float:
     try:
-        number = float(said or 0)
+        number = float(entered or 0)
     except ValueError:
         number = -1.0
     if not 0 <= number <= most:
-        raise UserError(f"points {said!r}: expected a number from 0 to {most:g}, or {AUTOMATIC!r}")
+        raise UserError(
+            f"points {entered!r}: expected a number from 0 to {most:g}, or {AUTOMATIC!r}"
+        )
     return number
 
 

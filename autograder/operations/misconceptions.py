@@ -106,8 +106,8 @@ def add_misconception(
     except BaseException:
         _take_back(path, before)
         raise
-    said = next(hint_of(v) for v in variants_of_text(catalogue) if v.name == name)
-    named = list(_named(results, found.key, full, said))
+    sentence = next(hint_of(v) for v in variants_of_text(catalogue) if v.name == name)
+    named = list(_named(results, found.key, full, sentence))
     _append(folder, named)
     return AddedMisconception(full, path, len(named))
 
@@ -158,8 +158,8 @@ def _because_it_never_ran(
             is_it = (of_exercise.exercise, item.question) == (exercise, question)
             if result.student == student and is_it and item.verdict is Verdict.ERROR:
                 lines = (line for test in item.tests for line in test.message.split("\n"))
-                said = next((line for line in lines if line.startswith("got ")), "")
-                return f" (it never ran; {' '.join(said.split())})" if not item.behaviour else ""
+                raised = next((line for line in lines if line.startswith("got ")), "")
+                return f" (it never ran; {' '.join(raised.split())})" if not item.behaviour else ""
     return ""
 
 

@@ -303,15 +303,15 @@ class _Push:
         before = pushed.feedback if pushed else ""
         if self._feedback is GiveBack.NONE or not text.is_file():
             return update, before
-        said = text.read_text(encoding="utf-8")
-        digest = f"{self._feedback} {hashlib.sha256(said.encode()).hexdigest()[:16]}"
+        feedback = text.read_text(encoding="utf-8")
+        digest = f"{self._feedback} {hashlib.sha256(feedback.encode()).hexdigest()[:16]}"
         if self._feedback is GiveBack.FILE:
             short = digest.rpartition(" ")[2][:8]
             update = replace(
                 update, file=page, file_name=f"{result.assignment}-feedback-{short}.html"
             )
         else:
-            update = replace(update, comment=self._comment(said))
+            update = replace(update, comment=self._comment(feedback))
         if digest == before or squeezed(update.feedback) in grade.feedback:
             return Update(member.number, result.score), digest
         return update, digest

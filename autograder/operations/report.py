@@ -93,7 +93,7 @@ def _comments(
         return found
     chosen = selected(folder, counted, showing.selection)
     names = pseudonyms(student for student, _ in keys_of(chosen))
-    return {(names[key[0]], *key[1:]): said for key, said in found.items() if key[0] in names}
+    return {(names[key[0]], *key[1:]): texts for key, texts in found.items() if key[0] in names}
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:

@@ -50,7 +50,7 @@ class _Entry(NamedTuple):
     number: int
     start: int
     is_failed: bool
-    said: str
+    comparable: str
     score: float
 
     @property
@@ -110,7 +110,7 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
         yield _Entry(
             *(*result.key, result.attempt, source, line.number, line.start),
             is_failed=result.status is SubmissionStatus.FAILED,
-            said=_comparable(result),
+            comparable=_comparable(result),
             score=result.score,
         )
 
@@ -172,13 +172,13 @@ def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Ent
         lines = list(group)
         # in each file, only the last line counts, as always; earlier ones are not compared
         last = {line.source: line for line in lines if not line.is_failed}
-        said = list(last.values())
-        for other in said[1:]:
-            _compare(said[0], other, paths)
+        counted = list(last.values())
+        for other in counted[1:]:
+            _compare(counted[0], other, paths)
         for line in lines:
             if line.is_failed and any(source != line.source for source in last):
                 failed += 1
-            elif not line.is_failed and line.source != said[0].source:
+            elif not line.is_failed and line.source != counted[0].source:
                 equal += 1
             else:
                 kept.append(line)
@@ -187,7 +187,7 @@ def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Ent
 
 def _compare(one: _Entry, other: _Entry, paths: Sequence[Path]) -> None:
     """Raises `UserError` if two files have different results for one submission."""
-    if one.said == other.said:
+    if one.comparable == other.comparable:
         return
     first, second = (
         f"{line.score:g} points in {paths[line.source]}:{line.number}" for line in (one, other)
@@ -203,4 +203,4 @@ def _compare(one: _Entry, other: _Entry, paths: Sequence[Path]) -> None:
 
 
 def _digests(entry: _Entry) -> list[str]:
-    return entry.said.split(" ")[:2]
+    return entry.comparable.split(" ")[:2]

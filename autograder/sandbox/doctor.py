@@ -126,8 +126,8 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
         assert isinstance(found, Finding)
         again = " (tried twice)" if was_killed else ""
         reasons.append(f"  tier {tier}: {found.reason.rstrip()}{again}{found.remedy}")
-    said = "\n".join(reasons)
-    raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{said}")
+    text = "\n".join(reasons)
+    raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{text}")
 
 
 def _tried(tier: Tier, start: Callable[[Tier], ForkServer]) -> tuple[ForkServer | Finding, bool]:

@@ -158,11 +158,11 @@ class Session:
         if not readable or self._channel.recv(1) != b"C":
             time.sleep(0.05)  # its last output may still be on the way
             self._drain()
-            said = self._output.end.decode(errors="replace")
+            printed = self._output.end.decode(errors="replace")
             self.kill()
             # a fork server that fails says why; one that is ended by a signal does not
-            kind = SandboxError if said else SandboxKilled
-            raise kind(f"a worker could not be confined: {said or 'it was killed or stopped'}")
+            kind = SandboxError if printed else SandboxKilled
+            raise kind(f"a worker could not be confined: {printed or 'it was killed or stopped'}")
 
     def _send(self, clock: Clock, value: Any) -> None:
         for part in wire.encode(self._frame, value, layouts=True):

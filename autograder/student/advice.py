@@ -54,8 +54,8 @@ def advice(error: BaseException, context: Context | None = None) -> str:
     context = context or Context()
     text = exception_text(error)
     for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
-        if said := special(error, context):
-            return said
+        if remedy := special(error, context):
+            return remedy
     return raised.advice_for(text, source=context.source)
 
 
@@ -122,13 +122,13 @@ def _about_import(error: BaseException, context: Context) -> str:
 
 def _about_signature(error: BaseException, context: Context) -> str:
     """Advise on a call of the question's own function, which the error names."""
-    said = re.match(
+    match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
         exception_text(error),
     )
-    if not isinstance(error, TypeError) or not said or not context.question:
+    if not isinstance(error, TypeError) or not match or not context.question:
         return ""
-    owner, function = said.group(1), said.group(2)
+    owner, function = match.group(1), match.group(2)
     if function not in (context.question, "forward", "__init__", "<lambda>"):
         return ""
     if owner not in (None, context.question):

@@ -134,8 +134,8 @@ def _problem(
     where = places[-1].where if places else answer.path.name
     names = [name for name in vars(module) if not name.startswith("_")]
     hint = _TOO_SLOW if slow else advice(error, Context(names=names, exercises=exercises))
-    said = f"loading the file {error}" if slow else exception_text(error)
-    lines = [f"{where}: {said}", *place_lines(places[-1:])]
+    problem = f"loading the file {error}" if slow else exception_text(error)
+    lines = [f"{where}: {problem}", *place_lines(places[-1:])]
     return "\n".join(lines + [f"likely: {hint}"] * bool(hint))
 
 
@@ -146,8 +146,8 @@ def _syntax(answer: Answer, error: Exception) -> str:
     where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
     line = (error.text or "").strip()
     hint = remedy(error)
-    said = f"{where}: {type(error).__name__}: {error.msg}: {line}"
-    return said + f"\nlikely: {hint}" * bool(hint)
+    problem = f"{where}: {type(error).__name__}: {error.msg}: {line}"
+    return problem + f"\nlikely: {hint}" * bool(hint)
 
 
 def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:

@@ -93,11 +93,11 @@ def explained(
 
     `by_chance` says that a right answer is random in this check.
     """
-    told = _message(failure, step, around, by_chance)
+    message = _message(failure, step, around, by_chance)
     call = ""
     if step is not None and not isinstance(failure, AnswerForbidden):
         call = pasteable(step, around.namespace) or around.retry.format(step.question)
-    return CheckedTest(name, False, str(told), call, told.places, told.cause)
+    return CheckedTest(name, False, str(message), call, message.places, message.cause)
 
 
 def _message(
@@ -123,8 +123,8 @@ def _message(
         hint = raised.advice(failure, step.question)
         return _step_message(step, str(failure), NO_ERROR, hint)
     if step is not None and isinstance(failure, _NOT_TO_USE):
-        said = f"{_described(step.value)}, which the check can't use: {type(failure).__name__}: "
-        return _step_message(step, f"{said}{failure}", _DOCSTRING, _SHAPES)
+        problem = f"{_described(step.value)}, which the check can't use: {type(failure).__name__}: "
+        return _step_message(step, f"{problem}{failure}", _DOCSTRING, _SHAPES)
     return wrong.message if wrong is not None else Message("", _failure_text(failure))
 
 
@@ -159,8 +159,8 @@ def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
         return None
     text = text.replace("got       ", "then      ").replace("expected  ", "first     ")
     text = text.replace(": got ", ": then ").replace(", expected ", ", first ")
-    told = f"two different results of the same call:\n{text}"
-    return _step_message(step, told, "the same result, each time", _BY_CHANCE, cause="by chance")
+    got = f"two different results of the same call:\n{text}"
+    return _step_message(step, got, "the same result, each time", _BY_CHANCE, cause="by chance")
 
 
 def _with_numbers(value: Any) -> Any:
@@ -211,33 +211,33 @@ def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
     """Keep the words of a check about an error: it knows which error was expected."""
-    told, places = wrong.message, around.places(fault.__cause__)
+    message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None
-        and told.about is ExpectationKind.WEIGHTS
+        and message.about is ExpectationKind.WEIGHTS
         and (differing := differing_names(step))
     ):
         got, expected, hint = differing
         return _step_message(step, got, expected, hint)
-    return replace(told, places=places, cause=told.cause or _cause(told.differs, places))
+    return replace(message, places=places, cause=message.cause or _cause(message.differs, places))
 
 
 def _error_message(
     error: BaseException, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    said, places = exception_text(error), around.places(error)
+    got, places = exception_text(error), around.places(error)
     is_own = bool(places) and places[-1].source.startswith("raise")
     known = advice(error, around.context(step.question if step is not None else "", places))
     expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
-    if wrong := _WRONG_SHAPE.search(said):
-        said, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
+    if wrong := _WRONG_SHAPE.search(got):
+        got, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
         hint = "the result does not have the shape that the question requires: see its docstring"
-    return _step_message(step, said, expected, hint, places, _cause(said, places))
+    return _step_message(step, got, expected, hint, places, _cause(got, places))
 
 
-def _cause(said: str, places: tuple[CodeLine, ...]) -> str:
+def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
     """Return a text that is equal for one mistake with inputs of several sizes."""
-    return f"{re.sub(r'[0-9]+', '0', said)} {places[-1:]}"
+    return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 
 def _step_message(

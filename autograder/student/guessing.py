@@ -53,8 +53,8 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
     if isinstance(guess, str) and isinstance(found, int | float):
         return _alike(_number(guess), found, within)
     if isinstance(guess, str) and isinstance(found, str):
-        said, is_error = guess.strip().casefold(), found.startswith("error")
-        return "error" in said if is_error else said == found.strip().casefold()
+        guessed, is_error = guess.strip().casefold(), found.startswith("error")
+        return "error" in guessed if is_error else guessed == found.strip().casefold()
     if isinstance(guess, int | float) and isinstance(found, int | float):
         return bool(abs(guess - found) <= within)
     return bool(guess == found)

@@ -28,12 +28,12 @@ class Letters:
         self._sizes: dict[str, int] = dict(known)
         self._front: Shape | None = None
 
-    def fits(self, said: str, shape: Shape) -> bool:
+    def fits(self, documented: str, shape: Shape) -> bool:
         """Return whether a shape matches the text; a new letter takes its size from the shape.
 
         True if the text can't be read.
         """
-        parts = [part.strip() for part in said.strip("()").split(",") if part.strip()]
+        parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         if parts and parts[0] == "...":
             front = len(shape) - len(parts) + 1
             if front < 0 or self._front not in (None, shape[:front]):
@@ -43,9 +43,9 @@ class Letters:
             return False
         return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
 
-    def numbers(self, said: str) -> str:
+    def numbers(self, documented: str) -> str:
         """Return the text with numbers for its letters, as far as they are known."""
-        parts = [part.strip() for part in said.strip("()").split(",") if part.strip()]
+        parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         sizes: list[str] = []
         for part in parts:
             if part == "...":

@@ -90,8 +90,8 @@ def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
     for path in folder.glob("*.ipynb"):
         try:
             for cell in cells_of(notebook_of(path.read_bytes())[0]):
-                told = cell["metadata"].get("nbgrader", {})
-                if cell["cell_type"] == "code" and told.get("grade_id") == question:
+                nbgrader = cell["metadata"].get("nbgrader", {})
+                if cell["cell_type"] == "code" and nbgrader.get("grade_id") == question:
                     yield cell.get("execution_count"), source_of(cell)
         except (OSError, SubmissionError, KeyError, AttributeError):
             continue

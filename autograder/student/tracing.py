@@ -172,10 +172,10 @@ def _docstring(frame: FrameType) -> str:
 
 def _text(run: Run, locate: Locate) -> str:
     letters = Letters(run.numbers)
-    said = documented_arguments(run.docstring)
+    documented = documented_arguments(run.docstring)
     for name, shape in run.arguments.items():
-        if name is not None and name in said and isinstance(shape, tuple):
-            letters.fits(said[name], shape)
+        if name is not None and name in documented and isinstance(shape, tuple):
+            letters.fits(documented[name], shape)
     where, _ = locate(run.code.co_filename, run.code.co_firstlineno)
     given = ", ".join(f"{name} {shape}" for name, shape in run.arguments.items())
     lines = [f"{run.code.co_name}, {where}:  {given}"]
@@ -205,11 +205,11 @@ def _difference(line: Line, source: str, letters: Letters, docstring: str) -> st
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""
-    for who, said in (
+    for who, written in (
         ("the docstring", documented_result(docstring) if None in line.shapes else None),
         ("your comment", commented_shape(source)),
     ):
         shape: Shape = shapes[-1]
-        if said and not letters.fits(said, shape):
-            return f"{who} says {said}, here {letters.numbers(said)}"
+        if written and not letters.fits(written, shape):
+            return f"{who} says {written}, here {letters.numbers(written)}"
     return ""

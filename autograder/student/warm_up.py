@@ -49,8 +49,8 @@ def warm_up(**lines: Any) -> None:
             _say("!", f"no line is called {name}; there are: {', '.join(_EXPECTED)}")
             continue
         expected, nudge = _EXPECTED[name]
-        sign, told = _judged(given, torch.tensor(expected))
-        _say(sign, f"{name}: {told}" + f" ({nudge})" * (sign == "!"))
+        sign, verdict = _judged(given, torch.tensor(expected))
+        _say(sign, f"{name}: {verdict}" + f" ({nudge})" * (sign == "!"))
 
 
 def _say(sign: str, text: str) -> None:

@@ -22,8 +22,8 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
 
 def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) -> str:
     if pairs := _renamed(missing, extra):
-        said = (f"you have `self.{other}`, wanted `self.{name}`" for name, other in pairs)
-        return "; ".join(said)
+        advice = (f"you have `self.{other}`, wanted `self.{name}`" for name, other in pairs)
+        return "; ".join(advice)
     owners = {name.rpartition(".")[0] for name in found}
     without = [name for name in missing if name.endswith(".bias") and name[:-5] in owners]
     if len(without) == len(missing):

@@ -82,13 +82,13 @@ def unused_files(
 def unused_notes(
     folder: Path,
     exercises: Collection[str],
-    said: Iterable[str] = (),
+    notes: Iterable[str] = (),
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns a note on the unused files, or nothing if the notes in `said` name them all."""
-    told = "\n".join(said)
-    files = [name for name in unused_files(folder, exercises, endings, given) if name not in told]
+    """Returns a note on the unused files, or nothing if `notes` name them all."""
+    named = "\n".join(notes)
+    files = [name for name in unused_files(folder, exercises, endings, given) if name not in named]
     if not files:
         return ()
     more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
@@ -138,8 +138,8 @@ def missing_file_note(
         return (f"{LOOK}{_named(folder, alike)}: expected {wanted}; is the name wrong?",)
     for path in files[:_MOST_READ]:
         if found := _defined_in(path, definitions):
-            said = f"{LOOK}{_named(folder, [path])}: it defines {found}; expected {wanted}"
-            return (f"{said}; is its name wrong?",)
+            note = f"{LOOK}{_named(folder, [path])}: it defines {found}; expected {wanted}"
+            return (f"{note}; is its name wrong?",)
     if packed := [path for path in files if path.suffix.lower() in _ARCHIVES]:
         return (f"{LOOK}{_named(folder, packed)}: expected {wanted}; is it in there?",)
     return (f"expected {wanted}",)

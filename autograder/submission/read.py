@@ -128,9 +128,9 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
         note = f"{path.name} is a notebook, and was read as one; submit it as .ipynb"
         answers = _notebook(path, exercise)
         return replace(answers, notes=(*answers.notes, note))
-    text, said = decoded(data)
+    text, remarks = decoded(data)
     check_code([text])
-    notes = [f"{path.name} {note}" for note in said]
+    notes = [f"{path.name} {note}" for note in remarks]
     names = [question.name for question in exercise.questions]
     text, left_out = without_magic(text)
     if (fault := compiled(text)) is not None:

@@ -55,8 +55,8 @@ _MESSAGES = tuple(
 
 def explained(error: Exception) -> str:
     """Returns what is wrong with a text and what to do about it, for its author."""
-    said = remedy(error)
-    return f"{in_words(error)}; {said}" if said else in_words(error)
+    advice = remedy(error)
+    return f"{in_words(error)}; {advice}" if advice else in_words(error)
 
 
 def remedy(error: Exception) -> str:
@@ -64,5 +64,5 @@ def remedy(error: Exception) -> str:
     if not isinstance(error, SyntaxError):
         return ""
     line = (error.text or "").strip()
-    said = next((text for pattern, text in _LINES if pattern.match(line)), "")
-    return said or next((text for says, text in _MESSAGES if says.search(error.msg or "")), "")
+    found = next((text for pattern, text in _LINES if pattern.match(line)), "")
+    return found or next((text for says, text in _MESSAGES if says.search(error.msg or "")), "")

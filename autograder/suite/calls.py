@@ -32,8 +32,8 @@ def gradient_text(name: str, args: Sequence[Any], pull: Pull = PLAIN) -> str:
         f"for incoming gradients of about {pull.size:g}{turned}": pull.size != 1 or pull.turned,
         "read from `.grad` after `backward()`": pull.backward,
     }
-    told = "".join(f", {way}" for way, is_asked in ways.items() if is_asked)
-    return f"the gradient of {call_text(name, args)}{told}"
+    details = "".join(f", {way}" for way, is_asked in ways.items() if is_asked)
+    return f"the gradient of {call_text(name, args)}{details}"
 
 
 def no_grad_text(call: str, no_grad: bool) -> str:

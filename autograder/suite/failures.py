@@ -91,9 +91,9 @@ def wrong_value(
     call: str, text: str, got: Any, expected: Any, about: str, args: Sequence[Any] = ()
 ) -> WrongAnswer:
     """Report a value that is not the expected one; `about` says what the test is about."""
-    told = relation(got, expected, args)
+    statement = relation(got, expected, args)
     step = _step(got, expected) or (f"{REMEMBER}{about}" if about else "")
-    return WrongAnswer(Message(call, text, step, told, cause=told))
+    return WrongAnswer(Message(call, text, step, statement, cause=statement))
 
 
 def _step(got: Any, expected: Any) -> str:
@@ -115,13 +115,13 @@ def _step(got: Any, expected: Any) -> str:
 def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.0) -> WrongAnswer:
     """Report a wrong or missing gradient; `size` is the size of the incoming gradient."""
     if fault.got is None:
-        told, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
+        statement, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
         found = relation(*_divided(fault, size))
-        told = f"the gradient to {fault.place} is not right" + (f": {found}" if found else "")
+        statement = f"the gradient to {fault.place} is not right" + (f": {found}" if found else "")
         step = f"{REMEMBER}{about}"
     text = f"the gradient to {fault.place}:\n{fault.text}"
-    return WrongAnswer(Message(call, text, step, told, cause=told))
+    return WrongAnswer(Message(call, text, step, statement, cause=statement))
 
 
 def _divided(fault: GradientFault, size: float) -> tuple[Any, Any]:
@@ -153,10 +153,10 @@ def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
     except AnswerNotImplemented:
         raise
     except AnswerFault as fault:
-        told, likely = str(fault), advice(fault, question, signature)
+        problem, likely = str(fault), advice(fault, question, signature)
         step = f"{LIKELY}{likely}" if likely else ""
-        fault.args = (str(Message(call, got_expected(told, NO_ERROR), step)),)
-        fault.cause = _NUMBER.sub("#", told)
+        fault.args = (str(Message(call, got_expected(problem, NO_ERROR), step)),)
+        fault.cause = _NUMBER.sub("#", problem)
         raise
 
 

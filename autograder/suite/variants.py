@@ -133,9 +133,9 @@ def _variant_of(decorator: ast.expr, name: str) -> Variant:
         raise TypeError(f"{name} was read as text, not executed")
 
     unread.__name__ = name
-    said = [ast.literal_eval(value) for value in decorator.args]
+    arguments = [ast.literal_eval(value) for value in decorator.args]
     named = {word.arg or "": ast.literal_eval(word.value) for word in decorator.keywords}
-    marked: Any = _MARKS[decorator.func.id](*said, **named)(unread)
+    marked: Any = _MARKS[decorator.func.id](*arguments, **named)(unread)
     variant: Variant = marked.__variant__
     return variant
 

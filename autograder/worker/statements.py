@@ -291,5 +291,5 @@ def _absent(name: str, line: str, is_import: bool, error: BaseException) -> Abse
     if isinstance(error, TakesTooLong):
         return Absent(TakesTooLong, f"{name} has no value: `{line}` {error}")
     kind = MemoryError if isinstance(error, MemoryError) else NotLoaded
-    said = f"{type(error).__name__}: {error_text(error)}".rstrip(": ")
-    return Absent(kind, f"{name} has no value: `{line}` fails with {said}")
+    reason = f"{type(error).__name__}: {error_text(error)}".rstrip(": ")
+    return Absent(kind, f"{name} has no value: `{line}` fails with {reason}")

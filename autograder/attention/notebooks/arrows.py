@@ -104,8 +104,8 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
         axes.axhline(0, color=INK, lw=0.5)
         axes.axvline(0, color=INK, lw=0.5)
         axes.axis("off")
-        said = f"angle {angle:.0f} degrees, dot product {dot:g}"
-        axes.text(0.5, -0.06, said, ha="center", transform=axes.transAxes, color=INK)
+        caption = f"angle {angle:.0f} degrees, dot product {dot:g}"
+        axes.text(0.5, -0.06, caption, ha="center", transform=axes.transAxes, color=INK)
         figure.suptitle(wrapped(title, 2.6), color=INK)
 
 

@@ -25,7 +25,7 @@ _VIEW = Template(
 <div style="opacity:.75">$title</div>
 <div class="heads" role="group" aria-label="head"></div>
 <div class="tokens" style="font-size:1.1em">$tokens</div>
-<div class="told" aria-live="polite" style="opacity:.85;min-height:1.9em"></div>
+<div class="summary" aria-live="polite" style="opacity:.85;min-height:1.9em"></div>
 <style>
 #$id .tokens span { display:inline-block; padding:.12em .06em; margin-right:$gap;
   min-width:.35em; line-height:1.5; border-radius:.2em; cursor:pointer }
@@ -39,7 +39,7 @@ _VIEW = Template(
   const root = document.getElementById("$id");
   const weights = $weights, names = $names, colors = $colors;
   const spans = [...root.querySelectorAll(".tokens span")];
-  const told = root.querySelector(".told"), heads = root.querySelector(".heads");
+  const summary = root.querySelector(".summary"), heads = root.querySelector(".heads");
   let head = 0, query = $query;
   const percent = weight => Math.round(100 * weight) + "%";
   const shade = (hex, share) =>
@@ -52,7 +52,7 @@ _VIEW = Template(
       span.title = percent(row[key]);
     });
     const best = row.map((weight, key) => [weight, key]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    told.textContent = '"' + names[query] + '" looks at ' + best
+    summary.textContent = '"' + names[query] + '" looks at ' + best
       .map(([weight, key]) => '"' + names[key] + '" ' + percent(weight)).join(", ");
     buttons.forEach((button, number) => button.setAttribute("aria-pressed", number === head));
   };
@@ -101,8 +101,8 @@ def attention_view(
     if table.dim() != 3 or table.shape[1:] != (count, count):
         raise ValueError(f"weights {tuple(table.shape)} do not belong to {count} tokens")
     asking = count - 1 if query is None else query
-    told = f"{title}: {len(table)} heads over {count} tokens (an interactive view in a notebook)"
-    shown = NotebookOutput(told, _page(table, list(tokens), title, asking))
+    summary = f"{title}: {len(table)} heads over {count} tokens (an interactive view in a notebook)"
+    shown = NotebookOutput(summary, _page(table, list(tokens), title, asking))
     display(shown)  # type: ignore[no-untyped-call]
 
 

@@ -118,9 +118,9 @@ def side_by_side(
             draw_excuse(first, excuse, panel.width)
         else:
             draw_matrix(first, given, labels, panel.slanted, scale, _comparable(given, wanted))
-        told = "your result" + _framed(first, given, wanted, within)
+        heading = "your result" + _framed(first, given, wanted, within)
         image = draw_matrix(second, wanted, labels, panel.slanted, scale)
-        first.set_title(wrapped(told, panel.outer_width))
+        first.set_title(wrapped(heading, panel.outer_width))
         meant = "expected" if within is not None else "an example"
         second.set_title(wrapped(f"{meant} {wanted.shape}", panel.outer_width))
         if not has_numbers(wanted):

@@ -62,24 +62,24 @@ def story(seed: int) -> tuple[str, float]:
     animal, other = tell.pick(_ANIMALS), tell.pick(_ANIMALS)
     look, thing = tell.pick(_LOOKS), tell.pick(_THINGS)
     they, their = _PRONOUNS[tell.below(len(_PRONOUNS))]
-    told = [
+    sentences = [
         f"{tell.pick(_TIMES)} {hero} the {animal} {tell.pick(_SAW)} {look} {thing}"
         f" {tell.pick(_PLACES)}.",
         f"{hero} was {tell.pick(_MOODS)}, and {they} took the {thing} along.",
         f"Then {they} met {friend} the {other}.",
     ]
     if tell.below(3):
-        told.append(f'"Is this your {thing}?" asked {hero}.')
+        sentences.append(f'"Is this your {thing}?" asked {hero}.')
         if tell.below(2):
-            told.append(f'"Yes," said {friend}, "I lost it {tell.pick(_PLACES)}."')
-            told.append(f"So {hero} gave the {thing} back to {friend}.")
+            sentences.append(f'"Yes," said {friend}, "I lost it {tell.pick(_PLACES)}."')
+            sentences.append(f"So {hero} gave the {thing} back to {friend}.")
         else:
-            told.append(f'"No," said {friend}, "it is yours now, {hero}."')
-            told.append(f"So {hero} kept {their} {thing}.")
+            sentences.append(f'"No," said {friend}, "it is yours now, {hero}."')
+            sentences.append(f"So {hero} kept {their} {thing}.")
     else:
-        told.append(f'"What {look} {thing}!" said {friend} to {hero}.')
-    told.append(f"{hero} and {friend} {tell.pick(_DID)}.")
-    return " ".join(told), tell.surprise
+        sentences.append(f'"What {look} {thing}!" said {friend} to {hero}.')
+    sentences.append(f"{hero} and {friend} {tell.pick(_DID)}.")
+    return " ".join(sentences), tell.surprise
 
 
 def stories(count: int, seed: int) -> tuple[str, float]:
@@ -89,9 +89,9 @@ def stories(count: int, seed: int) -> tuple[str, float]:
         count: the number of stories.
         seed: different numbers give different stories; the same number the same, on any machine.
     """
-    told = [story(seed * 1_000_003 + number) for number in range(count)]
-    text = "".join(f"{line}\n" for line, _ in told)
-    return text, sum(surprise for _, surprise in told) / len(tokens(text))
+    lines = [story(seed * 1_000_003 + number) for number in range(count)]
+    text = "".join(f"{line}\n" for line, _ in lines)
+    return text, sum(surprise for _, surprise in lines) / len(tokens(text))
 
 
 def tokens(text: str) -> list[str]:

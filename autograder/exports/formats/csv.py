@@ -32,13 +32,13 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
             values |= _values(grades, result)
             reasons += [f"{result.assignment}: {reason}" for reason in reasons_to_look(result)]
         cells = [values.get(column, "") for column in columns]
-        said = _of_person(grades, student)
-        yield [student, *said, *cells, *_sum(values, names), "; ".join(reasons)]
+        person = _of_person(grades, student)
+        yield [student, *person, *cells, *_sum(values, names), "; ".join(reasons)]
     for student in grades.absent:
         nothing = _nothing(grades, names, student)
         cells = [nothing.get(column, "") for column in columns]
-        said = _of_person(grades, student)
-        yield [student, *said, *cells, *_sum(nothing, names), "nothing was submitted"]
+        person = _of_person(grades, student)
+        yield [student, *person, *cells, *_sum(nothing, names), "nothing was submitted"]
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
@@ -92,14 +92,14 @@ def _nothing(grades: Grades, names: Iterable[str], student: str) -> dict[str, Va
 def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
     key, name = result.key, result.assignment
     arrived = grades.arrivals.get(key, Lateness())
-    said: dict[str, Value] = {
+    cells: dict[str, Value] = {
         f"{name}/submitted": utc_text(arrived.submitted),
         f"{name}/late": arrived.text,
         f"{name}/late_days": arrived.late_days or "",
         f"{name}/total": "",
     }
     if result.status is SubmissionStatus.FAILED:
-        return said
+        return cells
     total, maximum = f"{name}/total", f"{name}/maximum"
-    said |= {**_questions(result), total: result.score, maximum: result.max_score}
-    return {**said, f"{name}/penalty": grades.penalties.get(key, "")}
+    cells |= {**_questions(result), total: result.score, maximum: result.max_score}
+    return {**cells, f"{name}/penalty": grades.penalties.get(key, "")}

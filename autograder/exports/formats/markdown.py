@@ -50,9 +50,9 @@ def _submission(result: SubmissionResult) -> Iterator[str]:
     for exercise in result.exercises:
         for question in exercise.questions:
             points = points_text(question.score, question.max_score)
-            said = _text(VERDICT_WORDS[question.verdict])
+            verdict = _text(VERDICT_WORDS[question.verdict])
             hint = _text(question.hint or why_not_judged(exercise))
-            yield _row(_name(exercise.exercise), _name(question.question), points, said, hint)
+            yield _row(_name(exercise.exercise), _name(question.question), points, verdict, hint)
 
 
 def _points(result: SubmissionResult) -> str:

@@ -45,7 +45,7 @@
   // Filters: rows whose text does not hold what is typed are hidden.
   document.querySelectorAll("input[data-filter]").forEach(function (input) {
     const table = document.getElementById(input.dataset.filter);
-    const said = document.getElementById(input.dataset.filter + "-count");
+    const counter = document.getElementById(input.dataset.filter + "-count");
     input.closest(".tools").hidden = false;
     input.addEventListener("input", function () {
       const wanted = input.value.toLowerCase();
@@ -54,7 +54,7 @@
         row.hidden = !row.textContent.toLowerCase().includes(wanted);
         if (!row.hidden) shown += 1;
       });
-      said.textContent = shown + " shown";
+      counter.textContent = shown + " shown";
     });
   });
 

@@ -82,14 +82,14 @@ class Diagnosis:
         replies = ask(result.question, probe.batch)
         if replies is None:
             return result
-        name, hint, behaviour = self.told(result.question, ProbeReplies(probe, replies), text)
+        name, hint, behaviour = self.diagnose(result.question, ProbeReplies(probe, replies), text)
         full = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns the name that this misconception gets with the random numbers of this `time`."""
         asked = self._entry(variant, time)
-        name = self.told(variant.question, asked, "")[0] if asked else ""
+        name = self.diagnose(variant.question, asked, "")[0] if asked else ""
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
@@ -111,7 +111,7 @@ class Diagnosis:
         replies = self._known.entry_replies(variant, (time,))
         return ProbeReplies(self._known.probe(variant.question), replies) if replies else None
 
-    def told(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
+    def diagnose(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
         """Returns name, hint and behaviour of an answer."""
         key = question, asked.digest
         search = None

@@ -209,8 +209,8 @@ class KnownMistakes:
         failing.sort(key=lambda test: len(probe.requests[test]))
         samples |= self._sampled(maker, probe, variant, tuple(failing[:_SAMPLED]))
         is_right = all(answers[test].equals(maker.right[test]) for test in answers)
-        said = {t: probe.judged(t, first[t]).words for t in answers} if is_right else {}
-        maker.add_entry(Row.of_entry(variant), answers, samples, said)
+        words = {t: probe.judged(t, first[t]).words for t in answers} if is_right else {}
+        maker.add_entry(Row.of_entry(variant), answers, samples, words)
 
     def _sampled(
         self, maker: TableMaker, probe: Probe, variant: Variant, tests: Sequence[str]
@@ -288,11 +288,11 @@ def _definitions(text: str) -> Iterator[str]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Expr):
             continue
-        told = {line for part in ast.walk(node) for line in _docstring_lines(part)}
+        docstrings = {line for part in ast.walk(node) for line in _docstring_lines(part)}
         yield "\n".join(
             line
             for number, line in enumerate(lines[node.lineno - 1 : node.end_lineno], node.lineno)
-            if number not in told and line.strip() and not line.lstrip().startswith("#")
+            if number not in docstrings and line.strip() and not line.lstrip().startswith("#")
         )
 
 

@@ -172,10 +172,10 @@ class Pairs:
 
         Of equal rows, that with the lowest rank is in a pair.
         """
-        told = [at for at in columns if self._tells(at)]
-        right = _bits(self._figures(told, self._right))
-        alike = _bits(self._figures(told, self._came))
-        wrong = _bits(~self._came_right(told))[0] if told else 0
+        places = [at for at in columns if self._tells(at)]
+        right = _bits(self._figures(places, self._right))
+        alike = _bits(self._figures(places, self._came))
+        wrong = _bits(~self._came_right(places))[0] if places else 0
         found = []
         for one, other in combinations(self._different(self._chosen, columns), 2):
             own, its = right[other] & alike[one] & wrong, right[one] & alike[other] & wrong
@@ -197,10 +197,10 @@ class Pairs:
 
         A row counts less the rarer its family is, and the more rows of the family come before it.
         """
-        told = [at for at in columns if self._tells(at)]
-        is_right = self._right_cells(told)
-        came_right = np.array([self._came[at].equals(self._right[at]) for at in told], bool)
-        fits = (is_right | ~came_right).all(1) & ~self._raised(told).any(1) & ~is_right.all(1)
+        places = [at for at in columns if self._tells(at)]
+        is_right = self._right_cells(places)
+        came_right = np.array([self._came[at].equals(self._right[at]) for at in places], bool)
+        fits = (is_right | ~came_right).all(1) & ~self._raised(places).any(1) & ~is_right.all(1)
         weights: dict[int, float] = {}
         turns: Counter[int] = Counter()
         for row in self._different(self._chosen & fits, columns):

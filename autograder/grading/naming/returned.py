@@ -45,8 +45,8 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
     if len(calls) < _ENOUGH:
         return "", ""
     found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
-    told = found.pop() if len(found) == 1 else ("", "")
-    return told if any(told) else _dtype_returned(calls)
+    words = found.pop() if len(found) == 1 else ("", "")
+    return words if any(words) else _dtype_returned(calls)
 
 
 def _dtype_returned(calls: Sequence[tuple[str, str]]) -> tuple[str, str]:

@@ -73,9 +73,9 @@ class Row:
         return cls(name, _as_if(words, LEAD), rank, words=words, detail=detail, lead=LEAD)
 
     @classmethod
-    def shown(cls, name: str, told: str, lead: str) -> Row:
+    def shown(cls, name: str, sentence: str, lead: str) -> Row:
         """Returns the row of what an answer shows on its own; no known code does the same."""
-        return cls(name, f"{told[0].upper()}{told[1:]}. {lead}")
+        return cls(name, f"{sentence[0].upper()}{sentence[1:]}. {lead}")
 
     @classmethod
     def from_json(cls, plain: Any) -> Row:

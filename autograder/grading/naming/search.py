@@ -246,7 +246,7 @@ class Search:
     def _fails_alike(self, row: int) -> bool:
         """Returns whether tests say the same about an entry and an answer that seems right."""
         return all(
-            self.table.said.get((row, test)) == self.answers.judged(test).words
+            self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
         )
 

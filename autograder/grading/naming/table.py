@@ -107,7 +107,7 @@ class Table:
     """The rows of a question, and the answers of each.
 
     `answers` are the different ones to each request, `cells` their numbers; `right` are the numbers
-    of the solution's. `samples` are by row and test; `said` are the words of tests, by row and
+    of the solution's. `samples` are by row and test; `words` are those of tests, by row and
     test, for entries whose answers are all right.
     """
 
@@ -116,7 +116,7 @@ class Table:
     cells: NDArray[np.int16]
     right: tuple[int, ...]
     samples: Mapping[tuple[int, str], Samples]
-    said: Mapping[tuple[int, str], str]
+    words: Mapping[tuple[int, str], str]
     _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, at: int) -> Column:
@@ -142,7 +142,7 @@ class Table:
                 [row, test, found.may_be_right, [[a.words, _forms(a)] for a in found.judged]]
                 for (row, test), found in self.samples.items()
             ],
-            "said": [[row, test, words] for (row, test), words in self.said.items()],
+            "said": [[row, test, words] for (row, test), words in self.words.items()],
         }
         file = io.BytesIO()
         np.savez_compressed(
@@ -210,7 +210,7 @@ class RowAnswers:
         samples = self.table.samples.get((self.row, test))
         if samples:
             return samples.judged[0]
-        words = self.table.said.get((self.row, test), "")
+        words = self.table.words.get((self.row, test), "")
         return AnswerRecord(self.answered(test).calls, words)
 
 
@@ -227,7 +227,7 @@ class TableMaker:
     _rows: list[Row] = field(default_factory=list)
     _cells: list[list[int]] = field(default_factory=list)
     _samples: dict[tuple[int, str], Samples] = field(default_factory=dict)
-    _said: dict[tuple[int, str], str] = field(default_factory=dict)
+    _words: dict[tuple[int, str], str] = field(default_factory=dict)
     _numbers: list[dict[Call, int]] = field(default_factory=list)
     _alike: Counter[tuple[str, str, tuple[int, ...]]] = field(default_factory=Counter)
 
@@ -251,11 +251,11 @@ class TableMaker:
         row: Row,
         answers: Mapping[str, AnswerRecord],
         samples: Mapping[str, Samples],
-        said: Mapping[str, str],
+        words: Mapping[str, str],
     ) -> None:
         """Adds an entry with all its answers."""
         self._samples |= {(len(self._rows), test): found for test, found in samples.items()}
-        self._said |= {(len(self._rows), test): words for test, words in said.items()}
+        self._words |= {(len(self._rows), test): text for test, text in words.items()}
         self._rows.append(row)
         self._cells.append(self._numbered(answers))
 
@@ -285,7 +285,7 @@ class TableMaker:
             np.array(self._cells, np.int16).reshape(len(self._rows), len(self._numbers)),
             right,
             self._samples,
-            self._said,
+            self._words,
         )
 
     def _gives_a_value(self, answers: Mapping[str, AnswerRecord]) -> bool:

@@ -15,7 +15,7 @@ from .probe import ProbeReplies
 from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
 from .returned import kind_returned, writes_into_arguments
 from .rows import Row
-from .where import told_of, where_right
+from .where import where_right, where_sentence
 
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
 _OWN = "Print each name of `named_parameters()` with its `requires_grad`: is it there, and trained?"
@@ -90,17 +90,17 @@ def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -
 
 def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about wrong parameters of a layer."""
-    words, told = parameter_sentences(*_came_and_right(known, question, answers))
+    words, sentence = parameter_sentences(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
-    return [_shown(words, lead, told)] if words else []
+    return [_shown(words, lead, sentence)] if words else []
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     came, right = _came_and_right(known, question, answers)
     if writes_into_arguments(came, right):
         return [Row.shown(id_of(IN_PLACE), words_of(IN_PLACE), lead_of(IN_PLACE))]
-    words, told = kind_returned(came, right)
-    return [_shown(words, _RETURNED, told)] if words else []
+    words, sentence = kind_returned(came, right)
+    return [_shown(words, _RETURNED, sentence)] if words else []
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -111,8 +111,8 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
     # wrong values come first: most answers have some, and then no other test need be run
     tests = sorted(known.tests(question), key=is_right)
-    said = (answers.judged(test).words for test in tests)
-    words, lead = found_by_statistics(w for w in said if w not in (PASSED, OFF_PLAN))
+    messages = (answers.judged(test).words for test in tests)
+    words, lead = found_by_statistics(w for w in messages if w not in (PASSED, OFF_PLAN))
     return [_shown(words, lead)] if words else []
 
 
@@ -132,20 +132,20 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
         cases += calls.cases(requests, came, right, answers.errors(test)) if calls else []
         errors |= {e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e}
     if words := where_right(cases):
-        told, lead = told_of(words, cases)
-        return [_shown(words, lead, told)]
+        sentence, lead = where_sentence(words, cases)
+        return [_shown(words, lead, sentence)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
     if words := kind_of(errors, question) if only_errors else "":
         meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
-        told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
-        return [_shown(words, _ERRORS, told)]
+        sentence = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
+        return [_shown(words, _ERRORS, sentence)]
     return []
 
 
-def _shown(words: str, lead: str, told: str = "") -> Row:
-    """Returns a row whose id is the first of the words; `told` is the longer text for a student."""
+def _shown(words: str, lead: str, sentence: str = "") -> Row:
+    """Returns a row whose id is the first of the words; `sentence` is longer, for a student."""
     name = f"{id_of(words)}_"[:_LONGEST].rpartition("_")[0]
-    return Row.shown(name, told or words, lead)
+    return Row.shown(name, sentence or words, lead)
 
 
 def _wrong(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[tuple[Call, Call]]:

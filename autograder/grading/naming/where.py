@@ -70,7 +70,7 @@ def where_right(cases: Sequence[CallFacts]) -> str:
     return f"{'it works' if errors else 'it is right'} {likely[0]} only"
 
 
-def told_of(words: str, cases: Sequence[CallFacts]) -> tuple[str, str]:
+def where_sentence(words: str, cases: Sequence[CallFacts]) -> tuple[str, str]:
     """Returns the sentence for a student from `where_right`, and a hint.
 
     It is about the calls of the tests; uninformative ones may be right as well.

@@ -239,5 +239,5 @@ def _explanation(where: str, error: Exception) -> str:
 def _remedy(error: Exception, cause: str) -> str:
     if isinstance(error, ImportError):
         return _DRIVER
-    found = (remedy for said, remedy in _REMEDIES.items() if said in cause)
+    found = (remedy for pattern, remedy in _REMEDIES.items() if pattern in cause)
     return next(found, "check the address of the database")

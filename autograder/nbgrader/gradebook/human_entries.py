@@ -33,17 +33,19 @@ def _grades(connection: Connection, bank: CommentBank) -> dict[QuestionKey, Huma
     grade, comment = table("grade"), table("comment")
     entered = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
     scores = named_rows("grade", grade.c.manual_score, grade.c.extra_credit).where(entered)
-    said = named_rows("comment", comment.c.manual_comment).where(
+    comments = named_rows("comment", comment.c.manual_comment).where(
         comment.c.manual_comment.is_not(None)
     )
     found: dict[QuestionKey, HumanGrade] = {}
     for student, assignment, exercise, cell, score, extra in connection.execute(scores):
         key = (student, assignment, exercise, cell.removeprefix(CHECK))
         found[key] = HumanGrade(score=score, extra_credit=extra)
-    for student, assignment, exercise, cell, text in connection.execute(said):
+    for student, assignment, exercise, cell, text in connection.execute(comments):
         known = found.get((student, assignment, exercise, cell), HumanGrade())
-        told = bank.expanded(text, f"{exercise}/{cell}")
-        whole = HumanGrade(known.score, known.extra_credit, told.text, told.used, told.unknown)
+        expanded = bank.expanded(text, f"{exercise}/{cell}")
+        whole = HumanGrade(
+            known.score, known.extra_credit, expanded.text, expanded.used, expanded.unknown
+        )
         found[student, assignment, exercise, cell] = whole
     return found
 

@@ -171,12 +171,12 @@ class _Log(logging.Handler):
 
     def notes(self) -> tuple[str, ...]:
         """Returns the messages for the instructor, each once."""
-        said = (
+        messages = (
             record.getMessage()
             for record in self.records
             if Path(record.pathname).parent == _OURS or _DUPLICATE in record.getMessage()
         )
-        return tuple(dict.fromkeys(said))
+        return tuple(dict.fromkeys(messages))
 
     def cause(self) -> str:
         """Returns the error of the last traceback that nbgrader has logged."""

@@ -76,9 +76,9 @@ class NotebookGrader:
         sources = self.course.sources(submission.assignment)
         given = {path.name for source in sources[:1] for path in source.parent.iterdir()}
         names = {path.stem for path in sources}
-        said = [note for exercise in exercises for note in exercise.notes]
+        notes = [note for exercise in exercises for note in exercise.notes]
         others = given - {path.name for path in sources}
-        return unused_notes(submission.folder, names, said, NOTEBOOKS, others)
+        return unused_notes(submission.folder, names, notes, NOTEBOOKS, others)
 
 
 class NotebookEngine:

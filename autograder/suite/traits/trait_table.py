@@ -22,7 +22,7 @@ from .declaration import (
 )
 
 #: the words in which students read what grading tries
-_TOLD: Mapping[str, str] = {
+_FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
     CALLS: "several calls",
@@ -109,10 +109,12 @@ class Row:
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
-    def told(self) -> str:
+    def for_students(self) -> str:
         """The traits that grading tries, in words for a student; empty if none is shown."""
         return ", ".join(
-            words for trait, words in _TOLD.items() if trait in self.generated or trait in self.own
+            words
+            for trait, words in _FOR_STUDENTS.items()
+            if trait in self.generated or trait in self.own
         )
 
     def _cell(self, trait: str) -> str:

@@ -376,4 +376,4 @@ def test_an_empty_cell_is_told(tmp_path: Path) -> None:
 
 def test_a_student_reads_which_traits_are_tested_without_reasons() -> None:
     row = Row("sums", frozenset({"gradients"}), {"float64": "test_it"}, {"errors": "none"}, {})
-    assert row.told == "gradients, float64"
+    assert row.for_students == "gradients, float64"

@@ -91,7 +91,7 @@ def test_a_table_is_the_same_after_it_was_read_again() -> None:
     table = _table()
     again = Table.from_bytes(table.to_bytes())
     assert np.array_equal(again.cells, table.cells)
-    assert (again.rows, again.right, again.said) == (table.rows, table.right, table.said)
+    assert (again.rows, again.right, again.words) == (table.rows, table.right, table.words)
     assert again.to_bytes() == table.to_bytes()
 
 
@@ -254,10 +254,10 @@ def test_a_table_from_another_machine_stays_but_is_not_used(tmp_path: Path) -> N
 
 def test_a_renewed_table_replaces_one_with_the_same_key(tmp_path: Path) -> None:
     _got(tmp_path, _table)
-    new = replace(_table(), said={(0, "short"): "said of other inputs"})
+    new = replace(_table(), words={(0, "short"): "said of other inputs"})
 
     def is_new(table: Table) -> bool:
-        return table.said == new.said
+        return table.words == new.words
 
     for course in (tmp_path, tmp_path / "a copy, which finds it in the cache"):
         Store(course).renew(QUESTION, KEY, lambda: new, is_new)

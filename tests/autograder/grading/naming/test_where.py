@@ -10,7 +10,7 @@ import torch
 
 from autograder.grading.naming.call_facts import CallDeclaration, CallFacts
 from autograder.grading.naming.record import Event, Request, answered
-from autograder.grading.naming.where import told_of, where_right
+from autograder.grading.naming.where import where_right, where_sentence
 from autograder.suite.traits import Pair, Size, Tensor, Traits
 
 _ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
@@ -90,9 +90,9 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     found = _cases(_ATTENTION, calls, lambda q, k, v: 1 in v.shape or q.shape[1] == k.shape[1])
     words = where_right(found)
     assert words == "it is right where S and T are equal only"
-    told, lead = told_of(words, found)
+    sentence, lead = where_sentence(words, found)
     assert (
-        told == "in the tests it is right where S and T are equal, and otherwise only in calls "
+        sentence == "in the tests it is right where S and T are equal, and otherwise only in calls "
         "that would hide the mistake, with a size of 1 or two equal sizes"
     )
     assert lead.startswith("Take two that differ")
