@@ -302,6 +302,15 @@ cat_values = torch.tensor(
 simple_inputs = torch.tensor(
     [[2.0, 0, 1, 0], [1, 1, 0, 2], [0, 2, 0, 2], [0, 0, 1, 0], [1, 0, 2, 0], [0, 1, 2, 1]]
 )
+#: those words after a network with random weights and a second ReLU, after its last layer
+suspicious_outputs = [
+    [0.31, 0.06, 0.09, 0.00],
+    [0.37, 0.06, 0.05, 0.16],
+    [0.07, 0.00, 0.08, 0.00],
+    [0.00, 0.00, 0.12, 0.00],
+    [0.06, 0.00, 0.00, 0.00],
+    [0.03, 0.00, 0.01, 0.00],
+]
 #: causal weights of two untrained heads
 two_views = torch.tensor(
     [
