@@ -1,7 +1,7 @@
-"""Takes away the variables of the caller's environment that change what is asked or earned.
+"""Removes environment variables of the caller that change what is asked or earned.
 
-This is the one place that takes them away. The fork server of the sandbox has an environment of its
-own (`sandbox.fork_server`) and inherits none of these.
+No other module removes them. The fork server of the sandbox has an environment of its own
+(`sandbox.fork_server`) and inherits none of these.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _PYTHONS = (
 
 
 def forget_callers_settings() -> None:
-    """Takes away what changes how this process and those that it starts compute.
+    """Removes variables that change how this process and its children compute.
 
-    Called by a command before it imports torch, which reads most of it only then.
+    A command calls this before it imports torch, which reads most of them only then.
     """
     for name in [n for n in os.environ if n.startswith(_KERNELS) or n in _PYTHONS]:
         del os.environ[name]

@@ -46,7 +46,7 @@ def _places(
 
 
 def _speaking(node: ast.FunctionDef | ast.ClassDef, method: str) -> ast.FunctionDef | ast.ClassDef:
-    """Returns the method whose docstring gets a rule; the function or class if there is none."""
+    """Returns the method whose docstring states a rule; the function or class if there is none."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)
 

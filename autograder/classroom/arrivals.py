@@ -78,7 +78,7 @@ class Allowances:
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
         """Returns the sum of the section's date, grace, extra time, extension and late days.
 
-        Returns None if the class has none of them, so that nbgrader's gradebook keeps its own.
+        Returns None if the class has none of them; nbgrader's gradebook then keeps its own.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()

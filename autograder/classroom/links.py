@@ -1,8 +1,8 @@
 """Keeps a class's live connection: `live.csv` and `pushed.csv` of the class folder.
 
 `live.csv` maps our assignments to the course and the assignments there, by the platform's numbers,
-so that an assignment may be renamed. `pushed.csv` says which grade was written last, so
-that a grade that a person has changed on the platform since is noticed. Neither has a token.
+so that an assignment may be renamed. `pushed.csv` says which grade was written last, so that a
+grade that a person has changed on the platform since is noticed. Neither contains a token.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Graders:
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
     """Returns who grades what. A row of `graders.csv` names an exercise, or `exercise/question`.
 
-    Raises `UserError` for a row that is there twice.
+    Raises `UserError` for a row that occurs twice.
     """
     path = class_folder / GRADERS_FILE
     found: dict[str, str] = {}

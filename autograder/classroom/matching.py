@@ -61,7 +61,7 @@ def moodle_number(number: str) -> str:
 
 
 def is_number(name: str) -> bool:
-    """Returns whether a name is a platform's number as an identifier: surer than any name."""
+    """Returns whether a name is a platform's number as an identifier, the most certain kind."""
     return name.startswith((canvas_number(""), moodle_number("")))
 
 

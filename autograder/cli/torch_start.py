@@ -38,8 +38,7 @@ def loading() -> Iterator[None]:
 class QuickEnd:
     """Ends a process that has loaded torch, once its exit `code` is known and all else is done.
 
-    Functions that are registered with `atexit` later run earlier, so create an instance of this
-    first.
+    Create it first: functions that are registered with `atexit` later run earlier.
     """
 
     def __init__(self) -> None:

@@ -30,8 +30,8 @@ _TIMES = ("createdAt", "created_at")
 class FoundRequest:
     """A request as it was found: who asks (a login, a name, an address), the words, and where.
 
-    `repository` is the name of the repository whose issue it is; `assignment` and `question` are
-    empty if only the words may name them.
+    `repository` is the name of the issue's repository; `assignment` and `question` are empty if
+    only the text may name them.
     """
 
     who: str

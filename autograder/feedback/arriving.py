@@ -75,7 +75,8 @@ def _spot(own: Sequence[tuple[float, float]]) -> ArrivalSpot:
 def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
     """Groups the submissions whose time and due date are known, from early to late.
 
-    Each submission is given with its share of the points. One within its extension is not late.
+    Each submission is given with its share of the points. A submission within its extension is not
+    late.
     """
     shares: defaultdict[str, list[float]] = defaultdict(list)
     for arrived, share in found:

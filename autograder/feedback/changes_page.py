@@ -75,7 +75,7 @@ def score_text(score: Score | None) -> str:
 
 
 def before_text(change: Change) -> str:
-    """Describes the earlier score, and the scores in between if they are outside the two ends."""
+    """Describes the earlier score, and scores in between that are above or below both ends."""
     return ", then ".join(map(score_text, (change.before, *change.between)))
 
 

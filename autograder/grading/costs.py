@@ -11,7 +11,7 @@ class Stage(StrEnum):
 
     `START` is everything that no other stage includes, such as the start of the fork server; `ASK`
     is the workers and their forks. Plans of second attempts are made when they are first needed, in
-    `JUDGE`. `TABLES` is computing the answers of known mistakes, once per machine.
+    `JUDGE`. `TABLES` is the computation of the answers of known mistakes, once per machine.
     """
 
     START = "start"

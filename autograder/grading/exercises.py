@@ -66,7 +66,8 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """Returns the result of each question, and notes for the student; updates `watch`.
 
-        A text that two workers have answered alike is not asked again: its results are kept.
+        If two workers gave the same replies for a text, its results are kept, and it is not
+        executed again.
         """
         key = exercise.hidden_suite, seed, _digest_of(answers)
         before = self._texts.get(key)
@@ -139,7 +140,7 @@ class ExerciseGrader:
         results: Sequence[QuestionResult],
         substitution: ReferenceSubstitution | None = None,
     ) -> list[QuestionResult]:
-        """Adds the names of mistakes to the results, for which it asks a new worker again."""
+        """Adds the names of mistakes to the results; a new worker makes the calls for this."""
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
         named = []

@@ -44,7 +44,7 @@ class Grader(Protocol):
     ) -> SubmissionResult:
         """Returns the result of one submission; raises an error only for the grader's own faults.
 
-        `watch` is updated with the current place, and says which places to leave out.
+        `watch` records the current place, and says which places to leave out.
         """
 
 
@@ -89,7 +89,7 @@ class Job:
         return cls(process, near, watch, JobTimeout(watch, process.pid or 0), prepared)
 
     def give(self, task: JobTask) -> None:
-        """Sends a submission to the job; its reply, or its end, is noticed at the pipe."""
+        """Sends a submission to the job; its reply, or its end, arrives through the pipe."""
         self.task = task
         task.tries += 1
         self.patience.begin(task.assignment)

@@ -28,7 +28,7 @@ _COMPUTES = 0.5
 
 @dataclass(slots=True)
 class JobTimeout:
-    """The time limits of one job's process, which reports to `watch` where it is."""
+    """The time limits of one job's process, which reports its current place to `watch`."""
 
     watch: Watch
     pid: int
@@ -67,7 +67,7 @@ class JobTimeout:
         return False
 
     def _forgive(self, seconds: float) -> None:
-        """Takes away seconds in which nobody watched the job."""
+        """Ignores seconds in which nobody watched the job."""
         self._end += seconds
         if self._table_end is not None:
             self._table_end += seconds

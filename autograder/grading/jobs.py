@@ -1,4 +1,4 @@
-"""Grades a whole class: jobs are forks of one loaded grader, and share one fork server.
+"""Grades a whole class with jobs, which are forks of one loaded grader and share one fork server.
 
 If a job dies, the submission that it was grading is tried again, and the run continues. If a
 student's file or answer ended the job (`watch`), that part is left out and the rest is graded.

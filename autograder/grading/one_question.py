@@ -70,7 +70,7 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
-    """Returns the previous line with one question from the new line, and a note on that.
+    """Returns the previous line with one question from the new line, and a note about it.
 
     The line keeps the digest of the suite that judged the rest, so that `--resume` with a different
     suite grades all of it.

@@ -27,9 +27,10 @@ ERROR_SCHEMA = "autograder/refused/v1"
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """Options for grading a stream. `assignment` is the only one, whatever folders are called.
+    """Options for grading a stream.
 
-    With `results`, lines are also kept in a file, and attempts are counted from its lines.
+    If `assignment` is given, all submissions are of it, whatever their folders are called. With
+    `results`, lines are also kept in a file, and attempts are counted from its lines.
     """
 
     secret: Path

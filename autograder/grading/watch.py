@@ -1,4 +1,4 @@
-"""Records where a job is in a submission, so that others know what ended it, and its CPU time.
+"""Records a job's current place in a submission, to know what ended it, and its CPU time.
 
 The work for one place (a file that is read, a question that is judged, a mistake that is named) has
 a limit of CPU time, and its time is added to its stage. A place that ends its job is left out when
@@ -88,7 +88,7 @@ class Watch:
             lift_cpu_limit()
 
     def leave(self) -> None:
-        """Begins work for no place: whatever ends it is the grader's own fault."""
+        """Begins work that belongs to no place: if it ends the job, the grader is at fault."""
         self._write(b"\0")
         self._book(None)
         if self._is_job:

@@ -1,7 +1,7 @@
 """Talks to the web services of learning platforms: reads people, dates and work; writes grades.
 
-It knows nothing of a class folder. What it reads and writes are the records of `records`, which are
-the same for each platform.
+It does not use a class folder. It reads and writes the records of `platform_records`, which are the
+same for each platform.
 """
 
 from .connect import PLATFORMS, Address, address_of, connect

@@ -1,4 +1,4 @@
-"""The session in which canvasapi talks to Canvas: it adds the token, waits, and has limits."""
+"""Makes the session in which canvasapi talks to Canvas: with token, waits and limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
 
     class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
         def send(self, request: Any, **kwargs: Any) -> Any:
-            """Sends one request, also each of a redirect; the token is for the site only."""
+            """Sends one request, or one of a redirect; only the site itself gets the token."""
             request.headers.pop("Authorization", None)
             if origin(request.url) == own:
                 request.headers["Authorization"] = f"Bearer {token.reveal()}"
@@ -40,7 +40,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
 
     class Adapter(package.adapters.HTTPAdapter):  # type: ignore[name-defined,misc]  # the same
         def send(self, request: Any, stream: bool = False, **kwargs: Any) -> Any:
-            """Reads the body of every answer, also of a redirect, within limits."""
+            """Reads the body of every response, including redirects, within limits."""
             answer = super().send(request, stream=True, **kwargs)
             with contextlib.closing(answer.raw):
                 answer._content = limited(answer.iter_content(_CHUNK), site)

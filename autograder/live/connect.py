@@ -65,7 +65,7 @@ def connect(
 
 
 class _Checked:
-    """A platform whose answers of another form are errors that name the site."""
+    """A platform whose malformed replies raise errors that name the site."""
 
     def __init__(self, platform: Platform, site: str) -> None:
         self._platform, self._site, self.name = platform, site, platform.name

@@ -1,4 +1,4 @@
-"""Requests that are repeated, and tokens that no text can contain.
+"""Repeats requests that failed, and keeps tokens out of all texts.
 
 A platform that is overloaded or throttles is asked again later. A request that writes is repeated
 only if the platform has certainly not obeyed it.
@@ -57,7 +57,7 @@ class ErrorBody(Exception):
 
 
 class Stopped(UserError):
-    """Raised if nothing else can succeed either, such as the next student or assignment."""
+    """Raised if no further request can succeed, such as for the next student."""
 
 
 class TokenRefused(Stopped):
@@ -269,7 +269,7 @@ def no_connection(error: Exception) -> str:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Returns what decides whether two addresses are of one site: scheme, host and port."""
+    """Returns the scheme, host and port of an address, which identify its site."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
 

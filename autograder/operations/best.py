@@ -2,7 +2,7 @@
 
 The submission that counts is always the one in `submitted/`, and its line is the last one of the
 results file. So when an earlier submission has earned more, the two folders change places, and its
-line is appended again. All other steps need not know about this rule.
+line is appended again. No other step needs to know about this rule.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class _FinalPoints:
 
 
 def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
-    """Lets two folders change places, and remembers that nobody edited the one that counts now."""
+    """Swaps two folders, and records that nobody edited the one that counts now."""
     from ..collecting import earlier_place
 
     os.rename(counts, earlier_place(class_folder, key, counts))

@@ -63,7 +63,8 @@ class CachedStep:
     def keep(self, files: Iterable[Path], report: Any) -> None:
         """Remembers the files that the step wrote, and its report, which must be valid JSON.
 
-        A gradebook in a different place is not one of the files, so nothing is remembered with one.
+        If the gradebook is in a different place, nothing is remembered, because it is not one of
+        these files.
         """
         if _has_other_gradebook(self.class_folder):
             return

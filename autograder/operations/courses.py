@@ -138,7 +138,7 @@ def submissions_around(submitted: Path, course: Course | None) -> Path:
 
 
 def _of_students(submitted: Path) -> Path:
-    """Returns the outermost folder that students may have filled: a single one's, or of all."""
+    """Returns the outermost folder that students may have filled: of one student, or of all."""
     place = submitted.resolve()
     with contextlib.suppress(OSError):
         if any(path.suffix in CODE for path in place.iterdir()):

@@ -198,7 +198,7 @@ def missing_people(
 
 
 def called(person: Person) -> str:
-    """Returns the name, and the identifier that tells people of the same name apart."""
+    """Returns the name, and the identifier if several people have that name."""
     return f"{person.name} ({person.student})" if person.name else person.student
 
 

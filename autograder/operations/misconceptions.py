@@ -120,7 +120,7 @@ def _take_back(path: Path, before: str) -> None:
 
 
 def _unusual(code: str) -> str:
-    """Returns imports and tricks that a computing answer does not need; empty if it has none."""
+    """Returns imports and other code that no ordinary answer needs; empty if there are none."""
     named = [
         name
         for node in ast.walk(ast.parse(code))

@@ -180,7 +180,7 @@ class _Push:
         return class_grades(self._folder, results, self._showing, dates)
 
     def _names(self) -> Sequence[str]:
-        """Returns the name of each member on the class's roster; empty for who is not on it."""
+        """Returns the name of each member on the class's roster; empty without an entry there."""
         change = compare_people(self._folder, self._there.listed(self._members))
         new = set(change.added)
         return ["" if name in new else name for name in change.students]

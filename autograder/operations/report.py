@@ -1,4 +1,4 @@
-"""Reports what a class can do, and what to teach tomorrow, as records and as a page."""
+"""Reports what a class has learned, and what to teach next, as records and as a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Students' requests to look again, whose answers wait for whom, and who graded what."""
+"""Manages requests for a second look, and lists what waits for each grader."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def question_named_in(course: Course, assignment: str, text: str) -> str:
 
 
 def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
-    """Returns whose answers wait for whom, by question, and who graded what.
+    """Returns the answers that wait for each grader, by question, and who graded what.
 
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)

@@ -63,7 +63,7 @@ class Request:
 class HumanWork:
     """The contents of the gradebook beyond the results; penalties by student and assignment.
 
-    `requests` are those of each submission to look at a grade again.
+    `requests` are each submission's requests to look at a grade again.
     """
 
     grades: Mapping[QuestionKey, HumanGrade] = field(default_factory=dict)

@@ -49,7 +49,7 @@ _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "c
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of trying a tier: it works on this machine, or the reason why not."""
+    """The outcome of trying a tier on this machine: it works, or the reason why it does not."""
 
     tier: Tier
     works: bool

@@ -152,7 +152,7 @@ class ForkServer:
             self._send_batch(batch)
 
     def hold(self, batch: Batch) -> None:
-        """Makes it keep a batch, so that the batch is not sent to workers forked from now on.
+        """Makes the server keep a batch, so that workers forked from now on already have it.
 
         Call this before the grader is forked: forks know only the batches that were held before.
         """
@@ -234,7 +234,7 @@ class ForkServer:
         return self._words() or "(it said nothing)"
 
     def _words(self) -> str:
-        """Returns the end of what it has printed, also after it was closed."""
+        """Returns the end of its output, even after it was closed."""
         if not self._errors.closed:
             self._errors.seek(0)
             self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()

@@ -35,7 +35,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The context of an answer: its question, right signatures, names, exercises.
+    """The facts about an answer that advice uses: its question, right signatures, names, exercises.
 
     `signatures` maps a question, and `<question>.forward`, to its arguments as text; `source` is
     the line that raised the error, `answer` the value of the question's name.

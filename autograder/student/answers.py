@@ -151,7 +151,7 @@ def _syntax(answer: Answer, error: Exception) -> str:
 
 
 def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
-    """Return whether a notebook contains more than the stubs; otherwise it isn't mentioned."""
+    """Return whether a notebook contains more than the stubs."""
     try:
         text = _notebook(notebook, questions).text
     except SubmissionError:

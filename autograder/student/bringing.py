@@ -11,7 +11,7 @@ _OWN = "On your own computer: choose the kernel in which you installed the exerc
 
 
 def bring(assignment: str, wheel: Path) -> None:
-    """Copies the assignment's folder here if it is nowhere but next to the wheel, as on Kaggle.
+    """Copies the assignment's folder here if it exists only next to the wheel, as on Kaggle.
 
     Files that are added there are read-only. Raises `ImportError` if the kernel lacks a package
     that the checks need.

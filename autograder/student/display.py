@@ -160,7 +160,7 @@ def unfolding(summary: str, parts: Sequence[str]) -> str:
 
 
 def notice(sign: str, text: str) -> NotebookOutput:
-    """Make a remark about no particular question; its sign says whether something is to do."""
+    """Make a remark that is not about a particular question; its sign says whether to act."""
     lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
     return NotebookOutput(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))

@@ -210,7 +210,7 @@ def is_stub(failure: BaseException) -> bool:
 def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    """Keep the words of a check about an error: it knows which error was expected."""
+    """Keep the message of a check about an error, because it says which error was expected."""
     message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None
@@ -296,7 +296,7 @@ _NUMPY = (
 
 
 def unexpected_result(value: Any) -> tuple[str, str] | None:
-    """Name a result that no question asks for, and what to do about it; otherwise None."""
+    """Describe a result that no question asks for, and the next step; otherwise None."""
     for kind, what, hint in _STRANGE:
         if isinstance(value, kind):
             if isinstance(value, CoroutineType):

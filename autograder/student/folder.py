@@ -156,7 +156,7 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Return the shapes in each line of a question's failing call, as text.
+    """Return the shapes in each line while a question's failing call runs, as text.
 
     Raises `UserError` if the folder has no such question, or its file does not run.
     """
@@ -167,7 +167,7 @@ def trace_folder(folder: Path, question: str) -> str:
 
 
 def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
-    """Repeat a question's failing call with its output; returns the text, and if it returned.
+    """Repeat a question's failing call; returns its output as text, and whether it returned.
 
     Raises `UserError` as `trace_folder` does.
     """

@@ -114,7 +114,7 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 
 
 def afterwards(folder: Path, question: str) -> str:
-    """Return the text that a right answer is compared with; empty if the bundle has none."""
+    """Return the text to read after a right answer; empty if the bundle has none."""
     return read_afterwards(folder).get(question, "")
 
 

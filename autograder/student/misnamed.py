@@ -1,4 +1,4 @@
-"""Finds answers that do not count: another name of the question or its file, or a file it lacks."""
+"""Finds answers that do not count: with a wrong name, in a wrong file, or split over files."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
 
 
 def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """Note that a cell is not what was checked, or why an answer is missing."""
+    """Add a note if the cell differs from the checked code, or if the answer is missing."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points
         note = other_name(result.question, namespace, known) or _missing(result.question, namespace)
@@ -195,7 +195,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Return what helps next, as text and as HTML: a hint, or what follows a right answer."""
+    """Return the next help as text and as HTML: a hint, or the text after a right answer."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))

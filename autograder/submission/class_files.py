@@ -1,4 +1,4 @@
-"""The names of what a class folder contains, and whether a folder lies among students' work."""
+"""The names in a class folder, and whether a folder is part of students' work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_STUDENTS = (SUBMITTED, AUTOGRADED, EARLIER, WAITING)
 
 
 def is_of_students(folder: Path) -> bool:
-    """Returns whether a folder lies among what students submitted, by the names around it.
+    """Returns whether a folder is part of what students submitted, by the names around it.
 
     Nothing there is a course or a configuration, whose code would run as the instructor.
     """

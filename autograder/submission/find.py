@@ -25,7 +25,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something below the submitted folder that is not a submission, and why."""
+    """A file or folder below the submitted folder that is not a submission, and the reason."""
 
     path: Path
     reason: str

@@ -120,7 +120,7 @@ def _faults(
 
 
 def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
-    """Return None if a gradient is right; a missing one is right if zero is, up to rounding.
+    """Return None if a gradient is right; a missing gradient counts as zero, up to rounding.
 
     `size` is about the size of the gradient that came in.
     """

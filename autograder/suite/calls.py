@@ -37,7 +37,7 @@ def gradient_text(name: str, args: Sequence[Any], pull: Pull = PLAIN) -> str:
 
 
 def no_grad_text(call: str, no_grad: bool) -> str:
-    """Return the call, preceded by `under torch.no_grad()` if it is made so."""
+    """Return the call, preceded by `under torch.no_grad()` if it is made without gradients."""
     return f"under torch.no_grad(), {call}" if no_grad else call
 
 

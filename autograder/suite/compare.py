@@ -43,7 +43,7 @@ def tolerance_of(dtype: torch.dtype) -> Tolerance:
 
 
 def is_rounding(gradient: torch.Tensor) -> bool:
-    """Return whether a gradient counts as none: an exact one would be zero."""
+    """Return whether a gradient is only rounding error: an exact one would be zero."""
     return bool((gradient.abs() <= FLOAT32.atol).all())
 
 

@@ -97,7 +97,7 @@ def wrong_value(
 
 
 def _step(got: Any, expected: Any) -> str:
-    """Return what to do if the problem is not the numbers."""
+    """Return the next step if the numbers are not the problem."""
     if got is None:
         return f"{NEXT_STEP}{_NO_RETURN}"
     if not isinstance(expected, torch.Tensor):

@@ -27,7 +27,7 @@ _AROUND = (
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """The calls that one question rules out, and what is meant instead.
+    """The calls that one question does not allow, and the calls to use instead.
 
     `operators` are exact names as torch dispatches them (`aten::_softmax`), and torch functions
     that are not operators (`torch.nn.functional::multi_head_attention_forward`). `names` are the
@@ -88,7 +88,10 @@ def rules_of(suite: str) -> Mapping[str, Forbidden]:
 
 
 def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> WatchedCall:
-    """Return what `watch` saw of a call, and the same call unwatched; raises what `call` raises."""
+    """Return the record of a watched call, and the result of the same call unwatched.
+
+    Raises what `call` raises.
+    """
     try:
         operators, value = watch()
     except AnswerRaised:

@@ -68,10 +68,10 @@ class Gradients:
 class Pull:
     """The way in which gradients are computed.
 
-    Arguments at the places `frozen` and the `still` weights want no gradient, like data that is not
-    trained. With `results` the arguments are results of other operations; with `backward`
-    gradients are read from `.grad` after `backward()`. The incoming gradient is normal times
-    `size`, and with `turned` it is not contiguous.
+    Arguments at the places `frozen` and the `still` weights need no gradient, like data that is not
+    trained. With `results` the arguments are results of other operations; with `backward` gradients
+    are read from `.grad` after `backward()`. The incoming gradient is normal times `size`, and with
+    `turned` it is not contiguous.
     """
 
     frozen: tuple[int, ...] = ()
@@ -143,7 +143,7 @@ class Implementation(Protocol):
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """Call the function while it is watched, and again without the watch.
 
-        With `backward`, the watched call wants gradients, and its backward is also watched.
+        With `backward`, the watched call computes gradients, and its backward is also watched.
         """
 
     def names_used(self, name: str) -> frozenset[str]:

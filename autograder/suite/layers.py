@@ -298,7 +298,7 @@ class ExpectLayer:
 
 @contextmanager
 def _born_alike(is_public: bool) -> Iterator[None]:
-    """In a public suite, seed what an answer draws while it is built."""
+    """Seed the random numbers that an answer draws while it is built, in a public suite."""
     if not is_public:
         yield
         return

@@ -41,10 +41,11 @@ def low_queries_and_keys(
 def rows_far_apart(
     draw: Draw, queries: tuple[int, ...], keys: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw float32 tensors (..., T, 1) and (..., S, 1): every other query only has scores near 49.
+    """Draw float32 tensors (..., T, 1) and (..., S, 1) with scores near 49 or -49.
 
-    The queries between only have scores near -49. Float32 has two digits left for the exponential
-    of their distance, so each row needs a shift of its own, or none.
+    All scores of a query have the same sign, and the signs alternate from query to query. Float32
+    has two digits left for the exponential of their distance, so each row needs a shift of its own,
+    or none.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))

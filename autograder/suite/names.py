@@ -55,7 +55,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return the arguments of a function that are not reassigned: not objects of the student's."""
+    """Return the arguments of a function that are not reassigned, so not the student's objects."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
@@ -138,7 +138,7 @@ def _read(source: str) -> _Module:
 
 
 def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
-    """Add a definition; it replaces earlier ones unless it only adds to what the name was."""
+    """Add a definition; it replaces earlier ones unless it extends the earlier value."""
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return
     definitions = module.definitions

@@ -20,7 +20,7 @@ _MOST_TEXTS = 1_000
 
 
 def written(node: ast.expr) -> Iterator[str]:
-    """Yield the text of an expression of constants, even of a sum; otherwise nothing."""
+    """Yield the text of a constant or of a sum of constants; nothing for other expressions."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

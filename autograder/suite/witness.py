@@ -36,8 +36,8 @@ class Testimony:
     """A test's use of one tensor: what it compared the numbers with, and how closely.
 
     The numbers are near all that they were `compared` with, and not near all numbers of any tensor
-    in `apart`. `after` says the same of what functions make of them. `is_read` says that the test
-    used the numbers in any other way.
+    in `apart`. `after` says the same of the results of functions. `is_read` says that the test used
+    the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Witness(torch.Tensor):
         return text is not None
 
     def after(self, function: After) -> Witness:
-        """Return what a function makes of the numbers, as a witness."""
+        """Return a function's result for the numbers, as a witness."""
         with torch._C.DisableTorchFunctionSubclass():
             made = Witness.of(function(self.plain()))
         self.testimony.after.append((function, made.testimony))

@@ -98,7 +98,7 @@ def call(
 def as_used(
     function: Callable[..., Any], no_grad: bool = False
 ) -> contextlib.AbstractContextManager[Any]:
-    """Disables gradients on request, and always for a layer in eval mode, as it is used then.
+    """Disables gradients on request, and always for a layer in eval mode, which is used that way.
 
     Values that a layer keeps only when no gradients are needed show up in no other way.
     """
@@ -154,9 +154,9 @@ def gradients(
     Gradients to inputs have the structure of the inputs: a tuple of tensors has a tuple of
     gradients. Arguments at the positions in `frozen` need no gradient, like data, and neither do
     the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; such a call is also
-    checked for what it left behind, which is returned, if there is anything, as a fourth item after
-    the result, the gradients to inputs and those to weights.
-    Raises what the answer raises, and RuntimeError if a cotangent has a different shape.
+    checked for what it left behind. If it left anything, this is returned as a fourth item, after
+    the result, the gradients to inputs and those to weights. Raises what the answer raises, and
+    RuntimeError if a cotangent has a different shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]

@@ -84,7 +84,7 @@ def _printed(descriptor: int) -> io.TextIOWrapper:
 
 
 def _become_nobody() -> None:
-    """Changes the user from root, which may do this and nothing else in the sandbox, to nobody."""
+    """Changes the user from root to nobody; in the sandbox, root may do nothing else."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(confine.NOBODY, confine.NOBODY, confine.NOBODY)

@@ -1,4 +1,4 @@
-"""Diagrams: arrows that show where a query looks; two vectors with the angle between them."""
+"""Draws arrows from a query to the words it looks at, and two vectors with their angle."""
 
 from __future__ import annotations
 

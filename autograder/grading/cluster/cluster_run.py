@@ -129,7 +129,7 @@ class _Run:
             self._begin(batch, running)
 
     def _begin(self, batch: Sequence[Task], running: as_completed) -> None:
-        """Sends a batch; a submission whose folder can't be read gets its line at once."""
+        """Sends a batch; if a submission's folder can't be read, its result is written at once."""
         packed = [(task, document) for task in batch if (document := self._packed(task))]
         if not packed:
             return

@@ -1,4 +1,4 @@
-"""The outline of a function: its code without its choice of names, comments and layout.
+"""The outline of a function: its code regardless of names, comments and layout.
 
 Two functions with the same outline are copies up to wording. Names of torch are written in full, so
 that `F.relu` and `nn.functional.relu` are equal.

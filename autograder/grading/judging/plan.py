@@ -131,7 +131,7 @@ class Rehearsal(AskedImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers with the random numbers of a worker, where tests draw none."""
+        """Answers with the random numbers of a worker, in which tests draw none."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)

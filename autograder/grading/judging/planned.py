@@ -1,7 +1,7 @@
 """Sends all requests of an exercise at once; its tests then run over the recorded replies.
 
-Anything that is not in the plan is asked call by call, as without a plan: a worker that fails the
-batch in any way is abandoned, and a test that asks for anything else begins again.
+Calls that are not in the plan are made one by one, as without a plan: a worker that fails the batch
+in any way is abandoned, and a test that asks for anything else begins again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class PlannedImplementation(RemoteImplementation):
             self._test = self._plan.tests.get((self._question, test))
 
     def leave_plan(self) -> None:
-        """Makes the test that has begun ask call by call."""
+        """Lets the current test make each call separately."""
         self._test = None
 
     def passed(self) -> TestOutcome | None:

@@ -78,7 +78,7 @@ class RemoteImplementation(AskedImplementation):
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """Begins a question with a full budget, without what the one before left running."""
+        """Begins a question with a full budget, and ends what the last question left running."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""

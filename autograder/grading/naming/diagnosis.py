@@ -3,7 +3,7 @@
 A wrong question is asked again, with inputs that depend only on the suite (the probe). The answers
 of each known mistake to the same requests are in a table; the mistake with equal answers on every
 call gives the name. If no entry of the catalogue matches, a member of a family may: changes of the
-solution, one at a time. If none does, two of these together may match, or one that explains most of
+solution, one at a time. If none does, two of these together may match, or one may explain most of
 what is wrong.
 """
 

@@ -163,7 +163,7 @@ class KnownMistakes:
     ) -> Replies | None:
         """Returns an entry's replies to the probe, or to some of its tests, in a separate worker.
 
-        It is asked once for each of `times`, each with different random numbers.
+        The requests are made once for each of `times`, with different random numbers.
         """
         batch = self.probe(variant.question).batch_of(times, tests)
         return self._ask_text(self._texts[variant.question, variant.name], batch)
@@ -246,8 +246,8 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
     A large class has hundreds of changes of known steps. Those of one family often answer alike, so
     the second one of a family comes after the first one of every other, and those that change all
-    parallel steps come first. Left-out steps, and things of the question that are taken for one
-    another, come before most others.
+    parallel steps come first. Left-out steps, and values of the question that are confused with
+    each other, precede most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
@@ -261,7 +261,7 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
 
 def _place(member: Member, turn: int) -> float:
-    """Returns the turn of all families in which a member of one comes."""
+    """Returns the turn in which a member of a family is used."""
     if is_left_out(member) or member.is_told:
         return turn / _STEPS_A_TURN
     if member.rank == 0:

@@ -232,7 +232,7 @@ class Pairs:
         return own.is_entry, self._rarity(row), own.rank, not own.detail
 
     def _rarity(self, row: int) -> int:
-        """Returns the place of a row's family among frequent ones; of others, a place after them.
+        """Returns the place of a row's family among the frequent ones, or a place after them.
 
         Two members may answer alike in all requests: the more frequent mistake is reported.
         """
@@ -264,7 +264,7 @@ class Pairs:
         return self._table.column(at)
 
     def _cells(self, columns: Sequence[int], holds: Callable[[int], Cells]) -> Cells:
-        """Returns for each row and request what holds; every row was asked these requests."""
+        """Returns for each row and request whether something holds; all of them are known."""
         found = [np.zeros((len(self._table.rows), 0), bool)]
         found += [holds(at)[self._table.cells[:, at]] for at in columns]
         return np.hstack(found)

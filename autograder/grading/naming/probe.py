@@ -222,7 +222,7 @@ def _error(reply: RawReply) -> str:
 
 
 def _not_interrupted(reply: RawReply) -> RawReply:
-    """Returns a reply, unless the user interrupted it: that one must not count as an answer."""
+    """Returns a reply, unless the user interrupted it: an interrupted call is not an answer."""
     if reply[0].startswith(_INTERRUPTED):
         raise KeyboardInterrupt
     return reply

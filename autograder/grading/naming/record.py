@@ -102,7 +102,7 @@ class Call:
         )
 
     def _is_of_a_kind(self, other: Call) -> bool:
-        """Compares all but figures and form; results that are not finite have more figures."""
+        """Compares all except figures and form; results that are not finite have more figures."""
         return (
             self.operation == other.operation
             and self.raised == other.raised

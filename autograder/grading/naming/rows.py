@@ -22,8 +22,8 @@ class Row:
     """One mistake that can be reported.
 
     `code` are the words of code that it refers to: an answer without them has a different mistake.
-    Of the rows that fit, the lowest rank is reported. `words` are what happens. A family's row also
-    has a `detail` about its member, a `lead` from there, the `member`'s number, and the family's
+    Of the rows that fit, the lowest rank is reported. `words` describe the mistake. A family's row
+    also has a `detail` about its member, a `lead` (a hint), the `member`'s number, and the family's
     `key`; it is `in_check` if it changes what is refused.
     """
 
@@ -74,7 +74,7 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, sentence: str, lead: str) -> Row:
-        """Returns the row of what an answer shows on its own; no known code does the same."""
+        """Returns a row that describes the answer itself, because no known code does the same."""
         return cls(name, f"{sentence[0].upper()}{sentence[1:]}. {lead}")
 
     @classmethod
@@ -85,7 +85,7 @@ class Row:
         return cls(**{**plain, "code": tuple(plain["code"])})
 
     def to_json(self) -> Any:
-        """Returns the row as a table stores it: of a family only the key, as words may change."""
+        """Returns the row as a table stores it: only the key of a family, as words may change."""
         if self.key:
             return [self.key, self.rank, self.detail, self.member, self.in_check]
         return asdict(self)

@@ -1,4 +1,4 @@
-"""Finds rows of a table that explain an answer: all of it, two together, or most of it.
+"""Finds rows of a table that explain an answer: one, two together, or one for most of it.
 
 The answer is compared once with each different answer that a table has for a request. Unknown cells
 are computed within a budget of calls that is the same everywhere: a mistake that is not identified
@@ -266,7 +266,7 @@ class Search:
         )
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
-        """Returns an upper bound of how far each row explains what is wrong."""
+        """Returns an upper bound of the calls that each row explains."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
         for at, known in enumerate(self.table.answers):

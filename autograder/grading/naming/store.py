@@ -38,9 +38,9 @@ class Store:
     ) -> Table:
         """Returns the table of a question that has this key and fits.
 
-        Only one process makes it, while others wait. The course keeps it instead of one with
-        another key; one that has the key but does not fit was made on a machine that rounds or
-        draws differently, and is kept.
+        Only one process makes it, while others wait. In the course, it replaces a table with a
+        different key. A table that has the key but does not fit was made on a machine that rounds
+        or draws differently, and is kept.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 
@@ -63,9 +63,9 @@ class Store:
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
-        """Writes the table that fits into the course, even over another one with this key.
+        """Writes the table that fits into the course, even if there is one with the same key.
 
-        After a change of the suite that keeps the key, that one has answers to earlier inputs.
+        That one has answers to earlier inputs if the suite changed and the key did not.
         """
         if self.is_current(question, key, fits):
             return
@@ -119,9 +119,9 @@ def _is_folder(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(lock: Path, folder: Path) -> Iterator[None]:
-    """Lets one process at a time work on a question; on any, if there is only the course's folder.
+    """Lets one process at a time work on a question, if a folder for the lock can be written.
 
-    Where neither can be written, nothing is locked.
+    Without a cache folder, this is one lock for all questions, in the course's folder.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):

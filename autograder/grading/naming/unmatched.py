@@ -79,7 +79,7 @@ _FINDINGS: Sequence[tuple[str, str, str]] = (
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns rows about parameters, the type of results, where the answer is right, its errors."""
+    """Returns rows about parameters, the type of results, the calls that are right, and errors."""
     return (
         of_parameters(known, question, answers)
         or _of_results(known, question, answers)
@@ -117,7 +117,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about where the answer is right; otherwise about its errors, if only those."""
+    """Returns a row about the calls that are right, or about errors if all calls raise one."""
     wrong = _wrong(known, question, answers)
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _GRADIENTS)]
@@ -240,8 +240,8 @@ def _parameters(call: Call) -> dict[str, str]:
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     """Returns the finding that all failures of an answer share, and a hint; otherwise empty.
 
-    `failures` are texts of failed tests without their numbers. None is taken after one that fits no
-    finding: each costs a test.
+    `failures` are texts of failed tests without their numbers. It stops at the first one that fits
+    no finding, because each costs a test.
     """
     left, is_any = _FINDINGS, False
     for failure in failures:
@@ -253,7 +253,7 @@ def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
 
 
 def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:
-    """Returns the names of two sizes that meet in every call, from its sizes and its error.
+    """Returns the names of the two sizes that every call's error reports as not matching.
 
     None if there were other errors too, or if other names would also fit.
     """

@@ -1,4 +1,4 @@
-"""Describes where an answer is wrong: what its right calls share and its wrong ones don't.
+"""Describes which calls are right: the property that these share and the wrong ones do not have.
 
 The description is about the calls, so it is true of any code with the same answers.
 """

@@ -26,7 +26,7 @@ FORMS = ("module", "notebook")
 class Case:
     """One submission with a known verdict. `question` and `name` are empty for a whole module.
 
-    A combination, or an answer whose intent is known, may get only a name in `fitting`.
+    A combination, or an answer whose intent is known, may only get one of the names in `fitting`.
     """
 
     kind: str

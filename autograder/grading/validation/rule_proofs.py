@@ -88,7 +88,7 @@ def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) 
 
 
 def _untold(exercise: Exercise, question: str, rules: QuestionRules) -> Iterator[str]:
-    """Yields statements that are missing in a student's files, if the assignment was released."""
+    """Yields rules that a student's files do not state, if the assignment was released."""
     words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
     words += [rules.not_allowed.words] if rules.not_allowed else []
     notebook = exercise.stub.with_suffix(".ipynb")

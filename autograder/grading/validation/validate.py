@@ -280,7 +280,7 @@ def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]
 
 
 def _not_asked(text: str, batch: Batch) -> None:
-    """Does nothing: the wrong answers have been graded, so the tables exist."""
+    """Does nothing, because the tables exist: the wrong answers have been graded."""
 
 
 def _group(diagnosis: Diagnosis, case: Case) -> Group:

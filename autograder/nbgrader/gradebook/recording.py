@@ -50,7 +50,7 @@ _LONGEST_SECRET = 10_000
 class Note:
     """A note for the instructor about one student's record, or on why there is none.
 
-    `waits` says that there will be none before a person has done something.
+    `waits` is true if a person must do something before there can be one.
     """
 
     student: str
@@ -148,7 +148,7 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
     """Return whether a result can be recorded; adds the reason to the notes if not.
 
-    Nobody has to do anything about an assignment of another course, such as one of nbgrader's own.
+    An assignment of a different course, such as one of nbgrader's own, needs no action.
     """
     why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:

@@ -44,7 +44,7 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class NotebookContext:
-    """The surroundings of a notebook: random seed, environment variables and files next to it."""
+    """The context of a notebook: random seed, environment variables and files next to it."""
 
     seed: int
     environment: Mapping[str, str]

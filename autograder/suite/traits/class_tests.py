@@ -127,7 +127,7 @@ def _check_root(expect: Expect, traits: Traits, sizes: Sizes) -> None:
 
 
 def _entries(sizes: Sizes) -> int:
-    """Return how large a call is, to compare calls of one layer."""
+    """Return the size of a call, to compare calls of one layer."""
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
@@ -242,7 +242,7 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
     """Test large inputs of a layer with small weights, with one head or group if it has any.
 
-    Only the first of several inputs wants a gradient, as new tokens do after a past that is data.
+    Only the first of several inputs needs a gradient, like new tokens after a past that is data.
     """
     alone = sizes.but({x: 1 for x in ("H", "R") if x in traits.built_letters()})
     layer = built(expect, traits, alone).move(dtype=torch.float64)

@@ -56,7 +56,7 @@ def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Arguments that no rule of sizes and numbers gives, and the likely cause of a failure."""
+    """Arguments that the general rules do not produce, and the likely cause of a failure."""
 
     arguments: Callable[[Draw], Sequence[Any]]
     likely: str
@@ -72,14 +72,13 @@ class Traits:
     `after`, in `dtype` unless a test uses a different one; `weights` fills a layer. `factors`
     multiply the numbers of the tensor arguments, in their order, in one call: some become large,
     and results stay moderate. `loops` counts the steps of the plainest right answer, in letters
-    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. By default it is
-    every letter of a call and the heads, once, and `T` twice without an `S`, because each
-    token may look at each. With `judged`, only gradients to the arguments at these places are
-    compared; the `case` of a function is called with gradients, too. `likely` replaces the likely
-    cause in the message of a trait's failure.
-    `root` is the letter of the size whose root scores are divided by, and its largest value: the
-    first two tensors of a function are then queries and keys.
-    `own` names, by trait, a test of the suite that shows it; `without` says why there is none.
+    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. By default it is every
+    letter of a call and the heads, once, and `T` twice without an `S`, because each token may look
+    at each. With `judged`, only gradients to the arguments at these places are compared; the `case`
+    of a function is called with gradients, too. `likely` replaces the likely cause in the message
+    of a trait's failure. `root` is the letter of the size whose root divides the scores, and its
+    largest value: the first two tensors of a function are then queries and keys. `own` names, by
+    trait, a test of the suite that shows it; `without` says why there is none.
     """
 
     question: str

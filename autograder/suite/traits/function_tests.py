@@ -119,9 +119,9 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _low(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """Make queries and keys, if they are arguments, with scores far from zero; and all the rest.
+    """Make all arguments; queries and keys, if there are any, have scores far from zero.
 
-    All values but the first are large, so that a hidden one shows however little weight is left.
+    All values except the first are large, so that even a tiny weight on a hidden one is visible.
     """
     given = traits.each_way()[0]
     made = arguments(expect, given, sizes, torch.float64)
@@ -188,7 +188,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers in each row, with the first in its place, so sums don't tell them apart."""
+    """Return each row in a different order after its first number, so that sums do not change."""
     return torch.cat([tensor[..., :1], tensor[..., 1:].flip(-1)], dim=-1)
 
 
@@ -303,9 +303,9 @@ _WAYS = (
 def _frozen_in_turn(
     expect: Expect, traits: Traits, asked: CallSizes
 ) -> Iterator[tuple[list[Any], list[int]]]:
-    """Yield arguments with a size of 1 in turn, and the place of one that wants no gradient.
+    """Yield arguments with a size of 1 in turn, and the place of one that needs no gradient.
 
-    A single argument always wants one.
+    A single argument always needs one.
     """
     kinds = Tensor | Pair | Maybe
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]

@@ -54,7 +54,7 @@ _Ask = Callable[[Sequence[Any]], Any]
 
 
 def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
-    """Check all that can be checked of a question without a solution.
+    """Run all checks of a question that need no solution.
 
     With `moves`, a class is also moved to a different device, if its question promises this.
     """

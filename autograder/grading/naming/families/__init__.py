@@ -49,7 +49,7 @@ class Member:
 
     @property
     def is_told(self) -> bool:
-        """Returns whether it reads one thing for another, and both have a name in the question."""
+        """Returns whether it confuses two values that both have a name in the question."""
         nodes = [new for _, new in self.change.parts]
         is_read = not any(isinstance(getattr(new, "ctx", None), ast.Store) for new in nodes)
         return self.key in (ANOTHER, OF_ANOTHER_SIZE) and is_read and bool(self.detail())
@@ -78,7 +78,7 @@ def _members(
 
 
 def is_small(rank: int) -> bool:
-    """Returns whether a rank is that of a change in any code, which says little about its cause."""
+    """Returns whether a rank is that of a change in any code, whose cause is then unclear."""
     return rank >= _SMALL
 
 
@@ -103,7 +103,7 @@ def is_left_out(member: Member) -> bool:
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Yields every change: of one node, or of all nodes in steps that differ only in names."""
+    """Yields every change of one node, or of all nodes in steps that differ only in names."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
@@ -141,7 +141,7 @@ def _last_returns(definition: ast.AST) -> frozenset[int]:
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
-    """Returns whether a name replaces another one where it has no value yet."""
+    """Returns whether a name replaces another one at a place where it has no value yet."""
     if isinstance(node, ast.Name) and isinstance(other, ast.Name):
         return stored.get(other.id, 0) >= node.lineno
     return False

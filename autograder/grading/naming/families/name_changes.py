@@ -50,7 +50,7 @@ def _layers_in(function: ast.FunctionDef) -> set[str]:
 
 
 def _shared(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
-    """Yields functions that use one layer for all layers with the same argument."""
+    """Yields functions in which one layer replaces all layers with the same argument."""
     given: dict[str, list[str]] = {}
     for part in ast.walk(function):
         if isinstance(part, ast.Call) and len(part.args) == 1:
@@ -90,7 +90,7 @@ def _sizes_in(function: ast.FunctionDef) -> list[str]:
 
 
 def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
-    """Yields classes with a buffer made a float parameter, which is read as truth values."""
+    """Yields classes in which a buffer is a float parameter, which is read as truth values."""
     for part in ast.walk(owner):
         if isinstance(part, ast.Call) and ast.unparse(part.func) == "self.register_buffer":
             name, value = part.args[:2]
