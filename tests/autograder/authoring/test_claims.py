@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,12 @@ import pytest
 from autograder.authoring.claims import claims_in, without_claims
 
 ROOT = Path(__file__).parents[3]
+LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
+#: a claim, and the line below it if that line continues the paragraph above
+SPLIT = re.compile(
+    r"^[ \t]*<!-- holds: (?:(?!-->).)*-->[ \t]*\n(?![ \t]*(?:\n|<!--|[-*] |\d+\. ))([^\n]+)",
+    re.MULTILINE | re.DOTALL,
+)
 TEXT = """Half of it is 0.5.
 <!-- holds: 1 / 2 == 0.5 -->
 So this goes on.
@@ -30,3 +37,12 @@ def test_a_text_without_its_claims_has_no_gap() -> None:
 @pytest.mark.parametrize("notebook", sorted((ROOT / "assignments").rglob("*.ipynb")), ids=str)
 def test_no_released_notebook_shows_a_comment(notebook: Path) -> None:
     assert "<!--" not in notebook.read_text(encoding="utf-8")
+
+
+def test_a_claim_inside_of_a_paragraph_is_found() -> None:
+    assert SPLIT.findall(TEXT) == ["So this goes on."]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_no_claim_splits_a_paragraph(lesson: Path) -> None:
+    assert SPLIT.findall(lesson.read_text(encoding="utf-8")) == []
