@@ -103,7 +103,7 @@ class Worker:
         sys.modules[name] = self._module
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         if statements.SHOWS in source:
-            setattr(builtins, statements.SHOWS, statements.Silent())
+            setattr(builtins, statements.SHOWS, statements.SilentDisplay())
         with contextlib.ExitStack() as bounds:
             timer = None
             if limits is not None:
@@ -149,7 +149,7 @@ def _called(
 ) -> tuple[Any, Any]:
     """Returns a call's result, and its arguments afterwards if it changed any (otherwise None)."""
     value, after = execution.call(function, args, no_grad)
-    if isinstance(value, statements.Absent):
+    if isinstance(value, statements.MissingValue):
         value.fail()
     return value, execution.changed(args, after)
 
@@ -206,7 +206,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
     bases = [str(base.__name__) for base in kind.__mro__[:12]]
     if isinstance(error, wire.BadFrame):
         return ("protocol", str(error)[:500])
-    if kind is statements.TakesTooLong:
+    if kind is statements.StatementTimeout:
         return ("timeout", str(error)[:500])
     if kind is statements.NotLoaded:
         return ("unloaded", str(error)[:1000])

@@ -21,7 +21,7 @@ _NAME = "torch._dynamo"
 
 def defer() -> None:
     """Imports a placeholder instead of the compiler; does nothing if that is imported already."""
-    sys.modules.setdefault(_NAME, _Deferred(_NAME))
+    sys.modules.setdefault(_NAME, _DeferredModule(_NAME))
 
 
 def never_compile() -> None:
@@ -54,12 +54,12 @@ class _Settings:
 
 
 def _real() -> ModuleType:
-    if isinstance(sys.modules.get(_NAME), _Deferred):
+    if isinstance(sys.modules.get(_NAME), _DeferredModule):
         del sys.modules[_NAME]
     return importlib.import_module(_NAME)
 
 
-class _Deferred(ModuleType):
+class _DeferredModule(ModuleType):
     """Stands in for `torch._dynamo` where it is merely mentioned; otherwise loads the real one."""
 
     @staticmethod

@@ -91,7 +91,7 @@ class Files:
         """Like `os.scandir`."""
         if self._name(path) not in self.folders:
             return _real_scandir(path)
-        return _Scanned([_Entry(os.fspath(path), name) for name in self.listdir(path)])
+        return _ScandirIterator([_Entry(os.fspath(path), name) for name in self.listdir(path)])
 
     def remove(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Like `os.remove`."""
@@ -196,7 +196,7 @@ class _Entry:
         return os.stat(self.path)
 
 
-class _Scanned:
+class _ScandirIterator:
     """Like the iterator of `os.scandir`."""
 
     def __init__(self, entries: Sequence[_Entry]) -> None:
@@ -208,7 +208,7 @@ class _Scanned:
     def __next__(self) -> _Entry:
         return next(self._entries)
 
-    def __enter__(self) -> _Scanned:
+    def __enter__(self) -> _ScandirIterator:
         return self
 
     def __exit__(self, *error: object) -> None:

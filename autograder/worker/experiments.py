@@ -24,7 +24,7 @@ _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
 
 
 @dataclass(slots=True)
-class Names:
+class UsedNames:
     """The names of its module that a statement uses.
 
     `reads` are looked up by the statement or by a function in it, `binds` are assigned. `sets` are
@@ -62,8 +62,8 @@ class Statement:
         return not self.names.binds
 
     @cached_property
-    def names(self) -> Names:
-        """The names that the statement uses; see `Names`."""
+    def names(self) -> UsedNames:
+        """The names that the statement uses; see `UsedNames`."""
         return names_of(self.node)
 
     @cached_property
@@ -112,7 +112,7 @@ def names_reached(statements: Sequence[Statement], answers: Iterable[str]) -> se
     return found
 
 
-def _written(names: Names) -> set[str]:
+def _written(names: UsedNames) -> set[str]:
     return names.binds | names.sets | names.asked
 
 
@@ -147,7 +147,7 @@ def _definitions_reading(statements: Sequence[Statement], names: frozenset[str])
     return found
 
 
-def _may_be_needed(names: Names) -> bool:
+def _may_be_needed(names: UsedNames) -> bool:
     return bool(_written(names) or (names.called and names.given))
 
 
@@ -163,7 +163,7 @@ class _Module:
     functions: Mapping[str, Statement]
     imported: Collection[str]
 
-    def needs(self, names: Names) -> bool:
+    def needs(self, names: UsedNames) -> bool:
         """Returns whether an answer may need what a statement makes, or passes to a library."""
         # A method call on an answer does not change the answer.
         written = names.binds | names.sets | (names.asked - self.answers)
@@ -195,9 +195,9 @@ class _Scope:
             self.parent.reads |= self.reads - own
 
 
-def names_of(node: ast.stmt) -> Names:
+def names_of(node: ast.stmt) -> UsedNames:
     """Returns the names that one statement uses."""
-    names = Names()
+    names = UsedNames()
     top = _Scope(None)
     scopes = [top]
     waiting: list[tuple[ast.AST, _Scope]] = [(node, top)]
@@ -261,7 +261,7 @@ def _note_bound(part: ast.AST, scope: _Scope) -> None:
         scope.reads.add(part.target.id)
 
 
-def _note_change(part: ast.AST, names: Names) -> None:
+def _note_change(part: ast.AST, names: UsedNames) -> None:
     """Records what a part of a statement writes into when the statement is executed."""
     if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
         names.sets.update(_root(part))

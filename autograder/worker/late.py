@@ -35,7 +35,7 @@ def defer() -> None:
 
 def kernels_are_late() -> bool:
     """Returns whether the kernels were delayed and have not been loaded since."""
-    return isinstance(sys.modules.get(_KERNELS), _Late)
+    return isinstance(sys.modules.get(_KERNELS), _LateModule)
 
 
 def load_kernels() -> bool:
@@ -62,7 +62,7 @@ def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-class _Late(ModuleType):
+class _LateModule(ModuleType):
     """Stands in for a module until an attribute is requested, and then loads the real one."""
 
     def __getattr__(self, name: str) -> Any:
@@ -72,7 +72,7 @@ class _Late(ModuleType):
 
 
 def _real(name: str) -> ModuleType:
-    if isinstance(sys.modules.get(name), _Late):
+    if isinstance(sys.modules.get(name), _LateModule):
         del sys.modules[name]
     return importlib.import_module(name)
 
@@ -86,13 +86,13 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(name, self) if name == _KERNELS else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Late(spec.name)
+        return _LateModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         sys.meta_path.remove(self)
         package = sys.modules["torch"]
         for name in _THEIR_IMPORTS:  # not in `sys.modules`, so that an import loads the real ones
             if not hasattr(package, name):
-                setattr(package, name, _Late(f"torch.{name}"))
+                setattr(package, name, _LateModule(f"torch.{name}"))
         with contextlib.suppress(ModuleNotFoundError):  # other versions of torch
             importlib.import_module(_AT_ONCE)

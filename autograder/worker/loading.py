@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from .statements import TakesTooLong
+from .statements import StatementTimeout
 
 #: how many times its CPU seconds a waiting statement may take on the clock, because many processes
 #: may share the machine
@@ -19,7 +19,7 @@ _RINGS_EVERY = 0.1
 
 
 class Timer:
-    """Raises `TakesTooLong` in a statement that exceeds its limit. See `statements.Alarm`.
+    """Raises `StatementTimeout` in a statement that exceeds its limit. See `statements.Alarm`.
 
     Limits are CPU seconds: `idle` for a statement that no answer needs, `needed` for all others.
     """
@@ -62,7 +62,7 @@ class Timer:
         if max(cpu, wall / patience) >= limit and self._is_needed():
             limit, patience = self._needed, _PATIENCE_IF_NEEDED
         if cpu >= limit or wall >= patience * limit:
-            raise TakesTooLong(
+            raise StatementTimeout(
                 f"takes longer than {limit:g} s when the file is loaded; is there a loop that "
                 "never ends?"
             )

@@ -119,7 +119,7 @@ class Notebook:
                 delattr(sys, name)
 
 
-class _Hook(DisplayHook):
+class _ValueHook(DisplayHook):
     """Records the value of a cell's last expression."""
 
     shell: Any
@@ -159,7 +159,7 @@ class _Publisher(DisplayPublisher):
 class _Shell(InteractiveShell):
     """IPython's shell, but it writes no files, starts no programs and records all outputs."""
 
-    displayhook_class = Type(_Hook)
+    displayhook_class = Type(_ValueHook)
     display_pub_class = Type(_Publisher)
     outputs = Outputs()
     source = ""

@@ -46,7 +46,7 @@ def operators(
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
     started = len(starts)
-    profiler = _Names()
+    profiler = _OperatorNames()
     try:
         with _functions() as functions, profiler:
             value = _pulled(function, args) if backward else _called(function, args)
@@ -59,7 +59,7 @@ def operators(
     return sorted(names), value
 
 
-class _Names(profiler_legacy.profile):
+class _OperatorNames(profiler_legacy.profile):
     """torch's profiler, reduced to the names of operators, without an event for each."""
 
     def __init__(self) -> None:

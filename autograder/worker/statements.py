@@ -36,7 +36,7 @@ _LONGEST_LINE = 100
 Failed = Callable[[BaseException, bool], None]
 
 
-class TakesTooLong(BaseException):
+class StatementTimeout(BaseException):
     """A statement has used up its time; the student's `except Exception` does not catch it."""
 
 
@@ -45,7 +45,7 @@ class NotLoaded(NameError):
 
 
 class Alarm(Protocol):
-    """Raises `TakesTooLong` in a statement that takes longer than its limit."""
+    """Raises `StatementTimeout` in a statement that takes longer than its limit."""
 
     def begin(self, is_needed: Callable[[], bool]) -> None:
         """Called when a statement begins; `is_needed` is called once the statement takes long."""
@@ -54,7 +54,7 @@ class Alarm(Protocol):
         """Called when the statement has ended."""
 
 
-class Absent:
+class MissingValue:
     """Stands for a value that is not available, and fails when an answer uses it."""
 
     def __init__(self, kind: type[BaseException], text: str) -> None:
@@ -67,16 +67,16 @@ class Absent:
 
 
 for _operator in _OPERATORS:
-    setattr(Absent, f"__{_operator}__", Absent.fail)
+    setattr(MissingValue, f"__{_operator}__", MissingValue.fail)
 
 
-class Silent:
+class SilentDisplay:
     """Stands for a function that only displays something, which nobody sees during grading."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Silent:
+    def __call__(self, *args: Any, **kwargs: Any) -> SilentDisplay:
         return self
 
-    def __getattr__(self, name: str) -> Silent:
+    def __getattr__(self, name: str) -> SilentDisplay:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
@@ -250,18 +250,18 @@ class _Execution:
         lines = self._source.split("\n")
         line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]
         names = set(statement.binds)
-        if isinstance(error, TakesTooLong) and not statement.is_import:
+        if isinstance(error, StatementTimeout) and not statement.is_import:
             changed = statement.names.sets | statement.names.asked
             names |= {name for name in changed if name in self._reached}
             for name in names - self._answers:
                 self._own.pop(name, None)
         for name in names:
-            self._own.setdefault(name, _absent(name, line, statement.is_import, error))
+            self._own.setdefault(name, _missing_value(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
         """Replaces a name's value by its substitute, under all names that refer to it by now."""
         value = self._own.get(name)
-        has_value = callable(value) and not isinstance(value, Absent)
+        has_value = callable(value) and not isinstance(value, MissingValue)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)
         if has_value:
             for other in [other for other, one in self._own.items() if one is value]:
@@ -279,17 +279,19 @@ def _future_flags(statements: Sequence[Statement]) -> int:
     return flags
 
 
-def _absent(name: str, line: str, is_import: bool, error: BaseException) -> Absent | Silent:
+def _missing_value(
+    name: str, line: str, is_import: bool, error: BaseException
+) -> MissingValue | SilentDisplay:
     if is_import and isinstance(error, ImportError):
         if (error.name or "").partition(".")[0] == _SHOWING:
-            return Silent()
-        return Absent(
+            return SilentDisplay()
+        return MissingValue(
             ImportError,
             f"{name} could not be imported where submissions are graded ({error_text(error)}); an "
             "answer may use torch and the standard library",
         )
-    if isinstance(error, TakesTooLong):
-        return Absent(TakesTooLong, f"{name} has no value: `{line}` {error}")
+    if isinstance(error, StatementTimeout):
+        return MissingValue(StatementTimeout, f"{name} has no value: `{line}` {error}")
     kind = MemoryError if isinstance(error, MemoryError) else NotLoaded
     reason = f"{type(error).__name__}: {error_text(error)}".rstrip(": ")
-    return Absent(kind, f"{name} has no value: `{line}` fails with {reason}")
+    return MissingValue(kind, f"{name} has no value: `{line}` fails with {reason}")

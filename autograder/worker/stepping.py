@@ -42,7 +42,7 @@ def _with_the_same_objects(
 ) -> list[Any]:
     """Returns the results of calls whose argument tensors are reused and overwritten."""
     kept: dict[Any, Any] = {}
-    held: list[_Held] = []
+    held: list[_HeldResult] = []
     for args in calls:
         memo: dict[int, torch.Tensor] = {}
         copies = [copy_of(arg, memo) for arg in args]
@@ -52,11 +52,11 @@ def _with_the_same_objects(
         value = function(*given)
         # A view of an argument changes with it, as it should.
         value = _apart(value, {_memory_of(leaf) for leaf in tensors_in(given)})
-        held.append(_Held(value))
+        held.append(_HeldResult(value))
     return [one.returned() for one in reversed(held)][::-1]
 
 
-class _Held:
+class _HeldResult:
     """A result that its caller holds, and changes in place as far as possible."""
 
     def __init__(self, value: Any) -> None:

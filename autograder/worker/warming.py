@@ -24,7 +24,7 @@ from . import answering, compiler, execution, late, operator_watch, wire
 _TIMES = 24
 _NAME = "warming"
 _TEXT = '''
-"""Made up."""
+"""An example."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from torch import Tensor, nn
 
 
 def weigh(scores: Tensor, dim: int = -1) -> Tensor:
-    """Made up."""
+    """An example."""
     if dim >= scores.dim():
         raise ValueError(f"no dimension {dim}")
     shifted = scores - scores.max(dim=dim, keepdim=True).values
@@ -45,7 +45,7 @@ def weigh(scores: Tensor, dim: int = -1) -> Tensor:
 
 
 class Mixing(nn.Module):
-    """Made up."""
+    """An example."""
 
     def __init__(self, d: int, *, bias: bool = True) -> None:
         super().__init__()
