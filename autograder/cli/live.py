@@ -211,7 +211,7 @@ def push(
     """
     from ..exports import Missing
     from ..operations.grades import DisplayOptions
-    from ..operations.push import GiveBack
+    from ..operations.push import FeedbackKind
     from ..operations.push import push as write
 
     with _progress("writing grade") as on_progress:
@@ -221,7 +221,7 @@ def push(
             approve=approval.asking(print_push, as_json),
             access=access,
             showing=DisplayOptions(selection, Missing(missing)),
-            feedback=GiveBack(feedback),
+            feedback=FeedbackKind(feedback),
             overwrite=overwrite,
             course=course_folder,
             on_progress=on_progress,

@@ -5,17 +5,17 @@ same for each platform.
 """
 
 from .connect import PLATFORMS, Address, address_of, connect
-from .http import RetryPolicy, Stopped, Token, find_token
+from .http import PlatformFailure, RetryPolicy, Token, find_token
 from .platform_records import (
     SAME_GRADE,
     Attempt,
-    File,
     Grade,
+    GradeUpdate,
     Member,
     Platform,
-    Sent,
-    Update,
-    Work,
+    PlatformAssignment,
+    SubmittedFile,
+    UpdateOutcome,
     has_arrived,
     squeezed,
 )
@@ -25,16 +25,16 @@ __all__ = [
     "SAME_GRADE",
     "Address",
     "Attempt",
-    "File",
+    "SubmittedFile",
     "Grade",
     "Member",
     "RetryPolicy",
     "Platform",
-    "Sent",
-    "Stopped",
+    "UpdateOutcome",
+    "PlatformFailure",
     "Token",
-    "Update",
-    "Work",
+    "GradeUpdate",
+    "PlatformAssignment",
     "address_of",
     "connect",
     "find_token",

@@ -29,12 +29,12 @@ from .http import (
 )
 from .platform_records import (
     Attempt,
-    File,
     Grade,
+    GradeUpdate,
     Member,
-    Sent,
-    Update,
-    Work,
+    PlatformAssignment,
+    SubmittedFile,
+    UpdateOutcome,
     check_length,
     has_arrived,
     has_points,
@@ -103,7 +103,7 @@ class Canvas:
         """Returns the groups of the course; nothing if the token may not see them."""
         try:
             return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
-        except _Denied:
+        except _PermissionDenied:
             return ()
 
     def _groups_of_people(self) -> Mapping[int, Sequence[str]]:
@@ -113,7 +113,7 @@ class Canvas:
                 found.setdefault(user["id"], []).append(squeezed(str(group.name)))
         return found
 
-    def works(self) -> Sequence[Work]:
+    def works(self) -> Sequence[PlatformAssignment]:
         """Returns the assignments with the due dates of everybody, sections, groups and people."""
         found = self._list(
             lambda: self._course.get_assignments(
@@ -126,7 +126,7 @@ class Canvas:
             names |= {("group", group.id): squeezed(str(group.name)) for group in self._groups()}
         return [_work(work, names) for work in found]
 
-    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+    def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns all attempts, with the files of each."""
         wanted = {member.number for member in members}
         there = self._submissions(work, ["submission_history"])
@@ -139,12 +139,12 @@ class Canvas:
         ]
         return sorted(found, key=lambda one: (one.student, one.number))
 
-    def grades(self, work: Work) -> Mapping[str, Grade]:
+    def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
         """Returns the grades, with the comments."""
         there = self._submissions(work, ["submission_comments"])
         return {str(submission.user_id): _grade(submission) for submission in there}
 
-    def _submissions(self, work: Work, include: Sequence[str]) -> Sequence[Any]:
+    def _submissions(self, work: PlatformAssignment, include: Sequence[str]) -> Sequence[Any]:
         assignment = self._assignment(work)
         found = self._list(lambda: assignment.get_submissions(include=include), work.title)
         if any(not getattr(submission, "user_id", None) for submission in found):
@@ -154,13 +154,13 @@ class Canvas:
             )
         return found
 
-    def _assignment(self, work: Work) -> Any:
+    def _assignment(self, work: PlatformAssignment) -> Any:
         """Returns canvasapi's object, which only needs the two numbers."""
         from canvasapi.assignment import Assignment
 
         return Assignment(self._requester, {"id": work.number, "course_id": self._number})
 
-    def download(self, file: File, path: Path) -> None:
+    def download(self, file: SubmittedFile, path: Path) -> None:
         """Writes an attachment to `path`; other hosts that Canvas names get no token."""
         is_own = origin(file.url) == origin(self._site)
         headers = {"Authorization": f"Bearer {self._token.reveal()}"} if is_own else {}
@@ -181,13 +181,17 @@ class Canvas:
                 f"{self._site}: {file.path[-1]!r} can't be downloaded (status {answer.status_code})"
             )
 
-    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+    def send(
+        self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
+    ) -> Iterator[Sequence[UpdateOutcome]]:
         """Writes grades in batches; each is read back."""
         for start in range(0, len(updates), _BATCH):
             batch = updates[start : start + _BATCH]
             yield self._send_batch(work, batch)
 
-    def _send_batch(self, work: Work, batch: Sequence[Update]) -> Sequence[Sent]:
+    def _send_batch(
+        self, work: PlatformAssignment, batch: Sequence[GradeUpdate]
+    ) -> Sequence[UpdateOutcome]:
         """Sends a batch again only if the connection was lost, and only what has not arrived."""
         pending, problem = list(batch), ""
         for _ in range(_TRIES):
@@ -203,9 +207,12 @@ class Canvas:
             break
         there = self.grades(work)
         why = problem or "Canvas reports success, but still shows a different grade"
-        return [Sent(one, "" if has_points(one, there.get(one.student)) else why) for one in batch]
+        return [
+            UpdateOutcome(one, "" if has_points(one, there.get(one.student)) else why)
+            for one in batch
+        ]
 
-    def _write(self, work: Work, updates: Sequence[Update]) -> str:
+    def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
         """Sends one request and waits until Canvas has obeyed; returns why it has not."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
@@ -229,7 +236,7 @@ class Canvas:
         problem = self._token.without(str(getattr(progress, "message", "") or ""))[:200]
         return f"Canvas did not finish: {problem or progress.workflow_state}"
 
-    def _upload(self, work: Work, update: Update) -> int:
+    def _upload(self, work: PlatformAssignment, update: GradeUpdate) -> int:
         """Uploads a file of feedback under its name; returns Canvas's number for it."""
         from canvasapi.upload import Uploader
 
@@ -267,7 +274,7 @@ class Canvas:
         except exceptions.InvalidAccessToken:
             raise self._token_refused() from None
         except (exceptions.Unauthorized, exceptions.Forbidden):
-            raise _Denied(
+            raise _PermissionDenied(
                 f"{self._site}: the token's owner may not see or change {what} of the course "
                 f"{self._number}: use the token of a teacher there"
             ) from None
@@ -281,7 +288,7 @@ class Canvas:
             raise UserError(f"{self._site}: {what}: refused: {reason}") from None
 
 
-class _Denied(UserError):
+class _PermissionDenied(UserError):
     """Raised if the owner of the token lacks a permission."""
 
 
@@ -304,7 +311,7 @@ def _text(item: Any, name: str) -> str:
     return str(getattr(item, name, None) or "").strip()
 
 
-def _work(work: Any, names: Mapping[tuple[str, int], str]) -> Work:
+def _work(work: Any, names: Mapping[tuple[str, int], str]) -> PlatformAssignment:
     sections: dict[str, datetime] = {}
     people: dict[str, datetime] = {}
     for override in getattr(work, "overrides", None) or ():
@@ -316,7 +323,7 @@ def _work(work: Any, names: Mapping[tuple[str, int], str]) -> Work:
                 sections[name] = due
         people |= {str(number): due for number in getattr(override, "student_ids", None) or ()}
     points = getattr(work, "points_possible", None)
-    return Work(
+    return PlatformAssignment(
         number=number_of(work.id),
         title=str(work.name),
         points=None if points is None else float(points),
@@ -342,10 +349,12 @@ def _attempt(record: Mapping[str, Any], student: str) -> Attempt:
     )
 
 
-def _file(record: Mapping[str, Any]) -> File:
+def _file(record: Mapping[str, Any]) -> SubmittedFile:
     name = str(record.get("display_name") or record.get("filename") or record["id"])
     size = record.get("size")
-    return File(str(record["id"]), (name,), str(record["url"]), None if size is None else int(size))
+    return SubmittedFile(
+        str(record["id"]), (name,), str(record["url"]), None if size is None else int(size)
+    )
 
 
 def _grade(submission: Any) -> Grade:

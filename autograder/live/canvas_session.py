@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from .http import NoAnswer, RetryPolicy, Token, limited, needed, no_connection, origin
+from .http import NoResponse, RetryPolicy, Token, limited, needed, no_connection, origin
 
 if TYPE_CHECKING:
     import requests
@@ -32,9 +32,9 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
                 try:
                     return super(Session, self).send(request, **kwargs)
                 except package.Timeout:
-                    raise NoAnswer(f"no answer within {_TIMEOUT:.0f} s") from None
+                    raise NoResponse(f"no answer within {_TIMEOUT:.0f} s") from None
                 except package.RequestException as error:
-                    raise NoAnswer(no_connection(error)) from None
+                    raise NoResponse(no_connection(error)) from None
 
             return retry.ask(site, once, is_safe=request.method == "GET")
 

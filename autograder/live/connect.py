@@ -14,7 +14,16 @@ from ..escaping import visible
 from .canvas import Canvas
 from .http import RetryPolicy, Token, find_token
 from .moodle import Moodle
-from .platform_records import Attempt, File, Grade, Member, Platform, Sent, Update, Work
+from .platform_records import (
+    Attempt,
+    Grade,
+    GradeUpdate,
+    Member,
+    Platform,
+    PlatformAssignment,
+    SubmittedFile,
+    UpdateOutcome,
+)
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _CANVAS_COURSE = re.compile(r"/courses/(\d+)(?:/.*)?")
@@ -61,10 +70,10 @@ def connect(
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
     platform = make(address.site, address.course, known, retry or RetryPolicy())
-    return _Checked(platform, address.site)
+    return _CheckedPlatform(platform, address.site)
 
 
-class _Checked:
+class _CheckedPlatform:
     """A platform whose malformed replies raise errors that name the site."""
 
     def __init__(self, platform: Platform, site: str) -> None:
@@ -100,27 +109,29 @@ class _Checked:
         with self._of_its_form():
             return self._platform.members()
 
-    def works(self) -> Sequence[Work]:
+    def works(self) -> Sequence[PlatformAssignment]:
         """Returns the assignments of the course."""
         with self._of_its_form():
             return self._platform.works()
 
-    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+    def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns the submissions of these members."""
         with self._of_its_form():
             return self._platform.attempts(work, members)
 
-    def grades(self, work: Work) -> Mapping[str, Grade]:
+    def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
         """Returns the grades of an assignment."""
         with self._of_its_form():
             return self._platform.grades(work)
 
-    def download(self, file: File, path: Path) -> None:
+    def download(self, file: SubmittedFile, path: Path) -> None:
         """Writes a submitted file to `path`."""
         with self._of_its_form():
             self._platform.download(file, path)
 
-    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+    def send(
+        self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
+    ) -> Iterator[Sequence[UpdateOutcome]]:
         """Writes grades; yields after each batch what became of it."""
         with self._of_its_form():
             yield from self._platform.send(work, updates)

@@ -44,8 +44,8 @@ KEYRING = "autograder"
 _SECRET = "***"
 
 
-class NoAnswer(Exception):
-    """Raised if a request got no whole answer; its text is the reason."""
+class NoResponse(Exception):
+    """Raised if a request got no complete response; its text is the reason."""
 
 
 class ErrorBody(Exception):
@@ -56,11 +56,11 @@ class ErrorBody(Exception):
         self.error = error
 
 
-class Stopped(UserError):
+class PlatformFailure(UserError):
     """Raised if no further request can succeed, such as for the next student."""
 
 
-class TokenRefused(Stopped):
+class TokenRefused(PlatformFailure):
     """The platform does not accept the token."""
 
     def __init__(self, site: str, where: str) -> None:
@@ -70,7 +70,7 @@ class TokenRefused(Stopped):
         )
 
 
-class Unreachable(Stopped):
+class Unreachable(PlatformFailure):
     """The platform did not answer, or only with errors of its own.
 
     It is uncertain whether a request that writes has been obeyed.
@@ -123,7 +123,7 @@ def _from_keyring(site: str) -> str:
         return ""
 
 
-class Answer(Protocol):
+class Response(Protocol):
     """The part of a response that decides whether to ask again."""
 
     @property
@@ -142,7 +142,7 @@ class Answer(Protocol):
         ...
 
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=Response)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +156,13 @@ class RetryPolicy:
         """Asks until the platform has time for an answer, and returns it.
 
         `is_safe` means that the request may be repeated although it may have been obeyed. Raises
-        `Unreachable`; `once` raises `NoAnswer` if there is none.
+        `Unreachable`; `once` raises `NoResponse` if there is none.
         """
         problem = ""
         for tried in range(_TRIES):
             try:
                 answer = once()
-            except NoAnswer as error:
+            except NoResponse as error:
                 problem, wait, may_repeat = str(error), 2.0**tried, is_safe
             else:
                 is_throttled = _is_throttled(answer)  # then it was certainly not obeyed
@@ -189,7 +189,7 @@ class RetryPolicy:
                 self.sleep(1.0)
 
 
-def _is_throttled(answer: Answer) -> bool:
+def _is_throttled(answer: Response) -> bool:
     if answer.status_code == 429:
         return True
     return answer.status_code == 403 and _THROTTLED in answer.text.lower()
@@ -210,7 +210,7 @@ def client(site: str) -> httpx.Client:
 
     def check(request: httpx.Request) -> None:
         if request.method == "POST" and origin(str(request.url)) != origin(site):
-            raise Stopped(
+            raise PlatformFailure(
                 f"{site}: it redirects to {visible(request.url.host)!r}, which must not get the "
                 "token: is the address right?"
             )
@@ -222,13 +222,13 @@ def client(site: str) -> httpx.Client:
 
 
 def limited(parts: Iterable[bytes], site: str) -> bytes:
-    """Joins the parts of an answer; raises `Stopped` if they never end."""
+    """Joins the parts of an answer; raises `PlatformFailure` if they never end."""
     found, size, end = [], 0, time.monotonic() + _LONGEST_ANSWER
     for part in parts:
         found.append(part)
         size += len(part)
         if size > _MOST_ANSWER or time.monotonic() > end:
-            raise Stopped(
+            raise PlatformFailure(
                 f"{site}: an answer has more than {_MOST_ANSWER >> 20} MB, or takes more than "
                 f"{_LONGEST_ANSWER / 60:.0f} minutes: is it the address of the right site?"
             )
@@ -247,15 +247,15 @@ def needed(module: str) -> Any:
 
 @contextlib.contextmanager
 def connecting() -> Iterator[None]:
-    """Turns the errors of a connection into `NoAnswer`, without any address."""
+    """Turns the errors of a connection into `NoResponse`, without any address."""
     import httpx
 
     try:
         yield
     except httpx.TimeoutException:
-        raise NoAnswer(f"no answer within {_TIMEOUT:.0f} s") from None
+        raise NoResponse(f"no answer within {_TIMEOUT:.0f} s") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoAnswer(no_connection(error)) from None
+        raise NoResponse(no_connection(error)) from None
 
 
 def no_connection(error: Exception) -> str:
@@ -283,7 +283,7 @@ def _error_in(body: bytes) -> Mapping[str, Any]:
 
 
 def read_answer(response: httpx.Response, site: str) -> httpx.Response:
-    """Returns an open response with its body; raises `Stopped` if that never ends."""
+    """Returns an open response with its body; raises `PlatformFailure` if that never ends."""
     import httpx
 
     body = limited(response.iter_bytes(), site)
@@ -291,11 +291,11 @@ def read_answer(response: httpx.Response, site: str) -> httpx.Response:
     return httpx.Response(response.status_code, headers=headers, content=body)
 
 
-def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: str) -> Answer:
+def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: str) -> Response:
     """Writes the body of a successful response to `path` in one step; returns the response.
 
-    `request` opens a response of httpx as a stream. Raises `NoAnswer` if the body ends early or has
-    a different size than was announced, and `ErrorBody` if it is an error that Moodle calls a
+    `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early or
+    has a different size than was announced, and `ErrorBody` if it is an error that Moodle calls a
     success.
     """
     with connecting(), request() as response:
@@ -308,7 +308,9 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
             for part in response.iter_bytes():
                 written += file.write(part)
                 if time.monotonic() > end:
-                    raise NoAnswer(f"{path.name} took more than {_LONGEST_ANSWER / 60:.0f} minutes")
+                    raise NoResponse(
+                        f"{path.name} took more than {_LONGEST_ANSWER / 60:.0f} minutes"
+                    )
                 head = head or part[:_HEAD]
                 if written > (_MOST_BYTES if size is None else size):
                     break
@@ -316,6 +318,6 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
             if is_other and (error := _error_in(head)):
                 raise ErrorBody(error)
             if is_other or written > _MOST_BYTES:
-                raise NoAnswer(f"the size of {path.name} is not the announced one")
-        done: Answer = response
+                raise NoResponse(f"the size of {path.name} is not the announced one")
+        done: Response = response
         return done

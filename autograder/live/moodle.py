@@ -25,12 +25,12 @@ from .http import (
 from .moodle_rows import Values, attempt_of, member_of, points_of, students, work_of
 from .platform_records import (
     Attempt,
-    File,
     Grade,
+    GradeUpdate,
     Member,
-    Sent,
-    Update,
-    Work,
+    PlatformAssignment,
+    SubmittedFile,
+    UpdateOutcome,
     check_length,
     number_of,
 )
@@ -43,7 +43,7 @@ _HTML = 1
 _BAD_TOKENS = ("invalidtoken", "tokenexpired")
 
 
-class _Refusal(UserError):
+class _MoodleError(UserError):
     """Raised if Moodle answers a call with an error of its own."""
 
 
@@ -94,7 +94,7 @@ class Moodle:
                 self._members_of.setdefault(str(group["id"]), []).append(number_of(user["id"]))
         return [member_of(user) for user in people]
 
-    def works(self) -> Sequence[Work]:
+    def works(self) -> Sequence[PlatformAssignment]:
         """Returns the assignments, with the extensions of single students."""
         reply = self._call(
             "mod_assign_get_assignments", courseids=[self._number], includenotenrolledcourses=1
@@ -126,7 +126,7 @@ class Moodle:
             f"({self._token.without(why)[:200]}): use the token of a teacher of it"
         )
 
-    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+    def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns the last attempt of each student: Moodle reports no others.
 
         The submission of a group is one of each of its members.
@@ -145,13 +145,13 @@ class Moodle:
         ]
         return sorted(found, key=lambda one: one.student)
 
-    def _identifiers(self, work: Work) -> Mapping[str, str]:
+    def _identifiers(self, work: PlatformAssignment) -> Mapping[str, str]:
         """Returns the participants' numbers in names of files, if they may be seen."""
         try:
             found = self._by_assignment(
                 "mod_assign_get_user_mappings", "mappings", [{"id": work.number}]
             )
-        except _Refusal:
+        except _MoodleError:
             return {}
         return {str(one["userid"]): number_of(one["id"]) for one in found.get(work.number, ())}
 
@@ -162,7 +162,7 @@ class Moodle:
             return [number] if number in known else []
         return self._members_of.get(str(submission.get("groupid") or ""), [])
 
-    def grades(self, work: Work) -> Mapping[str, Grade]:
+    def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
         """Returns the grades; Moodle reports feedback only for one student at a time."""
         there = self._by_assignment("mod_assign_get_grades", "grades", [{"id": work.number}])
         last: dict[str, Values] = {}
@@ -172,7 +172,7 @@ class Moodle:
                 last[number] = grade
         return {number: Grade(points_of(grade.get("grade"))) for number, grade in last.items()}
 
-    def download(self, file: File, path: Path) -> None:
+    def download(self, file: SubmittedFile, path: Path) -> None:
         """Writes a submitted file to `path`; refuses a file of another site."""
         if origin(file.url) != origin(self._site):
             raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
@@ -196,7 +196,9 @@ class Moodle:
                 f"{answer.status_code}): does the service of the token allow downloads?"
             )
 
-    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+    def send(
+        self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
+    ) -> Iterator[Sequence[UpdateOutcome]]:
         """Writes grades in batches; if one is refused, each of its grades alone.
 
         Whatever Moodle keeps with a grade would be emptied if it were left out, so that the comment
@@ -208,29 +210,31 @@ class Moodle:
             for flag in flags.get(work.number, ())
         }
         for start in range(0, len(updates), _BATCH):
-            rows: list[tuple[Update, Values]] = []
-            refused: list[Sent] = []
+            rows: list[tuple[GradeUpdate, Values]] = []
+            refused: list[UpdateOutcome] = []
             for update in updates[start : start + _BATCH]:
                 try:
                     rows.append((update, self._row(work, update, states.get(update.student, ""))))
-                except _Refusal as error:
-                    refused.append(Sent(update, str(error)))
+                except _MoodleError as error:
+                    refused.append(UpdateOutcome(update, str(error)))
             yield [*refused, *self._save_rows(work, rows)]
 
-    def _save_rows(self, work: Work, rows: Sequence[tuple[Update, Values]]) -> Sequence[Sent]:
+    def _save_rows(
+        self, work: PlatformAssignment, rows: Sequence[tuple[GradeUpdate, Values]]
+    ) -> Sequence[UpdateOutcome]:
         try:
             if rows:
                 self._save(work, [row for _, row in rows])
-        except _Refusal as error:
+        except _MoodleError as error:
             if len(rows) == 1:
-                return [Sent(rows[0][0], str(error))]
+                return [UpdateOutcome(rows[0][0], str(error))]
             return [sent for row in rows for sent in self._save_rows(work, [row])]
-        return [Sent(update) for update, _ in rows]
+        return [UpdateOutcome(update) for update, _ in rows]
 
-    def _save(self, work: Work, rows: Sequence[Values]) -> None:
+    def _save(self, work: PlatformAssignment, rows: Sequence[Values]) -> None:
         self._call("mod_assign_save_grades", assignmentid=work.number, applytoall=0, grades=rows)
 
-    def _row(self, work: Work, update: Update, state: str) -> Values:
+    def _row(self, work: PlatformAssignment, update: GradeUpdate, state: str) -> Values:
         row = {
             "userid": update.student,
             "grade": f"{update.points:.5f}",
@@ -247,7 +251,7 @@ class Moodle:
             plugins["files_filemanager"] = self._upload(update.file, update.file_name)
         return {**row, "plugindata": plugins}
 
-    def _comment(self, work: Work, student: str) -> str:
+    def _comment(self, work: PlatformAssignment, student: str) -> str:
         """Returns the comment that is on Moodle; empty if there is none."""
         reply = self._call("mod_assign_get_submission_status", assignid=work.number, userid=student)
         return next(
@@ -313,7 +317,7 @@ class Moodle:
             if code == "accessexception"
             else ""
         )
-        return _Refusal(f"{self._site}: {what} is refused: {text[:200]} ({code}){fix}")
+        return _MoodleError(f"{self._site}: {what} is refused: {text[:200]} ({code}){fix}")
 
 
 def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..classroom.times import read_time
-from .platform_records import Attempt, File, Member, Work, number_of
+from .platform_records import Attempt, Member, PlatformAssignment, SubmittedFile, number_of
 
 _STUDENT = "student"
 #: Moodle's own roles of people who do not submit
@@ -40,11 +40,11 @@ def member_of(user: Values) -> Member:
     )
 
 
-def work_of(work: Values, flags: Sequence[Values]) -> Work:
+def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
     """Returns an assignment, with the extensions in the flags of its users."""
     people = {str(f["userid"]): at for f in flags if (at := _time(f.get("extensionduedate")))}
     points = float(work.get("grade") or 0)
-    return Work(
+    return PlatformAssignment(
         number=number_of(work["id"]),
         title=str(work["name"]),
         points=points if points > 0 else None,  # below zero, it is the number of a scale
@@ -55,7 +55,7 @@ def work_of(work: Values, flags: Sequence[Values]) -> Work:
 
 def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
     """Returns the submission of a student; `identifier` is the number in names of its files."""
-    files: list[File] = []
+    files: list[SubmittedFile] = []
     note = ""
     for plugin in submission.get("plugins") or ():
         for area in plugin.get("fileareas") or ():
@@ -75,11 +75,13 @@ def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
     )
 
 
-def _file(record: Values) -> File:
+def _file(record: Values) -> SubmittedFile:
     folders = [part for part in str(record.get("filepath") or "/").split("/") if part]
     name, size = str(record["filename"]), record.get("filesize")
     path = (*folders, name)
-    return File("/".join(path), path, str(record["fileurl"]), None if size is None else int(size))
+    return SubmittedFile(
+        "/".join(path), path, str(record["fileurl"]), None if size is None else int(size)
+    )
 
 
 def points_of(text: object) -> float | None:

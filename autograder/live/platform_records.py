@@ -31,7 +31,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PlatformAssignment:
     """An assignment of a course; times are in UTC, and None if the platform has none.
 
     `sections` has the due dates that differ, by the name of a section or group, and `people` those
@@ -47,7 +47,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class SubmittedFile:
     """A submitted file. `path` is its name, after the names of folders, and `number` its id.
 
     `size` is None if the platform does not report it.
@@ -70,7 +70,7 @@ class Attempt:
     student: str
     number: int
     time: datetime | None
-    files: tuple[File, ...] = ()
+    files: tuple[SubmittedFile, ...] = ()
     note: str = ""
     identifier: str = ""
 
@@ -90,7 +90,7 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class GradeUpdate:
     """A grade to write, with a comment, or a file under a name of its own."""
 
     student: str
@@ -106,10 +106,10 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class UpdateOutcome:
     """The outcome of one update; `problem` is empty if the platform has taken it."""
 
-    update: Update
+    update: GradeUpdate
     problem: str = ""
 
 
@@ -130,23 +130,25 @@ class Platform(Protocol):
         """Returns the students of the course."""
         ...
 
-    def works(self) -> Sequence[Work]:
+    def works(self) -> Sequence[PlatformAssignment]:
         """Returns the assignments of the course, with their due dates."""
         ...
 
-    def attempts(self, work: Work, members: Sequence[Member]) -> Sequence[Attempt]:
+    def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns the submissions of these members, the first attempts first."""
         ...
 
-    def grades(self, work: Work) -> Mapping[str, Grade]:
+    def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
         """Returns the grades of an assignment by the number of the student."""
         ...
 
-    def download(self, file: File, path: Path) -> None:
+    def download(self, file: SubmittedFile, path: Path) -> None:
         """Writes a submitted file to `path`, in one step."""
         ...
 
-    def send(self, work: Work, updates: Sequence[Update]) -> Iterator[Sequence[Sent]]:
+    def send(
+        self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
+    ) -> Iterator[Sequence[UpdateOutcome]]:
         """Writes grades; yields after each batch what became of it."""
         ...
 
@@ -167,14 +169,14 @@ def check_length(found: Sequence[object]) -> None:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 
 
-def has_points(update: Update, there: Grade | None) -> bool:
+def has_points(update: GradeUpdate, there: Grade | None) -> bool:
     """Returns whether a platform shows the points that were sent."""
     if there is None or there.points is None:
         return False
     return abs(there.points - update.points) < SAME_GRADE
 
 
-def has_arrived(update: Update, there: Grade | None) -> bool:
+def has_arrived(update: GradeUpdate, there: Grade | None) -> bool:
     """Returns whether a platform shows the points and the feedback that were sent."""
     if there is None or not has_points(update, there):
         return False

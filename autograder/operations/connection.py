@@ -13,7 +13,7 @@ from ..classroom.links import LINKS_FILE
 from ..course import Course
 from ..errors import UserError
 from ..files import running_alone
-from ..live import Member, Platform, RetryPolicy, Token, Work, address_of, connect
+from ..live import Member, Platform, PlatformAssignment, RetryPolicy, Token, address_of, connect
 from ..records import Assignment
 from .class_folder import class_home
 from .courses import class_course, course_of_class
@@ -51,7 +51,7 @@ class Connection:
     folder: Path
     course: Course
     course_folder: Path
-    works: Mapping[str, Work]
+    works: Mapping[str, PlatformAssignment]
     notes: tuple[str, ...]
     unlinked: Mapping[str, str]
 
@@ -143,7 +143,7 @@ def _url(platform: str, known: Link | None, at: str | None, folder: Path) -> str
     return at
 
 
-def _check_apart(works: Mapping[str, Work]) -> None:
+def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
     names: dict[str, str] = {}
     for name, work in works.items():
         if (other := names.setdefault(work.number, name)) != name:
@@ -160,7 +160,7 @@ class _Linking:
         self,
         platform: str,
         known: Mapping[str, Link],
-        works: Sequence[Work],
+        works: Sequence[PlatformAssignment],
         chosen: Mapping[str, str],
     ) -> None:
         self._platform, self._known, self._chosen = platform, known, chosen
@@ -179,7 +179,7 @@ class _Linking:
                     f"{self._listed(self._works.values())}"
                 )
 
-    def work_of(self, assignment: Assignment) -> Work | None:
+    def work_of(self, assignment: Assignment) -> PlatformAssignment | None:
         """Returns the platform's assignment; None if there is none for certain."""
         name = assignment.name
         if number := self._chosen.get(name):
@@ -199,7 +199,7 @@ class _Linking:
             self._missing.append(name)
         return found[0] if len(found) == 1 else None
 
-    def unlinked(self, works: Mapping[str, Work]) -> Mapping[str, str]:
+    def unlinked(self, works: Mapping[str, PlatformAssignment]) -> Mapping[str, str]:
         """Returns why each assignment without a link has none, and what to do."""
         taken = {work.number for work in works.values()}
         others = [work for work in self._works.values() if work.number not in taken]
@@ -211,7 +211,7 @@ class _Linking:
         }
 
     @staticmethod
-    def _listed(works: Iterable[Work]) -> str:
+    def _listed(works: Iterable[PlatformAssignment]) -> str:
         found = [f"{work.title!r} ({work.number})" for work in works]
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
         return f"{', '.join(found[:_MOST])}{more}"

@@ -27,7 +27,7 @@ from ..classroom import (
 )
 from ..errors import UserError
 from ..escaping import for_file_name
-from ..live import Attempt, Stopped, Work
+from ..live import Attempt, PlatformAssignment, PlatformFailure
 from ..records import Key
 from ..submission.class_files import SUBMITTED
 from .classes import extend
@@ -203,12 +203,12 @@ class _Pull:
                     )
                 )
 
-    def _attempts(self, name: str, work: Work) -> Mapping[str, Sequence[Attempt]]:
+    def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
         """Returns the attempts of each member; an assignment that can't be read stops no other."""
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))
-        except Stopped:
+        except PlatformFailure:
             raise
         except UserError as error:
             self._waits.append(f"{name}: {error}")

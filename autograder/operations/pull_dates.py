@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..classroom import ClassDates, Person, read_dates, read_extensions
 from ..deadlines import parse_duedate, zone_of
-from ..live import Work
+from ..live import PlatformAssignment
 from ..records import Assignment, DueDate
 from .connection import Connection
 
@@ -77,7 +77,7 @@ class NewDates:
         ]
 
     def _extension(
-        self, name: str, work: Work, known: KnownMember, due: datetime
+        self, name: str, work: PlatformAssignment, known: KnownMember, due: datetime
     ) -> Iterable[ExtensionChange]:
         assignment, student = self._there.course.assignment(name), known.student
         base = _base(assignment, work, self._dates, known.person)
@@ -105,7 +105,7 @@ def _zone(connection: Connection) -> str:
 
 
 def _date_changes(
-    assignment: Assignment, work: Work, dates: ClassDates, zone: str
+    assignment: Assignment, work: PlatformAssignment, dates: ClassDates, zone: str
 ) -> Iterator[DateChange]:
     """Yields the dates of everybody and of sections that differ from the class's."""
     before = dates.of_all(assignment)
@@ -130,7 +130,9 @@ def _shown(due: DueDate | None) -> str:
     return f"{due.at:%Y-%m-%d %H:%M:%S} {due.zone}" if due else ""
 
 
-def _base(assignment: Assignment, work: Work, dates: ClassDates, person: Person) -> datetime | None:
+def _base(
+    assignment: Assignment, work: PlatformAssignment, dates: ClassDates, person: Person
+) -> datetime | None:
     """Returns the time until which a person may submit without an extension, after the pull."""
     own = [
         work.sections.get(section) or (due.at if due else None)

@@ -17,7 +17,7 @@ from ..classroom import squashed
 from ..course import Course
 from ..errors import UserError
 from ..escaping import for_file_name
-from ..live import Attempt, File, Member, Stopped
+from ..live import Attempt, Member, PlatformFailure, SubmittedFile
 from .collect import collect_owned
 from .connection import Connection
 
@@ -84,7 +84,7 @@ class Downloads:
                     self._there.platform.download(file, path)
                 self._done += 1
                 self._on_progress(self._done, total)
-        except Stopped:
+        except PlatformFailure:
             raise
         except UserError as error:
             if isinstance(error.__cause__, OSError):  # our own disk, which will fail again
@@ -104,14 +104,14 @@ class Downloads:
             yield collect_owned(place, self._there.folder, self._course, assignment, owners)
 
 
-def is_large(file: File) -> bool:
+def is_large(file: SubmittedFile) -> bool:
     """Returns whether a file is larger than any that is collected."""
     from ..collecting.downloaded import MAX_FILE_BYTES
 
     return file.size is not None and file.size > MAX_FILE_BYTES
 
 
-def usable(attempt: Attempt) -> Sequence[File]:
+def usable(attempt: Attempt) -> Sequence[SubmittedFile]:
     """Returns the files that are downloaded."""
     return [file for file in attempt.files if not is_large(file)]
 
@@ -127,7 +127,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
             yield [items[place] for items in own.values() if place < len(items)]
 
 
-def _paths(folder: Path, files: Sequence[File]) -> Iterator[tuple[Path, File]]:
+def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
     """Yields where each file is downloaded to; of two with one name, the second goes deeper."""
     taken: set[Path] = set()
     for file in files:

@@ -27,7 +27,16 @@ from ..exports import Grades
 from ..exports.roster import Platform as Lists
 from ..exports.roster import Roster as Table
 from ..exports.roster import match_grades
-from ..live import SAME_GRADE, Grade, Member, Sent, Stopped, Update, Work, squeezed
+from ..live import (
+    SAME_GRADE,
+    Grade,
+    GradeUpdate,
+    Member,
+    PlatformAssignment,
+    PlatformFailure,
+    UpdateOutcome,
+    squeezed,
+)
 from ..records import SubmissionResult, SubmissionStatus
 from .changes import unseen_note
 from .connection import Access, Connection, connected_alone, open_connection
@@ -40,7 +49,7 @@ if TYPE_CHECKING:
     from ..exports.roster import Matching
 
 
-class GiveBack(enum.StrEnum):
+class FeedbackKind(enum.StrEnum):
     """The feedback that goes with a grade: none, a comment, or the page as a file."""
 
     NONE = "none"
@@ -58,7 +67,7 @@ class GradeChange:
     student: str
     assignment: str
     before: float | None
-    update: Update
+    update: GradeUpdate
     digest: str = ""
 
 
@@ -98,7 +107,7 @@ def push(
     approve: Callable[[PushPlan], bool],
     access: Access | None = None,
     showing: DisplayOptions | None = None,
-    feedback: GiveBack = GiveBack.NONE,
+    feedback: FeedbackKind = FeedbackKind.NONE,
     overwrite: bool = False,
     course: Path | str = HERE,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
@@ -133,7 +142,11 @@ class _Push:
     """One push: finds out what differs, and writes it."""
 
     def __init__(
-        self, connection: Connection, showing: DisplayOptions, feedback: GiveBack, overwrite: bool
+        self,
+        connection: Connection,
+        showing: DisplayOptions,
+        feedback: FeedbackKind,
+        overwrite: bool,
     ) -> None:
         self._there, self._folder = connection, connection.folder
         self._showing, self._feedback, self._overwrite = showing, feedback, overwrite
@@ -146,7 +159,7 @@ class _Push:
     def plan(self) -> PushPlan:
         """Returns all that will be written; asks the platform, and changes nothing there."""
         grades = self._grades()
-        if self._feedback is not GiveBack.NONE:
+        if self._feedback is not FeedbackKind.NONE:
             write_feedback(
                 self._folder, course=self._there.course_folder, selection=self._showing.selection
             )
@@ -222,7 +235,7 @@ class _Push:
             return
         try:
             there = self._there.platform.grades(work)
-        except Stopped:
+        except PlatformFailure:
             raise
         except UserError as error:
             self._waits.append(f"{name}: {error}")
@@ -259,10 +272,10 @@ class _Push:
         is_wanted = grades.missing_cell(known, name, before="-") == "0"
         if not known or not is_wanted or grade.points is not None or grade.is_excused:
             return None
-        return GradeChange(known, name, None, Update(self._members[position].number, 0.0))
+        return GradeChange(known, name, None, GradeUpdate(self._members[position].number, 0.0))
 
     def _graded(
-        self, result: SubmissionResult, member: Member, work: Work, grade: Grade
+        self, result: SubmissionResult, member: Member, work: PlatformAssignment, grade: Grade
     ) -> GradeChange | None:
         where = f"{result.student}/{result.assignment}"
         if result.status is SubmissionStatus.FAILED:
@@ -293,19 +306,19 @@ class _Push:
 
     def _update(
         self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
-    ) -> tuple[Update, str]:
+    ) -> tuple[GradeUpdate, str]:
         """Returns the grade with the feedback that is not there yet, and a digest of this."""
         from ..feedback import page_of
 
-        update = Update(member.number, result.score)
+        update = GradeUpdate(member.number, result.score)
         page = page_of(self._folder, result.key)
         text = page.with_suffix(".txt")
         before = pushed.feedback if pushed else ""
-        if self._feedback is GiveBack.NONE or not text.is_file():
+        if self._feedback is FeedbackKind.NONE or not text.is_file():
             return update, before
         feedback = text.read_text(encoding="utf-8")
         digest = f"{self._feedback} {hashlib.sha256(feedback.encode()).hexdigest()[:16]}"
-        if self._feedback is GiveBack.FILE:
+        if self._feedback is FeedbackKind.FILE:
             short = digest.rpartition(" ")[2][:8]
             update = replace(
                 update, file=page, file_name=f"{result.assignment}-feedback-{short}.html"
@@ -313,7 +326,7 @@ class _Push:
         else:
             update = replace(update, comment=self._comment(feedback))
         if digest == before or squeezed(update.feedback) in grade.feedback:
-            return Update(member.number, result.score), digest
+            return GradeUpdate(member.number, result.score), digest
         return update, digest
 
     def _comment(self, text: str) -> str:
@@ -343,7 +356,7 @@ class _Push:
                 on_progress(done, len(plan.changes))
         return written, waits
 
-    def _row(self, change: GradeChange, sent: Sent) -> PushedGrade:
+    def _row(self, change: GradeChange, sent: UpdateOutcome) -> PushedGrade:
         return PushedGrade(
             student=change.student,
             assignment=change.assignment,

@@ -11,7 +11,7 @@ from autograder.classroom.decisions import EVERYTHING
 from autograder.errors import UserError
 from autograder.exports import Missing
 from autograder.operations.grades import DisplayOptions
-from autograder.operations.push import GiveBack
+from autograder.operations.push import FeedbackKind
 
 from .conftest import Class
 from .servers import Canvas, Fault, Moodle, Response
@@ -92,7 +92,7 @@ def test_a_lost_connection_sends_no_comment_twice(
 ) -> None:
     graded(ada=FULL, ben=HALF)
     canvas.faults.append(Fault("update_grades", None, is_after=is_after))
-    report = on_canvas.push(feedback=GiveBack.COMMENT)
+    report = on_canvas.push(feedback=FeedbackKind.COMMENT)
     assert scores(canvas) == {101: 6.0, 102: 3.0}
     assert [len(canvas.submissions[991, u]["submission_comments"]) for u in (101, 102)] == [1, 1]
     assert report.waits == ()
@@ -107,7 +107,7 @@ def test_writes_are_repeated_if_throttled_or_certainly_lost(
         Fault("update_grades", limited),
         Fault("update_grades", Response(b"", 502), is_after=True),
     ]
-    on_canvas.push(feedback=GiveBack.COMMENT)
+    on_canvas.push(feedback=FeedbackKind.COMMENT)
     assert writes(canvas) == 2
     assert len(canvas.submissions[991, 101]["submission_comments"]) == 1
 
@@ -130,12 +130,12 @@ def test_feedback_is_a_comment_or_a_file_and_comes_once(
     canvas: Canvas, on_canvas: Class, graded: Graded
 ) -> None:
     graded(ada=HALF)
-    on_canvas.push(feedback=GiveBack.COMMENT)
-    on_canvas.push(feedback=GiveBack.COMMENT)
+    on_canvas.push(feedback=FeedbackKind.COMMENT)
+    on_canvas.push(feedback=FeedbackKind.COMMENT)
     (comment,) = canvas.submissions[991, 101]["submission_comments"]
     assert "May a token see itself?" in comment["comment"]
-    on_canvas.push(feedback=GiveBack.FILE)
-    on_canvas.push(feedback=GiveBack.FILE)
+    on_canvas.push(feedback=FeedbackKind.FILE)
+    on_canvas.push(feedback=FeedbackKind.FILE)
     (name,) = canvas.uploads.values()
     assert name.startswith("masks-feedback-") and name.endswith(".html")
     (page,) = canvas.contents.values()
@@ -212,9 +212,9 @@ def test_feedback_on_moodle_is_html_or_a_file(
     moodle: Moodle, on_moodle: Class, graded: Graded
 ) -> None:
     graded(ada=HALF)
-    on_moodle.push(feedback=GiveBack.COMMENT)
+    on_moodle.push(feedback=FeedbackKind.COMMENT)
     assert "May a token see itself?<br>" in moodle.comments[31, 11]
-    on_moodle.push(feedback=GiveBack.FILE)
+    on_moodle.push(feedback=FeedbackKind.FILE)
     assert moodle.feedback_files[31, 11].startswith("masks-feedback-")
     assert "May a token see itself?<br>" in moodle.comments[31, 11]
 
