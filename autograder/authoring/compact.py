@@ -12,14 +12,14 @@ _CLOSING = ")]}"
 
 
 @dataclass(frozen=True, slots=True)
-class Compact:
+class CompactText:
     """`text` without white space; `lines[i]` is the line of its character i, from 1."""
 
     text: str
     lines: tuple[int, ...]
 
 
-def compact(text: str) -> Compact:
+def compact(text: str) -> CompactText:
     """Removes white space and commas before closing brackets, and makes all quotes alike."""
     characters: list[str] = []
     lines: list[int] = []
@@ -34,7 +34,7 @@ def compact(text: str) -> Compact:
             lines.pop()
         characters.append('"' if character == "'" else character)
         lines.append(line)
-    return Compact("".join(characters), tuple(lines))
+    return CompactText("".join(characters), tuple(lines))
 
 
 def readable_lines(name: str, text: str) -> str:

@@ -19,7 +19,7 @@ import click
 from ..errors import AutograderError, GraderError, UserError, install_with
 from ..inherited import forget_callers_settings
 from .machine import open_streams, refusal
-from .torch_start import QuickEnd
+from .torch_start import FastExit
 
 #: each command's module and its line in the help; a module is imported when its command is called
 _SECTIONS = {
@@ -124,7 +124,7 @@ def main() -> None:
     """Runs the command line: prints errors, and ends the process with an exit code."""
     open_streams()
     forget_callers_settings()
-    end = QuickEnd()
+    end = FastExit()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # replace what a stream can't encode: a student's umlaut must not stop a command

@@ -35,7 +35,7 @@ def loading() -> Iterator[None]:
         end_loading()
 
 
-class QuickEnd:
+class FastExit:
     """Ends a process that has loaded torch, once its exit `code` is known and all else is done.
 
     Create it first: functions that are registered with `atexit` later run earlier.

@@ -43,7 +43,7 @@ class Watch:
         from ..student import saved_exercises
 
         try:
-            with Keys() as keys:
+            with KeyReader() as keys:
                 self._check(self._exercises)
                 self._passed = self._passing()
                 self._show()
@@ -166,14 +166,14 @@ class Watch:
                 self._screen.prose(line, "green")
 
 
-class Keys:
+class KeyReader:
     """Reads keys as they are pressed; outside a terminal it only waits."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._before: Any = None
 
-    def __enter__(self) -> Keys:
+    def __enter__(self) -> KeyReader:
         if self._is_terminal and os.name != "nt":
             import termios  # does not exist on Windows
             import tty

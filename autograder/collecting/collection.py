@@ -31,8 +31,8 @@ from .download_entries import entries_of
 from .downloaded import DownloadEntry, ReadingAllowance, RefusedFile, UnsafeFile
 from .gradescope import Submitters, read_submitters
 from .issues import FoundRequest
-from .owners import READ, Layout, Names, OwnedFile, metadata_path
-from .placing import CollectedSubmission, Ends, Outcome, Places, waiting_folders
+from .owners import READ, CourseNames, DownloadLayout, OwnedFile, metadata_path
+from .placing import CollectedSubmission, Ends, Outcome, SubmittedFolder, waiting_folders
 from .platform_times import Times
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
@@ -102,7 +102,7 @@ def collect(
         _check_source(source)
     try:
         with collecting_alone(submitted.parent) as staging:
-            names = Names(exercises, settings.assignment)
+            names = CourseNames(exercises, settings.assignment)
             collection = _Collection(names, submitted, staging, settings)
             notes = [note for source in sources for note in collection.sort(source)]
             return collection.place([*notes, *collection.taken_apart()])
@@ -124,7 +124,7 @@ class _Collection:
     """Sorts downloads one after the other, then puts the results in their places."""
 
     def __init__(
-        self, names: Names, submitted: Path, staging: Path, options: CollectOptions
+        self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions
     ) -> None:
         self._ends, self._logins, self._owners = options.ends, options.logins, options.owners
         self._names = names
@@ -170,7 +170,7 @@ class _Collection:
             listed = list(found)
             entries = [entry for entry in listed if isinstance(entry, DownloadEntry)]
             paths = [entry.path for entry in entries]
-            layout = Layout(paths, name, self._names, _metadata(entries), self._owners)
+            layout = DownloadLayout(paths, name, self._names, _metadata(entries), self._owners)
             places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
             for _, place in places:
                 self._students.know(place.owners if isinstance(place, OwnedFile) else ())
@@ -201,7 +201,11 @@ class _Collection:
 
     def place(self, notes: Sequence[str]) -> CollectReport:
         """Puts every pile in its place; raises `OSError`."""
-        places, roster, times = Places(self._submitted, self._ends), self._roster, self._times
+        places, roster, times = (
+            SubmittedFolder(self._submitted, self._ends),
+            self._roster,
+            self._times,
+        )
         before = places.students
         collected: list[CollectedSubmission] = []
         origins: list[Origin] = []
@@ -246,7 +250,7 @@ def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
     return None if reason == READ else Owner(name, name)
 
 
-def _misses(layout: Layout, refused: RefusedFile) -> Owner | None:
+def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
     """Returns the owner of a file that can't be taken: by its path, or else by its first name."""
     parts = refused.path.split("/")
     if ".." in parts or "" in parts:

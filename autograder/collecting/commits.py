@@ -35,7 +35,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class _Unknown(Exception):
+class _UnknownTime(Exception):
     """Raised if the repository does not contain the time in a form that git writes."""
 
 
@@ -52,9 +52,9 @@ def committed(folder: Path) -> datetime | None:
     except OSError:
         return None
     try:
-        git = _Git(top)
+        git = _GitFolder(top)
         return _time_in(git.commit(git.head()))
-    except (OSError, ValueError, IndexError, OverflowError, struct.error, zlib.error, _Unknown):
+    except (OSError, ValueError, IndexError, OverflowError, struct.error, zlib.error, _UnknownTime):
         return None
     finally:
         os.close(top)
@@ -65,10 +65,10 @@ def _time_in(commit: bytes) -> datetime:
         if line.startswith(b"committer "):
             moment = datetime.fromtimestamp(int(line.rpartition(b">")[2].split()[0]), UTC)
             return once(moment.replace(tzinfo=None), UTC, str(moment))
-    raise _Unknown
+    raise _UnknownTime
 
 
-class _Git:
+class _GitFolder:
     """The files of one `.git` folder."""
 
     def __init__(self, top: int) -> None:
@@ -86,9 +86,9 @@ class _Git:
             if match := _HASH.match(content):
                 return match[0]
             if not (match := _REF.fullmatch(content)) or b".." in match[1].split(b"/"):
-                raise _Unknown
+                raise _UnknownTime
             name = os.fsdecode(match[1])
-        raise _Unknown
+        raise _UnknownTime
 
     def _packed_ref(self, name: bytes) -> bytes:
         with self._opened("packed-refs") as file:
@@ -97,7 +97,7 @@ class _Git:
             found, _, of = line.partition(b" ")
             if of == name and _HASH.fullmatch(found):
                 return found
-        raise _Unknown
+        raise _UnknownTime
 
     def commit(self, name: bytes) -> bytes:
         """Returns the text of a commit."""
@@ -109,7 +109,7 @@ class _Git:
             return self._packed(bytes.fromhex(text))
         header = _LOOSE.match(data)
         if header is None:
-            raise _Unknown
+            raise _UnknownTime
         return data[header.end() :]
 
     def _packed(self, name: bytes) -> bytes:
@@ -122,7 +122,7 @@ class _Git:
                 if at is not None:
                     with self._opened("objects", "pack", f"{pack}.pack") as data:
                         return _Pack(data, index).commit(at)
-        raise _Unknown
+        raise _UnknownTime
 
     @contextlib.contextmanager
     def _opened(self, *path: str, flags: int = _FILE) -> Iterator[int]:
@@ -134,7 +134,7 @@ class _Git:
                 place = os.open(part, how, dir_fd=place)
                 stack.callback(os.close, place)
             if flags == _FILE and not stat.S_ISREG(os.fstat(place).st_mode):
-                raise _Unknown
+                raise _UnknownTime
             yield place
 
 
@@ -193,7 +193,7 @@ class _Pack:
                 break
             deltas.append(data)
             at = base
-        raise _Unknown
+        raise _UnknownTime
 
     def _header(self, at: int) -> tuple[int, int | None, int]:
         """Returns an object's kind, its base's offset if it is a delta, and its data's offset."""
@@ -224,7 +224,7 @@ def _inflated(file: int, at: int) -> bytes:
         at += len(read)
         data += inflating.decompress(read, _MOST_OF_COMMIT + 1 - len(data))
     if not inflating.eof:
-        raise _Unknown
+        raise _UnknownTime
     return data
 
 
@@ -245,7 +245,7 @@ def _applied(delta: bytes, base: bytes) -> bytes:
             at += code
         size += len(made[-1])
         if size > _MOST_OF_COMMIT:
-            raise _Unknown
+            raise _UnknownTime
     return b"".join(made)
 
 

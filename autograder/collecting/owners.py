@@ -30,7 +30,7 @@ class OwnedFile:
     own: tuple[str, ...]
 
 
-class Names:
+class CourseNames:
     """The course's names: exercises and the assignments they belong to."""
 
     def __init__(self, exercises: Mapping[str, Sequence[str]], assignment: str | None) -> None:
@@ -96,14 +96,14 @@ class Names:
         return belongs[0] if len(belongs) == 1 else None
 
 
-class Layout:
+class DownloadLayout:
     """The layout of a download. Raises `UserError` if the files of students would get mixed up."""
 
     def __init__(
         self,
         paths: Iterable[Sequence[str]],
         source: str,
-        names: Names,
+        names: CourseNames,
         metadata: Submitters,
         owners: Submitters,
     ) -> None:

@@ -87,7 +87,7 @@ class CollectedSubmission:
         return self.outcome is Outcome.OLDER
 
 
-class Places:
+class SubmittedFolder:
     """The folder of submissions: the students in it, and what `collect` wrote there."""
 
     def __init__(self, submitted: Path, ends: Ends) -> None:

@@ -20,7 +20,7 @@ from ..submission import unused_notes
 from .download_entries import contents_of
 from .downloaded import OF_A_SYSTEM, AcceptedFile, DownloadEntry, ReadingAllowance, RefusedFile
 from .issues import FoundRequest
-from .owners import UNCLEAR, Names, OwnedFile
+from .owners import UNCLEAR, CourseNames, OwnedFile
 from .platforms import Owner
 from .students import Students
 
@@ -72,7 +72,7 @@ class Pile:
 class Sorting:
     """Puts files on piles; keeps a reason and a student for each file that it refuses."""
 
-    def __init__(self, names: Names, staging: Path, students: Students) -> None:
+    def __init__(self, names: CourseNames, staging: Path, students: Students) -> None:
         self._names = names
         self._staging = staging
         self._students = students

@@ -48,7 +48,7 @@ class ExerciseGrader:
         self._diagnoses = diagnoses
         self._plans = Plans(runner)
         self._outcomes: LimitedCache[TestOutcome] = LimitedCache()
-        self._texts: LimitedCache[_Judged] = LimitedCache(_MAX_TEXTS)
+        self._texts: LimitedCache[_JudgedText] = LimitedCache(_MAX_TEXTS)
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
@@ -76,7 +76,7 @@ class ExerciseGrader:
         task = _Task(assignment, exercise, answers, seed, watch)
         results, notes = self._results(task)
         if task.replies is not None and not watch.left_out:
-            judged = _Judged(results, notes, tuple(task.replies))
+            judged = _JudgedText(results, notes, tuple(task.replies))
             self._texts.put(key, replace(judged, is_certain=judged == before))
         return results, notes
 
@@ -181,7 +181,7 @@ class ExerciseGrader:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedText:
     """The results of one text and its notes; `replies` are hashes of what its workers replied.
 
     They are certain if two workers gave the same: the answers of one alone may be chance.

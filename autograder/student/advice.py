@@ -34,7 +34,7 @@ _LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class AdviceContext:
     """The facts about an answer that advice uses: its question, right signatures, names, exercises.
 
     `signatures` maps a question, and `<question>.forward`, to its arguments as text; `source` is
@@ -49,9 +49,9 @@ class Context:
     answer: object = None
 
 
-def advice(error: BaseException, context: Context | None = None) -> str:
+def advice(error: BaseException, context: AdviceContext | None = None) -> str:
     """Return what to do about an exception; empty if nothing is known."""
-    context = context or Context()
+    context = context or AdviceContext()
     text = exception_text(error)
     for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
         if remedy := special(error, context):
@@ -69,7 +69,7 @@ def exception_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _about_method(error: BaseException, context: Context) -> str:
+def _about_method(error: BaseException, context: AdviceContext) -> str:
     """Advise on a class whose constructor or `forward` has nearly the right name."""
     if not isinstance(context.answer, type):
         return ""
@@ -82,7 +82,7 @@ def _about_method(error: BaseException, context: Context) -> str:
     return f"the method `{near}` is never called: its name must be `{wanted}`" if near else ""
 
 
-def _about_name(error: BaseException, context: Context) -> str:
+def _about_name(error: BaseException, context: AdviceContext) -> str:
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
     name = error.name or ""
@@ -108,7 +108,7 @@ def _local_names(error: BaseException) -> list[str]:
     return names
 
 
-def _about_import(error: BaseException, context: Context) -> str:
+def _about_import(error: BaseException, context: AdviceContext) -> str:
     if not isinstance(error, ImportError):
         return ""
     name = (error.name or "").partition(".")[0]
@@ -120,7 +120,7 @@ def _about_import(error: BaseException, context: Context) -> str:
     return f"only torch and Python's own modules are available when your work is graded; not {name}"
 
 
-def _about_signature(error: BaseException, context: Context) -> str:
+def _about_signature(error: BaseException, context: AdviceContext) -> str:
     """Advise on a call of the question's own function, which the error names."""
     match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
@@ -140,7 +140,7 @@ def _about_signature(error: BaseException, context: Context) -> str:
     return f"the arguments are given by the exercise, so keep them: {right}{slip}"
 
 
-def _about_attribute(error: BaseException, context: Context) -> str:
+def _about_attribute(error: BaseException, context: AdviceContext) -> str:
     if not isinstance(error, AttributeError) or not error.name or error.obj is None:
         return ""
     if isinstance(error.obj, tuple | list):

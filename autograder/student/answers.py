@@ -18,7 +18,7 @@ from ..submission.text import NOT_PYTHON, decoded, parsed
 from ..submission.unanswered import is_stub, is_stubs_line
 from ..suite.message import place_lines
 from ..worker import statements
-from .advice import Context, advice, exception_text
+from .advice import AdviceContext, advice, exception_text
 from .own_lines import places_of
 from .quiet_output import LimitedOutput, quiet
 from .source_lines import locator
@@ -133,7 +133,7 @@ def _problem(
     places = places_of(at.__traceback__, vars(module), locator(answer.path, answer.text))
     where = places[-1].where if places else answer.path.name
     names = [name for name in vars(module) if not name.startswith("_")]
-    hint = _TOO_SLOW if slow else advice(error, Context(names=names, exercises=exercises))
+    hint = _TOO_SLOW if slow else advice(error, AdviceContext(names=names, exercises=exercises))
     problem = f"loading the file {error}" if slow else exception_text(error)
     lines = [f"{where}: {problem}", *place_lines(places[-1:])]
     return "\n".join(lines + [f"likely: {hint}"] * bool(hint))

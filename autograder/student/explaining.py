@@ -23,7 +23,7 @@ from ..suite.compare import describe, difference
 from ..suite.failures import WrongAnswer, check_numbers
 from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message, got_expected
 from ..worker.execution import tensors_in
-from .advice import Context, advice, exception_text
+from .advice import AdviceContext, advice, exception_text
 from .check_results import CheckedTest
 from .last_call import RecordedCall
 from .own_lines import Locate, locate_cell, places_of
@@ -69,12 +69,12 @@ class AnswerContext:
     exercises: tuple[str, ...] = ()
     retry: str = 'retry("{}")'
 
-    def context(self, question: str, places: tuple[CodeLine, ...]) -> Context:
+    def context(self, question: str, places: tuple[CodeLine, ...]) -> AdviceContext:
         """Return what advice needs to know about an error that was raised at these places."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)
-        return Context(question, self.signatures or {}, names, self.exercises, source, answer)
+        return AdviceContext(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[CodeLine, ...]:
         """Return the student's own lines that an error passed through."""

@@ -27,7 +27,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 
     `names` are the notebook's or the module's own.
     """
-    code = _Code(names)
+    code = _CodeWriter(names)
     if step.built is None:
         lines = [f"{step.question}({code.all(step.args)})"]
     else:
@@ -36,7 +36,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
     return "" if has_weights or code.made_up else "\n".join(lines)
 
 
-class _Code:
+class _CodeWriter:
     """Writes values as code; `made_up` says whether a tensor is too large for that."""
 
     def __init__(self, names: Names) -> None:

@@ -1,6 +1,6 @@
 """Finds and reads what students submit: one module text per exercise, or what is wrong with it."""
 
-from .find import FoundSubmissions, Skipped, Submission, find_submissions, submission_at
+from .find import FoundSubmissions, SkippedEntry, Submission, find_submissions, submission_at
 from .intake import (
     CODE,
     LOOK,
@@ -30,7 +30,7 @@ __all__ = [
     "NOISE",
     "SubmittedExercise",
     "FoundSubmissions",
-    "Skipped",
+    "SkippedEntry",
     "Stamps",
     "Submission",
     "missing_file_note",

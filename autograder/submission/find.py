@@ -24,7 +24,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedEntry:
     """A file or folder below the submitted folder that is not a submission, and the reason."""
 
     path: Path
@@ -36,7 +36,7 @@ class FoundSubmissions:
     """Submissions in the order of student and assignment, and what was skipped."""
 
     submissions: tuple[Submission, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedEntry, ...]
 
     def or_refuse(self, submitted: Path) -> FoundSubmissions:
         """Returns itself; raises `UserError` if no submission was found."""
@@ -63,10 +63,10 @@ def find_submissions(
         student = submitted.resolve().parent.name
         return FoundSubmissions((Submission(student, name, submitted),), ())
     submissions: list[Submission] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedEntry] = []
     for owner in _owners(submitted, known):
         if not owner.is_dir(follow_symlinks=False):
-            skipped.append(Skipped(Path(owner.path), _reason(owner, "a student's folder")))
+            skipped.append(SkippedEntry(Path(owner.path), _reason(owner, "a student's folder")))
             continue
         try:
             entries = _entries(Path(owner.path))
@@ -74,17 +74,17 @@ def find_submissions(
             reason = (
                 f"can't be read ({error.strerror}); change its permissions so that you can read it"
             )
-            skipped.append(Skipped(Path(owner.path), reason))
+            skipped.append(SkippedEntry(Path(owner.path), reason))
             continue
         for entry in entries:
             path = Path(entry.path)
             if not entry.is_dir(follow_symlinks=False):
-                skipped.append(Skipped(path, _reason(entry, "an assignment's folder")))
+                skipped.append(SkippedEntry(path, _reason(entry, "an assignment's folder")))
             elif entry.name in known:
                 if assignment in (None, entry.name):
                     submissions.append(Submission(owner.name, entry.name, path))
             else:
-                skipped.append(Skipped(path, f"unknown assignment; known: {', '.join(known)}"))
+                skipped.append(SkippedEntry(path, f"unknown assignment; known: {', '.join(known)}"))
     return FoundSubmissions(tuple(submissions), tuple(skipped))
 
 

@@ -107,7 +107,7 @@ def describe(value: Any) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-class _Brief(reprlib.Repr):
+class _ShortRepr(reprlib.Repr):
     """Shows the first items only: an answer may contain one large tensor thousands of times."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Brief(reprlib.Repr):
         return f"namespace {self.repr1(vars(value), level)}"
 
 
-_BRIEF = _Brief()
+_BRIEF = _ShortRepr()
 
 
 def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | None) -> str | None:

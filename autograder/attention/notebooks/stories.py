@@ -35,7 +35,7 @@ KNOWN_CURVE = (
 )
 
 
-class _Teller:
+class _Storyteller:
     """Makes choices, and adds up how surprising they are."""
 
     def __init__(self, seed: int) -> None:
@@ -57,7 +57,7 @@ class _Teller:
 
 def story(seed: int) -> tuple[str, float]:
     """Return a story in one line, and its surprise: the sum of -ln p over all choices."""
-    tell = _Teller(seed)
+    tell = _Storyteller(seed)
     hero, friend = tell.name(), tell.name()
     animal, other = tell.pick(_ANIMALS), tell.pick(_ANIMALS)
     look, thing = tell.pick(_LOOKS), tell.pick(_THINGS)

@@ -22,7 +22,7 @@ from ...worker.answering import Worker, answer
 from .observer import Observer, RunTest
 from .remote import question_seed
 from .reply_agreement import Agreement, agreement
-from .requests import AskedImplementation
+from .requests import RequestImplementation
 from .suites import SuiteRunner
 from .verdicts import TestOutcome
 
@@ -80,7 +80,7 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
     return "seed", question_seed(seed, question)
 
 
-class Rehearsal(AskedImplementation, Observer):
+class Rehearsal(RequestImplementation, Observer):
     """Answers like a worker with the solution, and records the requests of each test.
 
     `requests` are those of each test, by question and name; `cpu_seconds` is their total time, and

@@ -28,7 +28,7 @@ from ...suite.implementation import WatchedCall
 from ...suite.names import names_used
 from ...worker.operator_watch import THREAD
 from .parts import modules_of, refusal
-from .requests import AskedImplementation
+from .requests import RequestImplementation
 from .right_answers import ReferenceSubstitution
 
 #: the number of lost workers after which a question is not tried again
@@ -44,7 +44,7 @@ _NO_ANSWERS = (
 )
 
 
-class RemoteImplementation(AskedImplementation):
+class RemoteImplementation(RequestImplementation):
     """The answers of one exercise, in a sandbox. Close it after use."""
 
     def __init__(

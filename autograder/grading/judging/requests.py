@@ -15,7 +15,7 @@ from ...worker.execution import COPY
 from . import reply_forms
 
 
-class AskedImplementation(ABC):
+class RequestImplementation(ABC):
     """Turns every call into a request; see `Implementation`.
 
     Layers are numbered by the caller, from zero in each test, so that a test's requests do not
@@ -67,17 +67,17 @@ class AskedImplementation(ABC):
             lambda: self.call(name, args),
         )
 
-    def build(self, name: str, args: Sequence[Any]) -> AskedLayer:
+    def build(self, name: str, args: Sequence[Any]) -> RequestLayer:
         """See `Implementation.build`."""
         number = self.new_number()
         self.ask(name, "build", number, name, list(args))
-        return AskedLayer(self, name, number)
+        return RequestLayer(self, name, number)
 
 
-class AskedLayer:
+class RequestLayer:
     """A layer in the process that has the answers. See `Layer`."""
 
-    def __init__(self, implementation: AskedImplementation, name: str, number: int) -> None:
+    def __init__(self, implementation: RequestImplementation, name: str, number: int) -> None:
         self._implementation = implementation
         self._name = name
         self._number = number
@@ -116,11 +116,11 @@ class AskedLayer:
         name = None if dtype is None else str(dtype).removeprefix("torch.")
         self._ask("move", name, device)
 
-    def restored(self) -> AskedLayer:
+    def restored(self) -> RequestLayer:
         """See `Layer.restored`."""
         other = self._implementation.new_number()
         self._ask("restore", other)
-        return AskedLayer(self._implementation, self._name, other)
+        return RequestLayer(self._implementation, self._name, other)
 
     def _ask(self, operation: str, *args: Any) -> Any:
         if self._generation != self._implementation.generation:

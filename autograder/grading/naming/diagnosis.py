@@ -23,7 +23,7 @@ from .known import AskText, KnownMistakes
 from .probe import ProbeReplies, Replies
 from .record import behaviour_of
 from .rows import Row, name_and_hint
-from .search import Answers, Search, SearchResult
+from .search import RecordedAnswers, Search, SearchResult
 from .table import RowAnswers
 from .unmatched import of_parameters, unmatched_rows
 
@@ -130,7 +130,7 @@ class Diagnosis:
         name, hint = name_and_hint(known.others.entries, known.others.members)
         return name, hint and f"{hint}{known.others.note}", known.behaviour
 
-    def _search(self, question: str, answers: Answers) -> Search:
+    def _search(self, question: str, answers: RecordedAnswers) -> Search:
         ask = partial(self._known.of_member, question)
         return Search(self._known.table(question), self._columns(question), answers, ask)
 

@@ -52,7 +52,7 @@ class Budget:
         return self.left >= 0
 
 
-class Pairs:
+class PairSearch:
     """Pairs of members of a table, compared with one answer.
 
     `came` are the answer's calls, `right` the solution's, in the order of the table's columns;

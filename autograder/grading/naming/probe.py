@@ -31,7 +31,7 @@ from ...worker.execution import tensors_in
 from ..judging import reply_forms as forms
 from ..judging.plan import bytes_of, rehearse
 from ..judging.planned import RequestNotPlanned
-from ..judging.requests import AskedImplementation
+from ..judging.requests import RequestImplementation
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
 from .record import (
@@ -187,7 +187,7 @@ class ProbeReplies:
         return self._judged[test]
 
 
-class _Replayed(AskedImplementation):
+class _Replayed(RequestImplementation):
     """An answer with known replies, for running a test over them."""
 
     def __init__(self, requests: Sequence[Request], replies: Replies) -> None:
@@ -195,7 +195,7 @@ class _Replayed(AskedImplementation):
         self._left = iter(list(zip(requests, replies, strict=True)))
 
     def ask(self, name: str, *request: Any) -> Any:
-        """See `AskedImplementation.ask`."""
+        """See `RequestImplementation.ask`."""
         planned, (header, data) = next(self._left, ((), (b"", b"")))
         if bytes_of(planned) != bytes_of(request):
             raise RequestNotPlanned

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .families import is_plain
-from .pairs import AskPair, Budget, Pairs
+from .pairs import AskPair, Budget, PairSearch
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
 from .table import UNKNOWN, Table
@@ -38,7 +38,7 @@ Cells = NDArray[np.bool_]
 AskMember = Callable[[int, str], AnswerRecord | None]
 
 
-class Answers(Protocol):
+class RecordedAnswers(Protocol):
     """The answers in each test; `judged` adds what is compared for stochastic answers."""
 
     def answered(self, test: str) -> AnswerRecord:
@@ -124,7 +124,11 @@ class Search:
     """One answer and the table of its question; `tests` are the columns of each test."""
 
     def __init__(
-        self, table: Table, tests: Mapping[str, slice], answers: Answers, ask_member: AskMember
+        self,
+        table: Table,
+        tests: Mapping[str, slice],
+        answers: RecordedAnswers,
+        ask_member: AskMember,
     ) -> None:
         self.table = table
         self.tests = tests
@@ -312,7 +316,7 @@ class Search:
             return self._own(row, test) if self._learn(row, test) else None
 
         given = (self.table, self._wrong_first, self.tests, self._came, self._right)
-        return Pairs(*given, own).first(ask)
+        return PairSearch(*given, own).first(ask)
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:

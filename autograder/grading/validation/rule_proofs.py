@@ -67,7 +67,7 @@ def _missing(
                 f"rule=rules_of(__file__)[{question!r}]) in a test"
             )
         for promise in rules.promises:
-            answer: Any = _Silent(runner.solution(suite), promise)
+            answer: Any = _RaisesNothing(runner.solution(suite), promise)
             if runner.first_failure(suite, question, answer, _SEED) is None:
                 yield (
                     f"{suite} never asks for the {promise.error} if {promise.when}: write a test "
@@ -79,7 +79,7 @@ def _missing(
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
     """Returns whether a suite refuses a call, by name and by operator, in the rule's words."""
     for by_name in (True, False):
-        answer: Any = _Breaking(runner.solution(suite), rule, by_name)
+        answer: Any = _BreaksRule(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)
         failure = outcome.failure if outcome is not None else None
         if not isinstance(failure, AnswerForbidden) or rule.instead not in str(failure):
@@ -108,7 +108,7 @@ def _text_of(path: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
 
 
-class _Breaking:
+class _BreaksRule:
     """The solution, except that it seems to make one of the calls that a rule forbids."""
 
     def __init__(self, inner: Any, rule: NotAllowed, by_name: bool) -> None:
@@ -129,7 +129,7 @@ class _Breaking:
         return WatchedCall(made, watched.value, watched.unwatched, watched.failed)
 
 
-class _Silent:
+class _RaisesNothing:
     """The solution, except that neither it nor its layers raise an error that it promises."""
 
     def __init__(self, inner: Any, promise: PromisedError) -> None:
@@ -145,7 +145,7 @@ class _Silent:
     def build(self, name: str, args: Sequence[Any]) -> Any:
         """See `Implementation.build`."""
         layer = self._quietly(lambda: self._inner.build(name, args), self._inner)
-        return _Silent(layer, self._promise)
+        return _RaisesNothing(layer, self._promise)
 
     def forward(self, args: Sequence[Any], *rest: Any) -> Outcome:
         """See `Layer.forward`."""

@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sheet:
+class _NotebookEntry:
     """One notebook of one entry: its row in the database and the cells that it has."""
 
     entry: Entry
@@ -122,12 +122,12 @@ def _sheets(
     structures: Mapping[str, AssignmentRows],
     entries: Sequence[Entry],
     submissions: Sequence[Row],
-) -> list[_Sheet]:
+) -> list[_NotebookEntry]:
     rows = table("submitted_notebook")
     ids = [submission["id"] for submission in submissions]
     found = connection.execute(select(rows).where(rows.c.assignment_id.in_(ids))).mappings()
     known = {(row["assignment_id"], row["notebook_id"]): dict(row) for row in found}
-    sheets: list[_Sheet] = []
+    sheets: list[_NotebookEntry] = []
     new: list[Row] = []
     for entry, submission in zip(entries, ids, strict=True):
         for name, cells in structures[entry.assignment].notebooks.items():
@@ -136,13 +136,13 @@ def _sheets(
                 row = {"id": new_id(), "assignment_id": submission, "notebook_id": cells.id}
                 row |= {"flagged": False, "late_submission_penalty": None}
                 new.append(row)
-            sheets.append(_Sheet(entry, name, cells, row))
+            sheets.append(_NotebookEntry(entry, name, cells, row))
     insert_rows(connection, "submitted_notebook", new)
     return sheets
 
 
 def _known_cells(
-    connection: Connection, name: str, sheets: Sequence[_Sheet]
+    connection: Connection, name: str, sheets: Sequence[_NotebookEntry]
 ) -> dict[tuple[str, str], Row]:
     rows = table(name)
     ids = [sheet.row["id"] for sheet in sheets]
@@ -155,7 +155,7 @@ def _known_cells(
     return {(row["notebook_id"], row["cell_id"]): dict(row) for row in found}
 
 
-def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str, float]:
+def _write_grades(connection: Connection, sheets: Sequence[_NotebookEntry]) -> dict[str, float]:
     """Writes the automatic scores; returns each notebook's points, including manual scores."""
     known = _known_cells(connection, "grade", sheets)
     new: list[Row] = []
@@ -178,7 +178,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str,
     return worth
 
 
-def _judged(sheet: _Sheet, cell: str) -> tuple[float | None, bool]:
+def _judged(sheet: _NotebookEntry, cell: str) -> tuple[float | None, bool]:
     """Returns the automatic score, if any, and whether a human has to look at the cell."""
     if cell in sheet.cells.solution_cells:
         return None, True
@@ -219,7 +219,7 @@ def _worth(row: Row, score: float | None) -> float:
     return float((score or 0.0) if manual is None else manual) + float(row["extra_credit"] or 0.0)
 
 
-def _write_comments(connection: Connection, sheets: Sequence[_Sheet]) -> None:
+def _write_comments(connection: Connection, sheets: Sequence[_NotebookEntry]) -> None:
     known = _known_cells(connection, "comment", sheets)
     new: list[Row] = []
     changed: list[Row] = []

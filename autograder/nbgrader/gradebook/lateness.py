@@ -91,7 +91,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _GradebookDates:
     """Due dates and extensions in the gradebook, in UTC without a time zone."""
 
     duedates: Mapping[str, datetime | None] = field(default_factory=dict)
@@ -133,9 +133,9 @@ def class_duedates(class_folder: Path) -> Mapping[str, datetime]:
     return {name: due for name, due in held.duedates.items() if due is not None}
 
 
-def _held(address: str) -> _Held:
+def _held(address: str) -> _GradebookDates:
     if not is_there(address):
-        return _Held()
+        return _GradebookDates()
     assignment, submission = table("assignment"), table("submitted_assignment")
     joined = submission.join(assignment, assignment.c.id == submission.c.assignment_id)
     extended = select(submission.c.student_id, assignment.c.name, submission.c.extension)
@@ -144,7 +144,9 @@ def _held(address: str) -> _Held:
         dates = connection.execute(select(assignment.c.name, assignment.c.duedate))
         duedates = {name: date for name, date in dates}
         rows = connection.execute(extended)
-        return _Held(duedates, {(student, name): extension for student, name, extension in rows})
+        return _GradebookDates(
+            duedates, {(student, name): extension for student, name, extension in rows}
+        )
 
 
 def set_extension(class_folder: Path, student: str, assignment: str, allowance: timedelta) -> bool:

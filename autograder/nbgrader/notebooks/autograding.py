@@ -66,7 +66,7 @@ def autograde(
             record_nothing(gradebook, submission.student, submission.assignment)
         _score_nothing(course, submission, submitted)
         return Autograded(dict.fromkeys(submitted, problem or ""))
-    notes, unreadable = _Log(), {}
+    notes, unreadable = _LogCollector(), {}
     if all(is_regular(path) for path in submission.folder.glob("*.ipynb")):
         if _convert(course, fork_server, submission, _ALL, notes, watch) is None:
             return Autograded(notes=notes.notes())
@@ -85,7 +85,7 @@ def _convert(
     fork_server: ForkServer,
     submission: Submission,
     notebook: str,
-    notes: _Log,
+    notes: _LogCollector,
     watch: Watch,
 ) -> str | None:
     """Converts a notebook, or all; returns the problem, or None if it was graded."""
@@ -93,7 +93,7 @@ def _convert(
     if place in watch.left_out:
         return _TOO_LONG
     watch.enter(place)
-    log = _Log()
+    log = _LogCollector()
     try:
         _run(course, fork_server, submission, notebook, log)
     except NbGraderException as error:
@@ -109,7 +109,7 @@ def _run(
     fork_server: ForkServer,
     submission: Submission,
     notebook: str,
-    log: _Log,
+    log: _LogCollector,
 ) -> None:
     directories = course.directories(glob.escape(submission.student), submission.assignment)
     directories.ignore = [*directories.ignore, *map(glob.escape, irregular(submission.folder))]
@@ -156,7 +156,7 @@ def _score_nothing(
         gradebook.db.commit()
 
 
-class _Log(logging.Handler):
+class _LogCollector(logging.Handler):
     """Collects nbgrader's log messages, so that none reaches the terminal."""
 
     def __init__(self) -> None:

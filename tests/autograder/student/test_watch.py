@@ -13,7 +13,7 @@ from rich.console import Console
 
 from autograder.cli import cli
 from autograder.cli.showing import Screen
-from autograder.cli.watching import Keys
+from autograder.cli.watching import KeyReader
 from autograder.errors import UserError
 from autograder.student import saved_exercises
 
@@ -98,14 +98,14 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
     def run(*steps: str | Step, options: tuple[str, ...] = ()) -> list[str]:
         left = iter(steps)
 
-        def read(keys: Keys, seconds: float) -> str:
+        def read(keys: KeyReader, seconds: float) -> str:
             step = next(left, "q")
             if isinstance(step, str):
                 return step
             step()
             return ""
 
-        monkeypatch.setattr(Keys, "read", read)
+        monkeypatch.setattr(KeyReader, "read", read)
         result = CliRunner().invoke(
             cli, ["watch", "--folder", str(folder), *options], standalone_mode=False
         )
