@@ -1,7 +1,9 @@
 """The documentation as a site: `make docs` builds it into build/docs, without a network."""
 
+import json
 import logging
 import posixpath
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,14 @@ html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"top_of_page_buttons": []}
 
+#: the text of a page, between the menus
+_ARTICLE = re.compile(r'<article\b[^>]*role="main".*?</article>', re.DOTALL)
+#: what a summary does not show: scripts, formulas, pictures, links to headings, comments
+_NO_TEXT = re.compile(
+    r'<(script|style|svg|math)\b.*?</\1>|<a class="headerlink".*?</a>|<img\b[^>]*>|<!--.*?-->',
+    re.DOTALL,
+)
+
 
 def _without_lessons(app: Any, name: str, source: list[str]) -> None:
     """Takes the lessons out of the menu, unless `make docs` has written them."""
@@ -51,8 +61,29 @@ def _without_addresses(app: Any, context: Any, lines: list[str]) -> None:
     lines[:] = [line.replace("tcp://", "tcp\\://") for line in lines]
 
 
+def _with_summaries(app: Any, page: str, template: str, context: Any, doctree: Any) -> None:
+    """Adds the script to the page of search results that shows summaries without a server."""
+    if page == "search":
+        app.add_js_file("summaries.js", priority=100)
+
+
+def _write_pages(app: Any, exception: Exception | None) -> None:
+    """Writes the text of all pages as a script, because a page that is a file can't read others."""
+    if exception or app.builder.format != "html":
+        return
+    pages = {}
+    for name in sorted(app.env.found_docs):
+        path = Path(app.builder.get_outfilename(name))
+        if found := _ARTICLE.search(path.read_text(encoding="utf-8")):
+            pages[path.relative_to(app.outdir).as_posix()] = _NO_TEXT.sub("", found[0])
+    script = f"window.PAGES = {json.dumps(pages, sort_keys=True)};\n"
+    Path(app.outdir, "_static", "pages.js").write_text(script, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Connects the functions above; called by Sphinx."""
     app.connect("source-read", _without_lessons)
     app.connect("doctree-resolved", _with_titles)
     app.connect("sphinx-click-process-options", _without_addresses)
+    app.connect("html-page-context", _with_summaries)
+    app.connect("build-finished", _write_pages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,30 +12,52 @@ from pathlib import Path
 
 import click
 import pytest
+from playwright.sync_api import sync_playwright
 
 from autograder.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site without lessons, built without a warning."""
+    place = tmp_path_factory.mktemp("docs") / "site"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html"]
-    built = subprocess.run(
-        [*command, ROOT / "docs", tmp_path / "site"], capture_output=True, text=True
-    )
+    built = subprocess.run([*command, ROOT / "docs", place], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    reference = (tmp_path / "site" / "reference" / "python.html").read_text(encoding="utf-8")
+    return place
+
+
+def test_the_site_loads_nothing_from_other_hosts(site: Path) -> None:
+    reference = (site / "reference" / "python.html").read_text(encoding="utf-8")
     assert "autograder.grade" in reference
-    commands = (tmp_path / "site" / "reference" / "commands.html").read_text(encoding="utf-8")
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert "--resume" in commands
     assert 'href="tcp:' not in commands
     loaded = re.compile(r'<(?:script|img|link|iframe)[^>]+(?:src|href)="(?:https?:)?//')
     name_of_a_file = re.compile(r'<a class="reference internal"[^>]*>(?:<[^>]*>)*[^<]*\.md<')
-    for page in (tmp_path / "site").rglob("*.html"):
+    for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not loaded.search(text), page.name
         assert not name_of_a_file.search(text), page.name
+        assert ("summaries.js" in text) == (page.name == "search.html"), page.name
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+def test_a_browser_shows_summaries_of_pages_that_are_files(site: Path) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{(site / 'search.html').as_uri()}?q=overrides")
+        summary = page.locator("#search-results li", has_text="live connection").locator("p")
+        assert "Canvas’s overrides, Moodle’s extensions" in summary.inner_text()
+        browser.close()
+    assert asked and all(url.startswith("file:") for url in asked)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
