@@ -13,8 +13,7 @@ from ..compare import FLOAT32, is_apart
 from ..expect import Expect
 from ..implementation import Pull, Step
 from ..layers import ExpectLayer
-from ..low_scores import low_scoring, low_tokens
-from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments, built, refill
+from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Root, Traits, arguments, built, refill
 from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
@@ -41,10 +40,6 @@ _OTHER_WEIGHTS = (
 _NO_MORE_WEIGHTS = (
     "a layer has all its parameters from its constructor on: an optimizer that got them "
     "before the first call does not know any others"
-)
-_ROOT = (
-    "a head may have thousands of entries: scores are divided by the exact root of that number, "
-    "and what is hidden stays hidden however large the root is"
 )
 _STILL = (
     "single weights may be frozen (`requires_grad = False`): all others, and the inputs, get the "
@@ -98,32 +93,25 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
             numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
-    rooted = chosen.rooted()
-    if rooted is not None:
-        _check_root(expect, traits, rooted)
+    if traits.root is not None:
+        _check_root(expect, traits, traits.root, chosen.rooted(traits.root))
     middle.eval()
     for given in traits.each_way():
         middle.same(*arguments(expect, given, sizes, layout=_turned_with_zeros), likely=likely)
 
 
-def _check_root(expect: Expect, traits: Traits, sizes: Sizes) -> None:
-    """Test a large head with scores that are far from zero before they are divided by its root."""
+def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> None:
+    """Test a layer near the largest size whose root divides."""
     layer = built(expect, traits, sizes)
-    head = sizes.letters[traits.root[0]]
-    low = low_scoring(expect.draw, head)
-
-    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        return low(name, shape[::-1]).mT if shape[1:] == (head,) else low(name, shape)
-
-    layer.fill(weight)
+    layer.fill(root.weights(expect.draw, sizes.letters[root.letter]))
     layer.move(dtype=torch.float64)
     given = traits.each_way()[-1]
     args = arguments(expect, given, sizes, torch.float64)
     tokens = [
-        low_tokens(expect.draw, *arg.shape) if isinstance(item, Tensor) else arg
+        root.tokens(expect.draw, *arg.shape) if isinstance(item, Tensor) else arg
         for item, arg in zip(given.inputs, args, strict=True)
     ]
-    layer.eval().same(*tokens, likely=_ROOT)
+    layer.eval().same(*tokens, likely=root.likely)
 
 
 def _entries(sizes: Sizes) -> int:

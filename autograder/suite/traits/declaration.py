@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -62,6 +62,31 @@ class Case:
     likely: str
 
 
+class Root(Protocol):
+    """A size whose root divides, and numbers that show it when the size is near its largest."""
+
+    @property
+    def letter(self) -> str:
+        """The letter of the size."""
+
+    @property
+    def largest(self) -> int:
+        """The largest value of the size."""
+
+    @property
+    def likely(self) -> str:
+        """The likely cause if an answer is wrong with these numbers."""
+
+    def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
+        """Return arguments of a function instead of those that were `made`, of the same shapes."""
+
+    def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
+        """Return a function that draws a layer's weight from its name and shape."""
+
+    def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
+        """Draw an argument of a layer with these weights."""
+
+
 @dataclass(frozen=True)
 class Traits:
     """A function, or with `build` a class, and the properties that it has.
@@ -72,13 +97,13 @@ class Traits:
     `after`, in `dtype` unless a test uses a different one; `weights` fills a layer. `factors`
     multiply the numbers of the tensor arguments, in their order, in one call: some become large,
     and results stay moderate. `loops` counts the steps of the plainest right answer, in letters
-    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. By default it is every
-    letter of a call and the heads, once, and `T` twice without an `S`, because each token may look
-    at each. With `judged`, only gradients to the arguments at these places are compared; the `case`
-    of a function is called with gradients, too. `likely` replaces the likely cause in the message
-    of a trait's failure. `root` is the letter of the size whose root divides the scores, and its
-    largest value: the first two tensors of a function are then queries and keys. `own` names, by
-    trait, a test of the suite that shows it; `without` says why there is none.
+    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. By default it is
+    every letter of a call and the heads, once, and `T` twice without an `S`, because each
+    token may look at each. With `judged`, only gradients to the arguments at these places are
+    compared; the `case` of a function is called with gradients, too. `likely` replaces the likely
+    cause in the message of a trait's failure.
+    `root` is the size whose root divides, with numbers that show a wrong one.
+    `own` names, by trait, a test of the suite that shows it; `without` says why there is none.
     """
 
     question: str
@@ -90,7 +115,7 @@ class Traits:
     fixed: Sequence[str] = ()
     factors: Sequence[float] = ()
     loops: str = ""
-    root: tuple[str, int] = ("", 0)
+    root: Root | None = None
     judged: Sequence[int] | None = None
     case: Case | None = None
     dtype: torch.dtype = torch.float32
@@ -131,10 +156,10 @@ class Traits:
 
         A right answer may keep the scale in float32: large terms that cancel show its rounding.
         """
-        letter = self.root[0]
-        if letter not in sizes.letters:
+        if self.root is None:
             return sizes
-        return sizes.but({letter: 4 ** ((sizes.letters[letter].bit_length() - 1) // 2)})
+        size = sizes.letters[self.root.letter]
+        return sizes.but({self.root.letter: 4 ** ((size.bit_length() - 1) // 2)})
 
     def each_way(self) -> list[Traits]:
         """Return the declaration with all arguments and, if one is optional, also without it."""

@@ -10,7 +10,6 @@ import torch
 from ..expect import Expect
 from ..forbidden_calls import Forbidden
 from ..implementation import PLAIN, Pull, Step
-from ..low_scores import low_queries_and_keys
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments
 from .inputs import (
     LEADING,
@@ -35,10 +34,6 @@ _HELD = (
     "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "
     "it in place changes no later call, whatever the calls share; and a tensor that comes again "
     "may hold other numbers, as weights do that learn"
-)
-_ROOT = (
-    "a vector may have thousands of entries: scores are divided by the exact root of that number, "
-    "and what is hidden stays hidden however large the root is"
 )
 _NO_GRAD = (
     "under `torch.no_grad()` a function computes what it computes otherwise, and its arguments "
@@ -113,25 +108,11 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         _any_numbers(expect, traits, traits.usual(asked.leads.other_five())),
         _NUMBERS,
     )
-    rooted = asked.rooted()
-    if rooted is not None:
-        _same(expect, traits, _low(expect, traits, rooted), _ROOT)
-
-
-def _low(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """Make all arguments; queries and keys, if there are any, have scores far from zero.
-
-    All values except the first are large, so that even a tiny weight on a hidden one is visible.
-    """
-    given = traits.each_way()[0]
-    made = arguments(expect, given, sizes, torch.float64)
-    size = sizes.letters[traits.root[0]]
-    if any(arg.shape[-1] != size for arg in made[:2]):
-        return made
-    shapes = tuple(made[0].shape), tuple(made[1].shape)
-    for values in made[2:3]:
-        values[..., 1:, :] *= _LARGE
-    return [*low_queries_and_keys(expect.draw, *shapes, torch.float64), *made[2:]]
+    if traits.root is not None:
+        sizes = asked.rooted(traits.root)
+        made = arguments(expect, traits.each_way()[0], sizes, torch.float64)
+        shown = traits.root.arguments(expect.draw, made, sizes.letters[traits.root.letter])
+        _same(expect, traits, shown, traits.root.likely)
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:

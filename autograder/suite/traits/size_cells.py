@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 from ..draw import Draw
-from .declaration import COUNTS, Traits
+from .declaration import COUNTS, Root, Traits
 from .inputs import LEADING, Input, Sizes, Tensor
 
 #: how large a letter becomes unless a declaration says otherwise: every question promises this.
@@ -131,15 +131,12 @@ class CallSizes:
         sizes = sizes.but({}, (1,) * len(sizes.leading))
         return self._bounded(sizes, self._letters, self.one_large)
 
-    def rooted(self) -> Sizes | None:
-        """Draw the size whose root is taken near its largest; None if it doesn't exist."""
-        letter, end = self._traits.root
-        if not letter:
-            return None
+    def rooted(self, root: Root) -> Sizes:
+        """Draw the size whose root is taken near its largest."""
         others = {x: 2 if x in LENGTHS else 1 for x in [*self._letters, *self._built]}
-        drawn = self._draw.integer(end // 2 + 1, end)
+        drawn = self._draw.integer(root.largest // 2 + 1, root.largest)
         leading = (1,) if self._is_batched else ()
-        return self._traits.usual(leading).but({**others, letter: drawn})
+        return self._traits.usual(leading).but({**others, root.letter: drawn})
 
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
         """Return the calls of the trait of sizes: `extremes`, with all leading dimensions.

@@ -20,8 +20,8 @@ from autograder.attention.suites.dropped import (
     shown_weights,
 )
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
+from autograder.attention.suites.low_scores import ScaledScores, low_scoring, low_tokens
 from autograder.suite import Draw, Expect, ExpectLayer, difference
-from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 NAME = "CausalAttention"
@@ -292,7 +292,7 @@ CAUSAL = Traits(
     build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
-    root=("d_out", 4096),
+    root=ScaledScores("d_out"),
     own={
         "float64": "test_moved_to_double_precision",
         "errors": "test_sequence_longer_than_the_context_raises",

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import ScaledScores, low_queries_and_keys
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import describe
-from autograder.suite.low_scores import low_queries_and_keys
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 DIGITS = (
@@ -411,7 +411,7 @@ WEIGHTS = Traits(
     "causal_attention_weights",
     [Tensor("... T d"), Tensor("... T d")],
     factors=(32, 1 / 8),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_double_precision_of_strided_inputs"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import ScaledScores
 from autograder.suite import Draw, Expect, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait, normal
 
@@ -233,7 +234,7 @@ ATTEND_TRAITS = Traits(
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_a_block_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -278,7 +279,7 @@ BLOCKWISE_TRAITS = Traits(
     loops="T*S*d+T*S*d_v",
     sizes={"n": 3},
     factors=(1, 1, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_large_scores_in_any_order"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

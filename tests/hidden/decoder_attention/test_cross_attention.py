@@ -4,14 +4,15 @@ import pytest
 import torch
 
 from autograder.attention.suites.divisors import undivided
-from autograder.suite import Draw, Expect, ExpectLayer, rules_of
-from autograder.suite.low_scores import (
+from autograder.attention.suites.low_scores import (
+    ScaledScores,
     loud,
     low_queries_and_keys,
     low_scoring,
     low_tokens,
     rows_far_apart,
 )
+from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.traits import (
     Made,
     Maybe,
@@ -242,7 +243,7 @@ MASKED = Traits(
     ],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_attention_in_float64_and_its_gradient"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -4,14 +4,15 @@ import pytest
 import torch
 
 from autograder.attention.suites.divisors import undivided
-from autograder.suite import Draw, Expect, ExpectLayer, rules_of
-from autograder.suite.low_scores import (
+from autograder.attention.suites.low_scores import (
+    ScaledScores,
     loud,
     low_queries_and_keys,
     low_scoring,
     low_tokens,
     rows_far_apart,
 )
+from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_rule, check_trait
 
 RULES = rules_of(__file__)
@@ -128,7 +129,7 @@ GROUPED_TRAITS = Traits(
     sizes={"G": 2, "R": 3, "T": 3, "S": 5},
     largest={"G": 16, "R": 16},
     factors=(32, 1 / 8, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={
         "float64": "test_grouped_in_float64_and_its_gradient",
         "errors": "test_groups_that_do_not_divide",

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import (
+    ScaledScores,
+    low_queries_and_keys,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite import Draw, Expect, ExpectLayer, Step, rules_of
-from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
 from autograder.suite.traits import Maybe, Pair, Size, Tensor, Traits, check_rule, check_trait
 
 DECODING = "decoding_mask"
@@ -353,7 +358,7 @@ CACHED_TRAITS = Traits(
     loops="B*H*T*P*d+B*H*T*T*d_v+B*H*T*P*d_v",
     sizes={"T": 3, "P": 5},
     factors=(1, 1, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_double_precision_and_how_it_is_built"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -16,9 +16,9 @@ from autograder.attention.suites.dropped_gradients import (
     check_gradients_of_outputs,
     check_gradients_of_weights,
 )
+from autograder.attention.suites.low_scores import low_scoring, low_tokens
 from autograder.suite import Draw, Expect, difference
 from autograder.suite.compare import FLOAT32
-from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"

@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import (
+    ScaledScores,
+    low_scoring,
+    low_tokens,
+    rows_far_apart,
+)
 from autograder.suite import Draw, Expect
-from autograder.suite.low_scores import low_scoring, low_tokens, rows_far_apart
 from autograder.suite.traits import Case, Size, Tensor, Traits, check_trait, normal, rows
 
 
@@ -200,7 +205,7 @@ PER_HEAD = Traits(
     ],
     loops="H*T*d_k*d_in+H*T*d_v*d_in+H*T*T*d_v",
     factors=(1, 1, 1, 32),
-    root=("d_k", 4096),
+    root=ScaledScores("d_k"),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

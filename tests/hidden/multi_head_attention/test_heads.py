@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from autograder.attention.suites.divisors import undivided
+from autograder.attention.suites.low_scores import ScaledScores, low_queries_and_keys
 from autograder.suite import Draw, Expect, Tolerance, rules_of
-from autograder.suite.low_scores import low_queries_and_keys
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
@@ -241,7 +241,7 @@ ATTENTION = Traits(
     "causal_head_attention",
     [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d")],
     factors=(32, 1 / 8, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -11,8 +11,8 @@ from autograder.attention.suites.dropped import (
     shown_weights,
 )
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
+from autograder.attention.suites.low_scores import loud, low_scoring, low_tokens
 from autograder.suite import Draw, Expect
-from autograder.suite.low_scores import loud, low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"

@@ -10,6 +10,7 @@ from autograder.attention.suites.dropped import (
     shown_weights,
 )
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
+from autograder.attention.suites.low_scores import ScaledScores
 from autograder.suite import Draw, Expect
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
@@ -129,7 +130,7 @@ WRAPPER_TRAITS = Traits(
     build=[Size("d_in"), Size("d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_module_in_float64", "chance": "test_dropout_in_every_head"},
     without={"errors": "those of its heads"},
 )

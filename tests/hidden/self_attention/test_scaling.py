@@ -3,8 +3,12 @@
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import (
+    ScaledScores,
+    low_queries_and_keys,
+    rows_far_apart,
+)
 from autograder.suite import Draw, Expect, rules_of
-from autograder.suite.low_scores import low_queries_and_keys, rows_far_apart
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 
@@ -266,7 +270,7 @@ WEIGHTS = Traits(
     "attention_weights",
     [Tensor("... T d"), Tensor("... S d")],
     factors=(32, 1 / 8),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_weights_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -283,7 +287,7 @@ DOT_PRODUCT = Traits(
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
-    root=("d", 4096),
+    root=ScaledScores("d"),
     own={"float64": "test_contexts_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import ScaledScores, low_scoring, low_tokens
 from autograder.suite import Draw, Expect, ExpectLayer
-from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
 
 FAR = "scores far from 0, of either sign, count as they are: none is cut off, nothing is added"
@@ -172,7 +172,7 @@ V1 = Traits(
     [Tensor("... T d_in")],
     build=[Size("d_in"), Size("d_out")],
     loops="T*T*d_out+T*d_in*d_out",
-    root=("d_out", 4096),
+    root=ScaledScores("d_out"),
     own={"float64": "test_float64_and_any_memory_layout"},
     without={
         "errors": "none is promised",
@@ -192,7 +192,7 @@ V2 = Traits(
     [Tensor("... T d_in")],
     build=[Size("d_in"), Size("d_out"), Made(lambda draw, sizes: True)],
     loops="T*T*d_out+T*d_in*d_out",
-    root=("d_out", 4096),
+    root=ScaledScores("d_out"),
     own={"float64": "test_float64_and_any_memory_layout_linear"},
     without={
         "errors": "none is promised",

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from autograder.attention.suites.low_scores import loud, low_scoring, low_tokens
 from autograder.suite import Draw, Expect, ExpectLayer
-from autograder.suite.low_scores import loud, low_scoring, low_tokens
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 # weights of this scale keep the scores moderate at the sizes used here

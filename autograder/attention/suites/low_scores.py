@@ -11,16 +11,64 @@ after the softmax and normalizes the rows again is also right.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from .draw import Draw
+from ...suite.draw import Draw
 
 #: about the size of the lowest scores, before they are divided by the root of the head size
 _LOW = 48.0
 #: the share by which entries differ; and the share by which the last key is smaller than the first
 _APART, _LATER = 0.02, 0.15
+#: what values of later keys are multiplied by: a hidden one shows however little weight is left
+_LOUD = 1e5
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledScores:
+    """Scores divided by the root of this size, far below zero before that.
+
+    The first two tensors of a function are queries and keys, and the third its values.
+    """
+
+    letter: str
+    largest: int = 4096
+
+    @property
+    def likely(self) -> str:
+        """The likely cause if an answer is wrong with these scores."""
+        return (
+            "a query may have thousands of entries: scores are divided by the exact root of that "
+            "number, and what is hidden stays hidden however large the root is"
+        )
+
+    def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
+        """Return arguments with low scores if the first two of those `made` are of this size.
+
+        All values but the first are large.
+        """
+        queries, keys = made[0].shape, made[1].shape
+        if queries[-1] != size or keys[-1] != size:
+            return [*made]
+        for values in made[2:3]:
+            values[..., 1:, :] *= _LOUD
+        return [*low_queries_and_keys(draw, queries, keys, torch.float64), *made[2:]]
+
+    def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
+        """Return `low_scoring`, for `nn.Linear` and for matrices of shape (d_in, d_out)."""
+        low = low_scoring(draw, size)
+
+        def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+            return low(name, shape[::-1]).mT if shape[1:] == (size,) else low(name, shape)
+
+        return weight
+
+    def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
+        """Draw `low_tokens`."""
+        return low_tokens(draw, *shape)
 
 
 def low_queries_and_keys(
