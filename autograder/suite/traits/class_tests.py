@@ -17,7 +17,7 @@ from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Root, Traits, arguments
 from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
-from .size_cells import WITH_GRADIENTS, CallSizes
+from .size_cells import ONE_LARGE, WITH_GRADIENTS, CallSizes
 
 #: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16
@@ -130,7 +130,7 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
         plan.append((built_with, [*calls, chosen.extreme(built_with, {}, _FEW)]))
     # plain loops are fast enough for the longest call if all other sizes are 1
     small = usual.but(dict.fromkeys(fixed, 1))
-    longest = chosen.varied(letters, small, chosen.one_large)[: len(letters) or 1]
+    longest = chosen.varied(letters, small, ONE_LARGE)[: len(letters) or 1]
     return [*plan, (small, [*longest, *chosen.between(small)])]
 
 

@@ -23,7 +23,7 @@ from .inputs import (
 )
 from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
-from .size_cells import FEW, LENGTHS, LONG, CallSizes
+from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
 _TWICE = "one tensor may be in several places: what writes into one of them writes into all"
 _NUMBERS = (
@@ -90,7 +90,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """
     asked = CallSizes(traits, expect.draw)
     usual = traits.usual()
-    varied = asked.varied(traits.call_letters(), usual, asked.one_large)
+    varied = asked.varied(traits.call_letters(), usual, ONE_LARGE)
     for turn, sizes in enumerate([*varied, *asked.between(usual)]):
         dtype = (traits.dtype, torch.float64)[turn % 2]
         _same(expect, traits, arguments(expect, traits, sizes, dtype, of_turn(turn)), likely)

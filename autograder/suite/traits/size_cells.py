@@ -28,7 +28,7 @@ from .inputs import LEADING, Input, Sizes, Tensor
 #: The other letters are lengths of vectors, see `_VECTORS`
 _LARGEST: Mapping[str, int] = {
     **{"B": 64, "H": 16, "G": 16, "R": 16},
-    **{"T": 127, "S": 128, "P": 120, "w": 130, "n": 130},
+    **{"T": 128, "S": 128, "P": 120, "w": 130, "n": 130},
 }
 #: the lengths of long vectors, drawn from a range because no length is promised; and the length of
 #: each if 120 of them should have more than 1,000 numbers
@@ -40,9 +40,9 @@ LENGTHS = ("T", "S", "P")
 #: In order: an ordinary call, one with gradients, one with gradients of a function (which has more
 #: of them), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
-#: the most steps of the call in which one letter is at its largest, if a declaration says how large
-#: that is; and otherwise, when 128 tokens that all look at each other are too many for plain loops
-_ONE_LARGE, _SOME_LARGE = 128 * 128, 108 * 108
+#: the most steps of a call in which one letter is at its largest: 128 tokens that all look at each
+#: other, and are projected one by one
+ONE_LARGE = 128 * 128 + 8 * 128
 #: the least size that counts as large, a middle size, and the least number of tokens that look at
 #: each other
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
@@ -69,26 +69,24 @@ class CallSizes:
         self._many = draw.integer(_MANY, _LARGEST["B"] - 1)
         self._long = draw.integer(_VECTORS.start, _VECTORS.stop - 1)
         self._letters, self._built = traits.call_letters(), traits.built_letters()
+        #: of two lengths, one is shorter by one, so that a call with both at their largest tells
+        #: them apart
+        self._shorter = ("T", "S")[draw.integer(0, 1)] if {"T", "S"} <= {*self._letters} else ""
         self._is_batched = traits.has_leading
         self.leads = LeadingDimensions(traits)
         #: how often each count was drawn: first above the middle, then below it
         self._drawn_counts: dict[str, int] = {}
 
-    @property
-    def one_large(self) -> int:
-        """The most steps of a call in which one letter is at its largest."""
-        return _ONE_LARGE if self._traits.largest else _SOME_LARGE
-
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
         """Return sizes in which every letter is once 1 and once at its largest.
 
         One letter is small while the next is large: so few calls show both, and none of them is
-        slow. Counts that are neither are drawn.
+        slow. Counts that are neither are drawn. Each letter is large in one of the first
+        `len(letters)`.
         """
         if len(letters) == 1:
-            return [{x: self._traits.smallest.get(x, 1)} for x in letters] + [
-                {x: self._largest(x)} for x in letters
-            ]
+            (only,) = letters
+            return [{only: self._largest(only)}, {only: self._traits.smallest.get(only, 1)}]
         following = [*letters[1:], *letters[:1]]
         pairs = [
             {one: self._traits.smallest.get(one, 1), other: self._largest(other)}
@@ -129,7 +127,7 @@ class CallSizes:
         others = {x: _SEEN for x in self._letters if x in LENGTHS}
         sizes = base.but({**self._least(self._letters), **others, **drawn, letter: length})
         sizes = sizes.but({}, (1,) * len(sizes.leading))
-        return self._bounded(sizes, self._letters, self.one_large)
+        return self._bounded(sizes, self._letters, ONE_LARGE)
 
     def rooted(self, root: Root) -> Sizes:
         """Draw the size whose root is taken near its largest."""
@@ -322,7 +320,8 @@ class CallSizes:
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
 
     def _largest(self, letter: str) -> int:
-        return self._traits.largest.get(letter, _LARGEST.get(letter, self._long))
+        largest = self._traits.largest.get(letter, _LARGEST.get(letter, self._long))
+        return largest - (letter == self._shorter)
 
 
 class LeadingDimensions:

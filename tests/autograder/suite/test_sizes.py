@@ -8,7 +8,7 @@ from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw
 from autograder.suite.traits import Traits, declarations
 from autograder.suite.traits.class_tests import _builds_and_calls
-from autograder.suite.traits.size_cells import FEW, LENGTHS, CallSizes
+from autograder.suite.traits.size_cells import FEW, LENGTHS, ONE_LARGE, CallSizes
 
 SUITES = sorted((Path(__file__).parents[3] / "tests/hidden").glob("*/test_*.py"))
 FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is None and t.inputs]
@@ -66,3 +66,20 @@ def test_undivided_numbers_are_of_all_kinds_and_at_most_sixteen() -> None:
         assert any(number < among for number, among in pairs)
         assert any(number % among == 1 < among - 1 for number, among in pairs)
         assert any(among == 2 for _, among in pairs)
+
+
+LONG = [t for t in DECLARED if {"T", "S"} & {*t.call_letters()} and not t.largest]
+
+
+@pytest.mark.parametrize("traits", LONG, ids=lambda traits: traits.question)
+def test_each_length_is_asked_up_to_128(traits: Traits) -> None:
+    longest = dict.fromkeys({"T", "S"} & {*traits.call_letters()}, 0)
+    for seed in range(8):
+        cells = CallSizes(traits, Draw(seed, "sizes"))
+        varied = cells.varied(traits.call_letters(), traits.usual(), ONE_LARGE)
+        built = _builds_and_calls(traits, cells) if traits.build is not None else [(None, varied)]
+        asked = [sizes.letters for _, calls in built for sizes in calls]
+        now = {x: max(letters[x] for letters in asked) for x in longest}
+        assert min(now.values()) >= 127
+        longest = {x: max(now[x], longest[x]) for x in now}
+    assert set(longest.values()) == {128}

@@ -184,6 +184,11 @@ def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
     values[:, 3:] *= 1e4  # whatever stands at a forbidden place
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
+    # the root of a long query makes a forbidden score small that was set before the division
+    long = draw.integer(2049, 4096)
+    queries, keys = low_queries_and_keys(draw, (1, long), (2, long), torch.float64)
+    hidden = torch.tensor([False, True])
+    expect.same(ATTENTION, queries, keys, values[0, 2:4], hidden, likely=likely)
 
 
 @pytest.mark.question(ATTENTION, points=0.5)
