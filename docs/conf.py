@@ -27,6 +27,7 @@ exclude_patterns = ["_build"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_theme_options = {"top_of_page_buttons": []}
 
