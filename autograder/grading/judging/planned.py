@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import AnswerFault
+from ...errors import AnswerFault, AnswerRaised
 from ...records import Limits
 from ...sandbox import Budget
 from ...sandbox.replies import RawReply, value_of
@@ -56,7 +56,9 @@ class PlannedImplementation(RemoteImplementation):
         self._plan = plan
         self._replies: Sequence[RawReply] | None = None
         self._asked = False
-        self._is_asked_apart = False
+        #: digests of requests that were made one by one with their replies; None if one reported a
+        #: limit
+        self._apart: list[bytes] | None = []
         self._test: TestPlan | None = None
         self._next = 0
 
@@ -106,11 +108,11 @@ class PlannedImplementation(RemoteImplementation):
 
     def replies_hash(self) -> int | None:
         """Returns a hash of all replies; None if they depend on more than the submitted text."""
-        if self._replies is None or self._is_asked_apart:
+        if self._replies is None or self._apart is None:
             return None
         if not all(header.startswith((*_PLAIN, _MISSING)) for header, _ in self._replies):
             return None
-        return hash(tuple(self._replies))
+        return hash((*self._replies, *self._apart))
 
     def _fails(self, name: str) -> bool:
         try:
@@ -122,8 +124,7 @@ class PlannedImplementation(RemoteImplementation):
     def ask(self, name: str, *request: Any) -> Any:
         """See `AskedImplementation.ask`."""
         if self._test is None or self._replies is None:
-            self._is_asked_apart = True
-            return super().ask(name, *request)
+            return self._ask_apart(name, request)
         self._refuse(name)
         at, self._next = self._next, self._next + 1
         if at >= len(self._test.requests) or bytes_of(request) != self._test.requests[at]:
@@ -139,6 +140,24 @@ class PlannedImplementation(RemoteImplementation):
         except AnswerFault as fault:
             self._advise(name, fault)
             raise
+
+    def _ask_apart(self, name: str, request: tuple[Any, ...]) -> Any:
+        """Makes one request that is not in the plan, and remembers its reply."""
+        try:
+            value = super().ask(name, *request)
+        except AnswerRaised as fault:
+            self._remember(request, str(fault), fault.type_name, list(fault.bases))
+            raise
+        except AnswerFault:
+            self._apart = None
+            raise
+        self._remember(request, value)
+        return value
+
+    def _remember(self, request: tuple[Any, ...], *reply: Any) -> None:
+        if self._apart is not None:
+            asked = bytes_of((*request, *reply))
+            self._apart.append(hashlib.blake2b(asked, digest_size=16).digest())
 
     def _all_replies(self) -> Sequence[RawReply] | None:
         """Returns the replies to the whole plan; None if anything unusual happens."""

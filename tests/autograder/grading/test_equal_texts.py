@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from autograder.grading.exercises import ExerciseGrader
 
-from .conftest import ASSIGNMENT, ClassFolder
+from .conftest import ASSIGNMENT, ROOT, ClassFolder
 
 #: a text for `context`, and whether its answers are the same every time
 TEXTS = {
@@ -42,10 +43,9 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_a_text_with_the_same_answers_twice_is_judged_twice(
-    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], Counter[str]]:
+    """Returns how often each exercise was judged."""
     log, original = tmp_path / "judged", ExerciseGrader._results
 
     def counting(self: ExerciseGrader, task: Any) -> Any:
@@ -54,13 +54,31 @@ def test_a_text_with_the_same_answers_twice_is_judged_twice(
         return original(self, task)
 
     monkeypatch.setattr(ExerciseGrader, "_results", counting)
+    return lambda: Counter(log.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_with_the_same_answers_twice_is_judged_twice(
+    a_class: ClassFolder, judged: Callable[[], Counter[str]], name: str
+) -> None:
     text, is_kept = TEXTS[name]
     for number in range(4):
         a_class.submit(f"s{number}", context=text)
     exercises = [result.exercises for result in a_class.grade().graded]
-    judged = Counter(log.read_text(encoding="utf-8").split())
-    assert judged == {"scores": 2, "softmax": 2, "context": 2 if is_kept else 4}
+    assert judged() == {"scores": 2, "softmax": 2, "context": 2 if is_kept else 4}
     assert all(each == exercises[0] for each in exercises) or not is_kept
+
+
+def test_calls_with_results_of_earlier_calls_are_repeated_once(
+    a_class: ClassFolder, judged: Callable[[], Counter[str]]
+) -> None:
+    text = (ROOT / "solutions/multi_head_attention/multi_head_wrapper.py").read_text("utf-8")
+    for number in range(4):
+        folder = a_class.submitted / f"s{number}/multi_head_attention"
+        folder.mkdir(parents=True)
+        (folder / "multi_head_wrapper.py").write_text(text, "utf-8")
+    assert len({result.score for result in a_class.grade().graded}) == 1
+    assert judged()["multi_head_wrapper"] == 2
 
 
 def test_a_repeat_keeps_what_is_its_own(a_class: ClassFolder) -> None:
