@@ -231,7 +231,9 @@ def _longest(labels: Sequence[str] | None) -> int:
 def _number(value: float, digits: int) -> str:
     if not np.isfinite(value):
         return str(value)
-    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:.4g}"
+    if abs(value) >= 100:
+        return f"{value:.4g}"
+    return f"{round(float(value), digits) + 0.0:.{digits}f}"  # not -0.00
 
 
 def _ink_on(color: np.ndarray) -> str:

@@ -90,6 +90,11 @@ def test_numbers_stand_in_cells_while_there_is_room() -> None:
     assert texts(drawn()) == set()
 
 
+def test_zero_has_no_minus_sign() -> None:
+    heatmap(torch.tensor([[0.25, -0.0, -0.004], [-0.006, 1.0, 2.0]]))
+    assert texts(drawn()) == {"0.25", "0.00", "-0.01", "1.00", "2.00"}
+
+
 def test_the_notebooks_own_style_comes_back() -> None:
     before = dict(plt.rcParams)
     heatmap(torch.rand(2, 2))
