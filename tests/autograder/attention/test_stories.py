@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,18 @@ def test_no_model_can_be_surprised_less_than_the_grammar() -> None:
     total = sum(story(4 * 1_000_003 + number)[1] for number in range(100))
     assert least * len(tokens(text)) == pytest.approx(total)
     assert 0 < least < KNOWN_CURVE[-1]
+
+
+def test_what_the_capstone_says_about_names_is_true() -> None:
+    learned, _ = stories(1200, 1)
+    held_out, _ = stories(200, 2)
+    known = set(re.findall(r"[A-Z][a-z]+", learned))
+    told = [set(re.findall(r"[A-Z][a-z]+", line)) for line in held_out.splitlines()[:40]]
+    names = {n for line in told for n in line if all(map(is_syllable, tokens(n)))}
+    assert len(names) > 70
+    assert len(names & known) < len(names) / 10
+    # two syllables of 70, and with half the names a third one
+    assert (2 * math.log(70) + math.log(2 * 70) / 2) / 2.5 == pytest.approx(4.4, abs=0.05)
 
 
 def test_weights_and_curve_are_of_the_same_model(
