@@ -17,7 +17,7 @@ AutograderError
     |-- AnswerCrashed         ended its process
     |-- AnswerOutputLimit     printed too much
     |-- AnswerForbidden       used a call that the question does not allow
-    `-- AnswerProtocol        answered with something that is not an answer
+    `-- AnswerProtocol        returned something that is not an answer
 """
 
 from __future__ import annotations

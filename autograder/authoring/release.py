@@ -230,7 +230,7 @@ _PIN = re.compile(r"^torch==[\w.]+", re.MULTILINE)
 _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _SMALL_TORCH = f"""\
 # PyTorch for the processor alone: some 200 MB to download, 800 MB on the disk. The default build
-# for Linux holds what graphics cards need: several GB. The exercises need none of it.
+# for Linux contains what graphics cards need: several GB. The exercises need none of it.
 --extra-index-url {_CPU_INDEX}
 """
 

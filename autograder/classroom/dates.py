@@ -111,7 +111,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     sections = {section for person in roster.people for section in person.sections}
     unknown = sorted(({name for name, _ in found.dates} | found.wrong.keys()) - names)
     notes = [
-        f"{path}: no assignment is called {name!r}, so its date counts for nothing; there are: "
+        f"{path}: no assignment is called {name!r}, so its date is not used; there are: "
         f"{', '.join(sorted(names))}"
         for name in unknown
     ]
@@ -120,7 +120,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
             known = ", ".join(sorted(s for s in sections if ";" not in s)) or "none"
             notes.append(
                 f"{path}: nobody on the roster is in the section {section!r}, so its date for "
-                f"{name} counts for nobody; sections of the roster: {known}"
+                f"{name} is not used; sections of the roster: {known}"
             )
     return tuple(notes)
 
@@ -206,7 +206,7 @@ def count_late_days(
         days, has = math.ceil(late / _DAY), left.setdefault(student, budget)
         if days > has:
             reason = f"{days} late days for {assignment} are more than the {has} that are left"
-            lines.append(f"{student}: {reason}, so none is taken")
+            lines.append(f"{student}: {reason}, so none is used")
             continue
         left[student] = has - days
         rows.append(_row(student, assignment, days, has - days))

@@ -63,7 +63,7 @@ def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
             continue
         if link.assignment in found:
             what = link.assignment or "the course"
-            raise UserError(f"{path}: {what} is there twice for {platform}: remove one of the rows")
+            raise UserError(f"{path}: {what} occurs twice for {platform}: remove one of the rows")
         found[link.assignment] = link
     return found
 

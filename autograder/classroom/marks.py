@@ -76,6 +76,6 @@ def read_graders(class_folder: Path, roster: Roster) -> Graders:
     for row in read_table(path, _GRADERS_COLUMNS):
         question = row["question"].strip()
         if question in found:
-            raise UserError(f"{path}: {question!r} is there twice: remove one of the rows")
+            raise UserError(f"{path}: {question!r} occurs twice: remove one of the rows")
         found[question] = row["grader"].strip()
     return Graders(found, roster)

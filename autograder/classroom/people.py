@@ -336,7 +336,7 @@ def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:
     seen: set[str] = set()
     for person in people:
         if person.student in seen:
-            raise UserError(f"{path}: {person.student!r} is there twice: remove one of the rows")
+            raise UserError(f"{path}: {person.student!r} occurs twice: remove one of the rows")
         seen.add(person.student)
         try:
             _ = person.extra

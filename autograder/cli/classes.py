@@ -64,7 +64,10 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
         _names(f"{len(change.added)} new", change.added)
         other = f" (another {', '.join(change.replaced)} than before)" if change.replaced else ""
         _names(f"{len(change.updated)} updated{other}", change.updated)
-        _names(f"{len(change.not_in_list)} are not in this list, and stay", change.not_in_list)
+        _names(
+            f"{len(change.not_in_list)} are not in this list, and stay on the roster",
+            change.not_in_list,
+        )
         _names(f"{len(change.staff)} teach, and are not students", change.staff)
         for doubt in change.doubts:
             console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)

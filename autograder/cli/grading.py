@@ -112,7 +112,7 @@ def grade(
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
-        errors.print(f"note: no secret is at {place} yet: the first grading makes it")
+        errors.print(f"note: there is no secret at {place} yet: the first grading creates it")
     if submitted == STANDARD_INPUT:
         return stream(context, context.params)
     begin_loading()

@@ -63,7 +63,7 @@ def similar(
         return 0
     for pair in pairs[:_MOST_ROWS]:
         both = f"{pair.left.student} and {pair.right.student}"
-        line = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
+        line = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare passages in common"
         console.print(for_terminal(line), soft_wrap=True)
     written = write_similar(pairs, path or class_folder / "similar.html")
     console.print(

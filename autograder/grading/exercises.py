@@ -275,6 +275,6 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
 def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
     """Returns a note on why a person should look at code that may evade a rule."""
     return (
-        f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code has "
+        f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code contains "
         f"{', '.join(ways)}, which can hide a call"
     )

@@ -169,8 +169,8 @@ def not_due_note(grades: Grades) -> str:
     names = ", ".join(grades.not_due)
     people = ", ".join(f"{s} ({name})" for s, name in sorted(grades.waiting_for))
     parts = (
-        f"not due yet, so that nobody has a zero there for submitting nothing: {names}",
-        f"these have more time, and no zero yet: {people}",
+        f"not due yet, so nobody gets a zero there for a missing submission: {names}",
+        f"these students have more time, so they get no zero yet: {people}",
     )
     return "; ".join(text for text, some in zip(parts, (names, people), strict=True) if some)
 

@@ -83,8 +83,8 @@ def add_misconception(
         code = reader(str(folder_of(folder, found)), content, question)
     if unusual := _unusual(code):
         raise UserError(
-            f"{name} was not added: its code has {unusual}, and a known mistake only computes; "
-            "write an entry by hand that makes the same mistake"
+            f"{name} was not added: its code has {unusual}, but the code of a known mistake may "
+            "only compute; write an entry by hand that makes the same mistake"
         )
     entry = Entry(question, name, confuses, hint, code)
     path = of_class.variants("misconceptions", content)

@@ -13,7 +13,7 @@ _LOOK: dict[Verdict, str] = {
     Verdict.MEMORY: "needed too much memory",
     Verdict.OUTPUT_LIMIT: "printed too much",
     Verdict.FORBIDDEN: "uses a call that is not allowed",
-    Verdict.PROTOCOL: "answered with something that is not an answer",
+    Verdict.PROTOCOL: "returned something that is not an answer",
 }
 
 

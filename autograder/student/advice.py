@@ -135,7 +135,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
         return ""
     key = f"{context.question}.forward" if function == "forward" else context.question
     signature = context.signatures.get(key)
-    right = f"`{signature}`" if signature else "as the stub has it"
+    right = f"`{signature}`" if signature else "as in the stub"
     slip = " (is `self` the first argument?)" if function in ("forward", "__init__") else ""
     return f"the arguments are given by the exercise, so keep them: {right}{slip}"
 

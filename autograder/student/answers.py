@@ -200,7 +200,7 @@ def _read_module(path: Path, questions: Sequence[str]) -> tuple[str, tuple[str, 
     )
 
 
-_LEFT = "`raise NotImplementedError` is still in it: delete that line"
+_LEFT = "it still contains `raise NotImplementedError`: delete that line"
 _TWICE = "it is defined twice, and the second one, which is still a stub, counts: delete that one"
 _DEFINES = (ast.FunctionDef, ast.ClassDef)
 

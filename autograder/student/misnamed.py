@@ -40,7 +40,7 @@ def answered_in(
             continue
         if answer and any(_answers(answer.text, question) for question in questions):
             wanted = f"{exercise}{path.suffix}"
-            return f"{path.name} has answers, and does not count: should its name be {wanted}?"
+            return f"{path.name} contains answers, but does not count: should its name be {wanted}?"
     return ""
 
 

@@ -37,7 +37,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r'missing the required "forward"',
         "the class has no method `forward`",
-        "the class has no method `forward`: is it spelled so, and indented inside the class?",
+        "the class has no method `forward`: is its name spelled right, and is it indented inside "
+        "the class?",
     ),
     row(
         r"return_types|'(max|min)' object",
@@ -49,8 +50,8 @@ OF_PYTHON: tuple[Row, ...] = (
         r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple|"
         r"unsupported operand type.*'tuple'",
         "several results are taken for one tensor",
-        "one tensor is needed here, and a tuple came: what does the call return whose result this "
-        "is? `max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
+        "one tensor is needed here, but this is a tuple: what does the call return that made "
+        "it? `max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
         "return several",
     ),
     row(
@@ -141,8 +142,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"object has no attribute '(?P<name>\w+)'",
         "a missing attribute is used",
-        "there is no `{name}` there: compare the name with the one that `__init__` gives, or with "
-        "torch's documentation",
+        "there is no attribute `{name}`: compare the name with the one that `__init__` gives, or "
+        "with torch's documentation",
     ),
     row(
         r"unexpected keyword argument|multiple values for",
@@ -153,7 +154,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"failed to unpack the object|'float' object cannot be interpreted as an integer",
         "a size is not a whole number",
-        "a size must be an integer, and `/` gives a float, even if nothing is left over: "
+        "a size must be an integer, but `/` gives a float, even without a remainder: "
         "`d // n` gives an int",
     ),
     row(

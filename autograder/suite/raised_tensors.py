@@ -10,7 +10,7 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"einsum\(\)",
         "the letters of `einsum` do not fit its operands",
-        "`einsum` wants one letter for each dimension of each operand (`...` for those in front), "
+        "`einsum` needs one letter for each dimension of each operand (`...` for those in front), "
         "a comma between operands, and `->` before the letters of the result",
     ),
     row(
@@ -107,7 +107,7 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"item\(\) cannot be called on meta|Cannot copy out of meta|meta device type tensor",
         "numbers leave the device that they are on",
-        "numbers are copied to a different device here, or become plain numbers, as with "
+        "numbers are copied to a different device here, or become plain numbers, for example by "
         "`.item()`, `.tolist()` and `x[...] = ...` into a tensor that is elsewhere: compute with "
         "tensors, on the device of the input",
     ),

@@ -90,12 +90,12 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
     taken = [name for name in _parts_used(source, question) if name not in given]
     if taken:
         return (
-            f"{question}: your code takes {taken[0]} from {PACKAGE}, which is there for other "
+            f"{question}: your code takes {taken[0]} from {PACKAGE}, which is meant for other "
             "exercises.\nnext step: write it yourself"
         )
     if question in _package.__all__ and _is_copy(source, question):
         return (
-            f"{question}: your code is that of {PACKAGE}, which is there for other exercises.\n"
+            f"{question}: your code is that of {PACKAGE}, which is meant for other exercises.\n"
             "next step: write it yourself, in the steps of the notebook"
         )
     return None

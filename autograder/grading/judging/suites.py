@@ -165,7 +165,7 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
             item.path,
             None,
             f"{item.name} uses the fixture {name!r}",
-            f"a hidden test has these and no others: {', '.join(sorted(_FIXTURES))}",
+            f"a hidden test may use only these fixtures: {', '.join(sorted(_FIXTURES))}",
         )
     return tuple(wanted & set(item._fixtureinfo.argnames))
 

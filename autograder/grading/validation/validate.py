@@ -189,7 +189,8 @@ def _with_pairs(
     not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
     groups = groups_alike(course, not_named)
     apart = [
-        f"misconceptions {group}: no call of the suite tells them apart, so they must share a hint"
+        f"misconceptions {group}: no call of the suite distinguishes them, so they must "
+        "share a hint"
         for group in groups
         if not group.share_a_hint
     ]

@@ -95,7 +95,7 @@ def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Ce
     counts = Counter(name for name in names if name)
     for cell in released.cells:
         if counts[cell.name] != 1:
-            what = "is missing" if not counts[cell.name] else "is there more than once"
+            what = "is missing" if not counts[cell.name] else "occurs more than once"
             return None, f"the notebook was rebuilt: its cell {cell.name!r} {what}"
     by_name = {_name(cell): cell for cell in released.document["cells"] if _name(cell)}
     pairs = [(cell, by_name.get(name)) for cell, name in zip(found, names, strict=True)]

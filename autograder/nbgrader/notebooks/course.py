@@ -77,7 +77,7 @@ def read_assignment(course: NotebookCourse, name: str, seconds: float) -> Assign
             found = None
         if found is None or not found.notebooks:
             raise UserError(
-                f"the gradebook does not know {name} yet\n"
+                f"the gradebook does not contain {name} yet\n"
                 f"  fix: run `nbgrader generate_assignment {name}` in {course.root}"
             )
         exercises = tuple(_exercise(course, name, notebook) for notebook in found.notebooks)

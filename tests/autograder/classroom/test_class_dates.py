@@ -92,14 +92,12 @@ def test_a_date_of_an_unknown_assignment_or_section_is_reported(
     assert [
         said.partition(": ")[2] for said in unused_dates(tmp_path, dated, read_roster(tmp_path))
     ] == [
-        "no assignment is called 'head', so its date counts for nothing; there are: heads, masks, "
-        "other",
-        "no assignment is called 'mask', so its date counts for nothing; there are: heads, masks, "
-        "other",
-        "nobody on the roster is in the section 'Tuesday', so its date for heads counts for "
-        "nobody; sections of the roster: Friday, Monday",
-        "nobody on the roster is in the section 'Tuesday', so its date for masks counts for "
-        "nobody; sections of the roster: Friday, Monday",
+        "no assignment is called 'head', so its date is not used; there are: heads, masks, other",
+        "no assignment is called 'mask', so its date is not used; there are: heads, masks, other",
+        "nobody on the roster is in the section 'Tuesday', so its date for heads is not "
+        "used; sections of the roster: Friday, Monday",
+        "nobody on the roster is in the section 'Tuesday', so its date for masks is not "
+        "used; sections of the roster: Friday, Monday",
     ]
 
 
@@ -125,7 +123,7 @@ def test_late_days_are_taken_in_order_of_due_dates(
         assert read_late_days(tmp_path) == {("ada", "a"): 2, ("ada", "c"): 1}
     assert told == (
         "ada takes 2 of 3 late days for a",
-        "ada: 2 late days for b are more than the 1 that are left, so none is taken",
+        "ada: 2 late days for b are more than the 1 that are left, so none is used",
         "ada takes 1 of 1 late days for c",
     )
     allowed = read_allowances(tmp_path)

@@ -66,7 +66,7 @@ def test_a_part_is_no_answer_however_it_is_submitted(course: Course) -> None:
                 seen.add(question)
                 told = refusal(text, question, given)
                 assert told is not None, (question, name)
-                assert "which is there for other exercises" in told
+                assert "which is meant for other exercises" in told
     assert {"CausalAttention", "FeedForward", "MultiHeadSelfAttention"} <= seen
 
 

@@ -72,7 +72,7 @@ def test_answers_split_over_both_files_should_be_joined(folder: Path) -> None:
 def test_answers_in_a_copy_of_another_name_are_told(folder: Path, text: str, is_told: bool) -> None:
     (folder / "halves (1).py").write_text(text, encoding="utf-8")
     sums, halves = check_folder(folder)
-    said = "halves (1).py has answers, and does not count: should its name be halves.py?"
+    said = "halves (1).py contains answers, but does not count: should its name be halves.py?"
     assert (halves.note, sums.note) == (said if is_told else "", "")
     answer_in_notebook(folder, "halves", "half", "def half(x):\n    return x / 2.0")
     assert check_folder(folder, ["halves"])[0].note == ""
