@@ -45,7 +45,7 @@ from .matching import (
     moodle_number,
     normal,
     number_in,
-    only,
+    only_item,
     squashed,
 )
 from .origins import Origin, forget_origins, late_mark, read_origins, write_origins
@@ -130,7 +130,7 @@ __all__ = [
     "moodle_number",
     "normal",
     "number_in",
-    "only",
+    "only_item",
     "pseudonyms",
     "read_allowances",
     "read_bank",

@@ -101,7 +101,7 @@ class Index:
         return frozenset()
 
 
-def only(found: Iterable[int]) -> int | None:
+def only_item(found: Iterable[int]) -> int | None:
     """Returns the only number, or None if there are several or none."""
     numbers = list(found)
     return numbers[0] if len(numbers) == 1 else None

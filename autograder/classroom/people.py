@@ -14,7 +14,7 @@ from pathlib import Path
 from ..deadlines import parse_duration
 from ..errors import UserError
 from ..submission.class_files import ROSTER_FILE
-from .matching import Identity, Index, in_any_order, normal, number_in, only, squashed
+from .matching import Identity, Index, in_any_order, normal, number_in, only_item, squashed
 from .origins import read_origins
 from .roles import Columns, Role, RoleValues, parts_of
 from .tables import Row, change_table, read_csv, read_table
@@ -83,13 +83,13 @@ class Roster:
 
     def person(self, student: str) -> Person | None:
         """Returns the person that a student's name means; None if that is not certain."""
-        number = only(self._find(student))
+        number = only_item(self._find(student))
         return None if number is None else self.people[number]
 
     def namesake(self, student: str) -> Person | None:
         """Returns the only person with a student's name in another order, `Lovelace Ada`."""
         wanted = in_any_order(student)
-        number = only(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
+        number = only_item(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
@@ -268,13 +268,13 @@ class _Merge:
         ids = (person.student, person.login, person.email, person.sis_id)
         accounts = (name.partition("@")[0] for name in ids if "@" in name)
         for name in filter(None, (*ids, *accounts)):
-            if (number := only(self._index.find(name))) is not None and self._agrees(
+            if (number := only_item(self._index.find(name))) is not None and self._agrees(
                 person, number, name
             ):
                 return number
         if person.number and person.name:
             numbered = f"{squashed(person.name)}_{number_in(person.number)}"
-            if (number := only(self._index.find(numbered))) is not None:
+            if (number := only_item(self._index.find(numbered))) is not None:
                 return number
         return self._by_name(person)
 

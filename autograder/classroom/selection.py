@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import UserError
 from ..records import Key, SubmissionResult
-from ..results.last import LastResults, keys_of, those_of
+from ..results.last import LastResults, keys_of, results_of
 from .decisions import Withdrawals
 from .people import Person, Roster
 
@@ -57,7 +57,7 @@ def select(
             and (not selection.is_of_people or selection.fits(roster.person(student)))
         )
 
-    found = those_of(results, is_wanted)
+    found = results_of(results, is_wanted)
     asked = (selection.assignment, selection.student)
     if results and not found and any(name is not None for name in asked):
         wanted = " of ".join(repr(name) for name in asked if name is not None)

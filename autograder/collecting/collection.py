@@ -105,7 +105,7 @@ def collect(
             names = CourseNames(exercises, settings.assignment)
             collection = _Collection(names, submitted, staging, settings)
             notes = [note for source in sources for note in collection.sort(source)]
-            return collection.place([*notes, *collection.taken_apart()])
+            return collection.place([*notes, *collection.notes_on_other_assignments()])
     except OSError as error:
         raise UserError(
             f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
@@ -183,7 +183,7 @@ class _Collection:
                     self._sorting.take(entry, place, name)
                 else:
                     self._sorting.refuse("/".join(entry.path), place, _somebody(entry, place))
-        if together := self._sorting.fallen_together():
+        if together := self._sorting.merged_students():
             raise UserError(
                 f"{source}: {len(together)} files would belong to one student, such as "
                 f"{together[0]} and {together[1]}: are these folders students? Nothing was "
@@ -195,9 +195,9 @@ class _Collection:
             return False
         return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
 
-    def taken_apart(self) -> tuple[str, ...]:
+    def notes_on_other_assignments(self) -> tuple[str, ...]:
         """Returns notes on files of other assignments; raises `UserError` if most files are."""
-        return self._sorting.taken_apart()
+        return self._sorting.notes_on_other_assignments()
 
     def place(self, notes: Sequence[str]) -> CollectReport:
         """Puts every pile in its place; raises `OSError`."""

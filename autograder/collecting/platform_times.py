@@ -16,7 +16,7 @@ from ..classroom import (
     Role,
     in_english,
     number_in,
-    only,
+    only_item,
     read_csv,
     read_time,
     squashed,
@@ -82,12 +82,12 @@ class Times:
         """Returns the row of an owner: by Moodle's number, which is surer, or by names."""
         if owner.platform == MOODLE and owner.number and self.numbers:
             rows = [row for row, number in enumerate(self.numbers) if number == owner.number]
-            if (row := only(rows)) is not None:
+            if (row := only_item(rows)) is not None:
                 return row
         return self._row(_keys(owner))
 
     def _row(self, keys: Iterable[str]) -> int | None:
-        rows = (only(self.index.find(key)) for key in keys if key)
+        rows = (only_item(self.index.find(key)) for key in keys if key)
         return next((row for row in rows if row is not None), None)
 
 

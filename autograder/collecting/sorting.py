@@ -191,7 +191,7 @@ class Sorting:
             return named
         return fits[0]
 
-    def taken_apart(self) -> tuple[str, ...]:
+    def notes_on_other_assignments(self) -> tuple[str, ...]:
         """Returns notes on files that belong to an assignment other than the named one.
 
         Raises `UserError` if most files do, because then the download is of the other assignment.
@@ -250,7 +250,7 @@ class Sorting:
         self.refuse(claim.path, f"{known.path} claims to be {where}, too: keep one", owner)
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
-    def fallen_together(self) -> tuple[str, ...]:
+    def merged_students(self) -> tuple[str, ...]:
         """Returns paths of apparently different students on one pile; empty if there are none."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
@@ -260,7 +260,7 @@ class Sorting:
 
     def refused(self) -> tuple[RefusedFile, ...]:
         """Returns the files that were left out; after the first ones of an owner, only a count."""
-        self._tell_unplaced()
+        self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []
         for item in self._refused:
@@ -277,7 +277,7 @@ class Sorting:
         missing = {item.student: item for item in losses}.keys() - {i.student for i in kept}
         return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
-    def _tell_unplaced(self) -> None:
+    def _refuse_unplaced(self) -> None:
         """Refuses the unplaced files; they are missed by students who have no other files."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:

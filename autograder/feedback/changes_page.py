@@ -120,11 +120,11 @@ def _attempt_table(one: Attempts, codes: AttemptCodes) -> _AttemptTable:
         heads=_heads(one),
         totals=tuple(score_text(Score(line.score, line.max_score)) for line in one.lines),
         rows=tuple(rows),
-        codes=tuple(_written_anew(one, codes, keys)),
+        codes=tuple(_changed_code(one, codes, keys)),
     )
 
 
-def _written_anew(
+def _changed_code(
     one: Attempts, codes: AttemptCodes, questions: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, tuple[tuple[str, tuple[CodeLine, ...]], ...]]]:
     """Yields the code of each question that differs between attempts, attempt by attempt."""

@@ -19,7 +19,7 @@ from ..errors import UserError
 from ..escaping import for_file_name
 from ..files import replace_bytes, replacing
 from ..records import Key, SubmissionResult
-from ..results.last import keys_of, those_of
+from ..results.last import keys_of, results_of
 from ..results.wording import points_text, readable
 from ..submission.class_files import FEEDBACK
 
@@ -62,7 +62,7 @@ def deliver(
     way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
     """Packs the pages below `feedback/` for a way; raises `UserError` if there are none."""
-    pages = those_of(results, lambda key: page_of(class_folder, key).is_file())
+    pages = results_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
     if way is DeliveryFormat.MAIL:

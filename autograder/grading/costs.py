@@ -32,6 +32,6 @@ OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 Costs = Mapping[Stage, float]
 
 
-def together(one: Costs, other: Costs) -> Costs:
+def total_costs(one: Costs, other: Costs) -> Costs:
     """Returns the sum of both."""
     return {stage: one.get(stage, 0.0) + other.get(stage, 0.0) for stage in {**one, **other}}

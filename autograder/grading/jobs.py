@@ -15,7 +15,7 @@ from multiprocessing.connection import wait
 from ..records import Assignment, SubmissionResult, Tier
 from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
-from .costs import Costs, Stage, together
+from .costs import Costs, Stage, total_costs
 from .engine import OnResult, Ready, Scope
 from .job import Grader, Job, JobTask, SandboxFailure
 from .sources import Source
@@ -136,7 +136,7 @@ class ClassGrader:
     def _stop(self, job: Job) -> None:
         job.watch.book_end(cpu_seconds(job.process.pid or 0))  # even if the job died
         job.stop()
-        self.costs = together(self.costs, job.watch.costs)
+        self.costs = total_costs(self.costs, job.watch.costs)
 
     def _feed(self, waiting: _Queue) -> None:
         for job in list(self._running):
@@ -188,7 +188,7 @@ class ClassGrader:
             self._replace(job, waiting, "the grader's process ended on this submission")
             return True
         if isinstance(answer, SandboxFailure) and self.grader.fork_server.has_ended():
-            self._start_anew(waiting, answer)
+            self._restart(waiting, answer)
             return False
         task, job.task = job.task, None
         if isinstance(answer, SubmissionResult):
@@ -209,7 +209,7 @@ class ClassGrader:
         else:
             self._again(task, waiting, reason)
 
-    def _start_anew(self, waiting: _Queue, reason: str) -> None:
+    def _restart(self, waiting: _Queue, reason: str) -> None:
         """Replaces the lost fork server, and all jobs, which refer to it."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)

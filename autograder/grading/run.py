@@ -12,7 +12,7 @@ from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile, graded_key, iterate_results, read_results
 from ..submission import FoundSubmissions, Submission, find_submissions
-from .costs import Costs, Stage, together
+from .costs import Costs, Stage, total_costs
 from .engine import Backend, Engine, OnResult, Scope
 from .jobs import Jobs
 from .one_question import OneQuestionGrader, last_results
@@ -126,10 +126,10 @@ def grade_class(
                 where = backend or _this_machine(options, scope, events)
                 ready = _StartReport(events, len(tasks), len(own) - len(tasks))
                 cost = where.grade(scope, ListedSubmissions(tasks), ledger.keep, ready)
-                costs = together(costs, cost)
+                costs = total_costs(costs, cost)
         if costs:  # everything else that this process has done since it started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
-            costs = together(costs, {Stage.START: start})
+            costs = total_costs(costs, {Stage.START: start})
         return RunReport(
             found,
             graded=ledger.graded,

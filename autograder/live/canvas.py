@@ -23,7 +23,7 @@ from .http import (
     TokenRefused,
     Unreachable,
     client,
-    needed,
+    import_extra,
     origin,
     stream_to,
 )
@@ -60,7 +60,7 @@ class Canvas:
 
     def __init__(self, site: str, course: str, token: Token, retry: RetryPolicy) -> None:
         self._site, self._number, self._token, self._retry = site, course, token, retry
-        package = needed("canvasapi")
+        package = import_extra("canvasapi")
         with warnings.catch_warnings(action="ignore"):  # about http, which is of this machine only
             self._canvas = package.Canvas(site, _NO_TOKEN)
         self._requester = self._canvas._Canvas__requester

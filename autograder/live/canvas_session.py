@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from .http import NoResponse, RetryPolicy, Token, limited, needed, no_connection, origin
+from .http import NoResponse, RetryPolicy, Token, import_extra, limited, no_connection, origin
 
 if TYPE_CHECKING:
     import requests
@@ -17,7 +17,7 @@ _CHUNK = 1 << 16
 
 def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
     """Returns a session that waits if Canvas throttles, and that adds the token."""
-    package = needed("requests")
+    package = import_extra("requests")
     own = origin(site)
 
     class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed

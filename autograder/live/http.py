@@ -215,7 +215,7 @@ def client(site: str) -> httpx.Client:
                 "token: is the address right?"
             )
 
-    made: httpx.Client = needed("httpx").Client(
+    made: httpx.Client = import_extra("httpx").Client(
         timeout=_TIMEOUT, follow_redirects=True, event_hooks={"request": [check]}
     )
     return made
@@ -235,7 +235,7 @@ def limited(parts: Iterable[bytes], site: str) -> bytes:
     return b"".join(found)
 
 
-def needed(module: str) -> Any:
+def import_extra(module: str) -> Any:
     """Imports a package of the extra `live`; raises `UserError` that says how to install it."""
     from importlib import import_module
 

@@ -188,7 +188,7 @@ def missing_people(
             by_assignment.setdefault(assignment, []).append(student)
     missing = {
         name: tuple(
-            "" if wanted.is_anonymous else called(person)
+            "" if wanted.is_anonymous else display_name(person)
             for person in roster.without(students)
             if selection.fits(person) and not withdrawn.has_left(person.student)
         )
@@ -197,7 +197,7 @@ def missing_people(
     return {name: people for name, people in missing.items() if people}
 
 
-def called(person: Person) -> str:
+def display_name(person: Person) -> str:
     """Returns the name, and the identifier if several people have that name."""
     return f"{person.name} ({person.student})" if person.name else person.student
 

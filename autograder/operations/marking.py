@@ -22,7 +22,7 @@ from ..course import Course
 from ..errors import UserError
 from ..grading.run_options import QuestionSelector, wanted_question
 from ..records import Key
-from ..results.last import those_of
+from ..results.last import results_of
 from ..results.manual import QuestionKey, Request
 from .class_folder import existing_class
 from .classes import known_student
@@ -121,7 +121,7 @@ def _enter(
 ) -> None:
     from ..nbgrader import enter_grade, record
 
-    own = those_of(last_class_results(folder), lambda found: found == key[:2])
+    own = results_of(last_class_results(folder), lambda found: found == key[:2])
     most = {
         (exercise.exercise, question.question): question.max_score
         for result in own

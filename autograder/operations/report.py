@@ -13,7 +13,7 @@ from ..records import SubmissionResult
 from ..results.last import keys_of
 from ..results.manual import QuestionKey
 from .courses import HERE, course_of_class
-from .grades import DisplayOptions, called, class_grades, missing_people, selected
+from .grades import DisplayOptions, class_grades, display_name, missing_people, selected
 from .reading import class_folder_at, counted_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -61,7 +61,7 @@ def _found(folder: Path, showing: DisplayOptions, course: Path) -> tuple[Grades,
         missing=missing_people(folder, counted, showing),
         codes=_codes(folder, counted, showing),
         sentences=_sentences(folder, course),
-        names={student: called(person) for student, person in grades.people.items()},
+        names={student: display_name(person) for student, person in grades.people.items()},
         comments=_comments(folder, counted, showing),
     )
     return grades, background

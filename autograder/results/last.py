@@ -115,7 +115,7 @@ def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
     return results if isinstance(results, LastResults) else latest(results)
 
 
-def those(
+def results_where(
     results: Sequence[SubmissionResult], chosen: Callable[[SubmissionResult], bool]
 ) -> Sequence[SubmissionResult]:
     """Returns the results that satisfy a predicate; those in a file are not kept in memory."""
@@ -124,7 +124,7 @@ def those(
     return [result for result in results if chosen(result)]
 
 
-def those_of(
+def results_of(
     results: Sequence[SubmissionResult], chosen: Callable[[Key], bool]
 ) -> Sequence[SubmissionResult]:
     """Returns the results whose key satisfies a predicate; those in a file are not read."""

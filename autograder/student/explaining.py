@@ -175,7 +175,7 @@ def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:
     if any(bool(tensor.isnan().any()) for tensor in tensors_in(step.args) if not tensor.is_meta):
         return None
     try:
-        check_numbers(called(step), step.value)
+        check_numbers(call_with_shapes(step), step.value)
     except WrongAnswer as wrong:
         return wrong.message
     return None
@@ -251,10 +251,10 @@ def _step_message(
     """Return the message of a step; the default cause is what was returned."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
-    return Message(called(step), differs, step_to_take, places=places, cause=cause or got)
+    return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)
 
 
-def called(step: RecordedCall | None) -> str:
+def call_with_shapes(step: RecordedCall | None) -> str:
     """Return the call of a step, with shapes for tensors."""
     if step is None:
         return ""

@@ -21,9 +21,9 @@ from .check_results import (
     Standing,
     with_graded,
 )
-from .explaining import AnswerContext, called
+from .explaining import AnswerContext, call_with_shapes
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import answered_in, leans_on_another_file, nearly_named, other_name
+from .misnamed import answered_in, nearly_named, needs_another_file, other_name
 from .questions import questions_of, unknown
 from .runner import OnQuestion, run_checks, step_to_trace
 from .source_lines import locator
@@ -102,7 +102,7 @@ def _check(
     leaning = {
         question: found
         for question in wanted or questions
-        if (found := leans_on_another_file(question, answer.text, folder, manifest.exercises))
+        if (found := needs_another_file(question, answer.text, folder, manifest.exercises))
     }
     others = [question for question in wanted or questions if question not in leaning]
     checked = run_checks(suite, *_ready(manifest, answer, executed), others, on_question)
@@ -175,10 +175,10 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
     if step is None:
         return NO_CALL, False
     try:
-        return f"{called(step)}:\n{again(step)!r}", True
+        return f"{call_with_shapes(step)}:\n{again(step)!r}", True
     except Exception as error:
         places = place_lines(around.places(error))
-        return "\n".join([f"{called(step)}:", exception_text(error), *places]), False
+        return "\n".join([f"{call_with_shapes(step)}:", exception_text(error), *places]), False
 
 
 def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerContext]:

@@ -94,7 +94,7 @@ _MESSAGE = (
 )
 
 
-def leans_on_another_file(
+def needs_another_file(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
     """Return the question as not right yet if it reaches code in another file, otherwise None.

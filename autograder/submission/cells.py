@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from .magic import python_of
 from .remedies import explained
 from .statement import Statement, statements_of
-from .text import NOT_PYTHON, compiled, fault_of, one_line_end, parsed
+from .text import NOT_PYTHON, compiled, fault_of, parsed, with_unix_lines
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
 #: how often a cell is joined with the one before, and the most characters of both: it is rare
@@ -68,7 +68,7 @@ def _continues(one: CodeCell, next_: CodeCell) -> bool:
 
 
 def _cell(source: str) -> CodeCell:
-    text = one_line_end(source)
+    text = with_unix_lines(source)
     # as nearly always: nothing in it is for a notebook only
     if not any(word in text for word in _SPECIAL) and compiled(text) is None:
         return CodeCell(source, text)

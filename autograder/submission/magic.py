@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from .logical import logical_lines
-from .text import NOT_PYTHON, one_line_end, parsed
+from .text import NOT_PYTHON, parsed, with_unix_lines
 
 #: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no sign in front. No two parts
 #: of the pattern can match the same characters, so that no text makes it backtrack
@@ -26,7 +26,7 @@ _LONGEST_MAGIC = 10_000
 
 def python_of(source: str) -> str:
     """Returns the cell as Python; empty if the cell is in another language."""
-    lines = one_line_end(source).split("\n")
+    lines = with_unix_lines(source).split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return ""

@@ -35,11 +35,11 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
         if wide is None:
             _check_encoding(data)
             return importlib.util.decode_source(data), ()
-        return one_line_end(data.decode(wide)).removeprefix("\ufeff"), (_saved_as("UTF-16"),)
+        return with_unix_lines(data.decode(wide)).removeprefix("\ufeff"), (_saved_as("UTF-16"),)
     except (SyntaxError, UnicodeError, LookupError) as error:
         if b"\0" in data:
             raise SubmissionError("is not a text file; save the code as UTF-8 text") from error
-    return one_line_end(data.decode("latin-1")), (_saved_as("UTF-8 nor in what it says"),)
+    return with_unix_lines(data.decode("latin-1")), (_saved_as("UTF-8 nor in what it says"),)
 
 
 def _check_encoding(data: bytes) -> None:
@@ -64,7 +64,7 @@ def _saved_as(found: str) -> str:
     return f"is not saved as {found}; read as Latin-1; save it as UTF-8"
 
 
-def one_line_end(text: str) -> str:
+def with_unix_lines(text: str) -> str:
     """Returns the text with `\\n` after each line, whatever system it was written on."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

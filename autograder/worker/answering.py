@@ -107,7 +107,7 @@ class Worker:
         with contextlib.ExitStack() as bounds:
             timer = None
             if limits is not None:
-                bounds.enter_context(loading.unheard())
+                bounds.enter_context(loading.without_output())
                 timer = bounds.enter_context(loading.Timer(*limits).installed())
             stand_ins = {one: self._stand_in(one) for one in substituted}
             statements.execute(source, file, vars(self._module), answers, timer, stand_ins)

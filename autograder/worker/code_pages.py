@@ -22,7 +22,7 @@ _FAILED = ctypes.c_void_p(-1).value
 _PRESENT = 0x80
 
 
-def gather(use: Callable[[], None]) -> None:
+def use_huge_pages(use: Callable[[], None]) -> None:
     """Copies the code that `use` executes into huge pages; does nothing if the kernel refuses."""
     c = ctypes.CDLL(None)
     for name in ("mmap", "mremap"):

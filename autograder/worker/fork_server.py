@@ -46,7 +46,7 @@ def _prepared(descriptor: int) -> Forking:
     if not settings["notebooks"] or "torch" in settings["modules"]:
         warming.warm(settings["modules"], settings["second_device"], settings["many_workers"])
         if settings["many_workers"]:
-            code_pages.gather(lambda: warming.use(settings["second_device"], True))
+            code_pages.use_huge_pages(lambda: warming.use(settings["second_device"], True))
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # Make the rules as the original user: the user `nobody` may not even see some of the paths.
     rules = _above_channel(
@@ -60,7 +60,7 @@ def _prepared(descriptor: int) -> Forking:
     # Freeze the garbage too: collecting it takes longer than it ever costs (benchmarks/tricks.py).
     gc.freeze()
     if settings["many_workers"]:
-        heap.gather()
+        heap.use_huge_pages()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the fork server must have one thread: forks of more may hang")

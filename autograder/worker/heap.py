@@ -24,7 +24,7 @@ _BEYOND_ANY_HOLE = 16 << 20
 _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
 
-def gather() -> None:
+def use_huge_pages() -> None:
     """Moves the heap into huge pages if the kernel can (Linux 6.1). Leaves some holes."""
     c = ctypes.CDLL(None)
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:

@@ -69,7 +69,7 @@ class Timer:
 
 
 @contextlib.contextmanager
-def unheard() -> Iterator[None]:
+def without_output() -> Iterator[None]:
     """Discards output within the block: a worker's standard input is the null device."""
     kept = [(number, os.dup(number)) for number in (1, 2)]
     for number, _ in kept:

@@ -108,11 +108,11 @@ def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 @cache
 def thread_starts() -> list[str]:
-    """Returns the list that gets an entry for each thread started since `hear_threads`."""
+    """Returns the list that gets an entry for each thread started since `record_thread_starts`."""
     return []
 
 
-def hear_threads() -> None:
+def record_thread_starts() -> None:
     """Records every start of a thread from now on; for a worker's process only."""
     for module in (_thread, threading):
         for name in _STARTS:

@@ -65,7 +65,7 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
     for name in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    operator_watch.hear_threads()
+    operator_watch.record_thread_starts()
     use(second_device, many_workers)
     sys._clear_type_cache()  # otherwise workers write to the names in its entries
     for _ in range(_TIMES if many_workers else 0):

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...errors import UserError
 from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
-from ...results.last import keys_of, those_of
+from ...results.last import keys_of, results_of
 from ...results.wording import VERDICT_WORDS, points_text
 from ..class_grades import Grades
 from ..export_tables import Exported, number, same_number, write_csv
@@ -76,7 +76,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
 
 
 def _new_rows(grades: Grades, assignment: str) -> Iterator[list[str]]:
-    for result in those_of(grades.results, lambda key: key[1] == assignment):
+    for result in results_of(grades.results, lambda key: key[1] == assignment):
         row = _new_row(result)
         yield [row.get(column, "") for column in _COLUMNS]
 

@@ -109,7 +109,7 @@ class RemoteImplementation(RequestImplementation):
         except AnswerFault as fault:
             self._advise(name, fault)
             if not session.alive:
-                self._make_sure_that_it_was_the_answer()
+                self._check_that_the_answer_failed()
                 self._ends.append(copy.copy(fault))
             raise
 
@@ -144,7 +144,7 @@ class RemoteImplementation(RequestImplementation):
             self._refusals[name] = refusal(self._answers.text, name, self._given)
         return self._refusals[name]
 
-    def _make_sure_that_it_was_the_answer(self) -> None:
+    def _check_that_the_answer_failed(self) -> None:
         """Opens a new worker, which raises `SandboxError` if the worker ended with its parent."""
         probe = self._open_worker()
         try:
@@ -189,7 +189,7 @@ class RemoteImplementation(RequestImplementation):
             self._session.ask(Budget.of_import(self._limits), *request)
         except AnswerFault as fault:
             if not self._session.alive:
-                self._make_sure_that_it_was_the_answer()
+                self._check_that_the_answer_failed()
             text = f"{self._answers.file} fails when it is imported: {fault}{_AT_IMPORT}"
             # No answer has raised this, so a test that expects an error must not accept it.
             kind = AnswerFault if isinstance(fault, AnswerRaised) else type(fault)

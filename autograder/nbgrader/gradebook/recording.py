@@ -26,7 +26,7 @@ from ...records import (
     SubmissionStatus,
     Verdict,
 )
-from ...results.last import last_of, those
+from ...results.last import last_of, results_where
 from ...submission.opened import read_bytes
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
@@ -95,7 +95,7 @@ def record_into(
 ) -> RecordSummary:
     """Does what `record` does, for a class folder whose settings are already loaded."""
     notes: list[Note] = []
-    accepted = those(last_of(results), lambda result: _is_accepted(course, result, notes))
+    accepted = results_where(last_of(results), lambda result: _is_accepted(course, result, notes))
     releases = _releases(course, settings, {result.assignment for result in accepted})
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)

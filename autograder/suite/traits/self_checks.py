@@ -25,10 +25,10 @@ from .inputs import LEADING, Pair, Sizes, Tensor, arguments_of
 from .layouts import turned
 from .slopes import (
     STEP,
+    change_along,
     check_dtype,
     check_slope,
     dot,
-    follow,
     moved,
     no_step,
     step_of,
@@ -87,7 +87,7 @@ def _check_function(expect: Expect, traits: Traits) -> None:
         for n, arg in enumerate(args)
     ]
     slopes = [dot(after(ask(moved(args, steps, sign * STEP))), seeds) for sign in (1, -1)]
-    check_slope(slopes, follow(pulled.inputs, steps), expect.that)
+    check_slope(slopes, change_along(pulled.inputs, steps), expect.that)
 
 
 def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]]:
@@ -116,8 +116,8 @@ def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]
         layer.load({name: weight + sign * turns[name] for name, weight in weights.items()})
         slopes.append(dot(ask(moved(args, steps, sign)), seeds))
     names = list(weights)
-    along = follow([pulled.weights.get(n) for n in names], [turns[n] for n in names])
-    check_slope(slopes, along + follow(pulled.inputs, steps), layer.that)
+    along = change_along([pulled.weights.get(n) for n in names], [turns[n] for n in names])
+    check_slope(slopes, along + change_along(pulled.inputs, steps), layer.that)
     return layer, args
 
 

@@ -61,7 +61,7 @@ def dot(value: Any, cotangent: Any) -> float:
     return sum(float((one.detach() * other).sum()) for one, other in pairs)
 
 
-def follow(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
+def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
     """Return the change of the value along the steps by its gradient; a missing one is zero."""
     pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(

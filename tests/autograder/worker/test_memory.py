@@ -46,7 +46,7 @@ def moved() -> dict[str, Any]:
         "x = torch.arange(12.0).view(3, 4)\n"
         "def use(): return torch.softmax(x @ x.T, -1).tolist()\n"
         "before, of_torch, right = executable(False), executable(True), use()\n"
-        "code_pages.gather(use)\n"
+        "code_pages.use_huge_pages(use)\n"
         "print(json.dumps(dict(is_right=use() == right, kept=before <= executable(False),\n"
         "    moved=len(of_torch - executable(True)) // 512, all=len(of_torch) // 512,\n"
         "    other=torch.linalg.det(torch.eye(3)).item())))\n"
