@@ -300,7 +300,7 @@ def _record(
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:
-            return RecordedGrades(known["db_url"], known["submissions"], tuple(known["notes"]))
+            return RecordedGrades(**(known | {"notes": tuple(known["notes"])}))
     from ..nbgrader import record
 
     own = results.where(lambda result: courses.owns(result.assignment))

@@ -15,9 +15,10 @@ from autograder.cli.grading import _print_profile
 from autograder.course import load_course
 from autograder.grading.digests import submitted_digest, suite_digest
 from autograder.grading.run import RunReport
-from autograder.operations.courses import submissions_around
-from autograder.operations.grade import GradeReport
+from autograder.operations.courses import Courses, submissions_around
+from autograder.operations.grade import GradeReport, _record
 from autograder.results.file import ResultsFile
+from autograder.results.last import LastResults
 from autograder.submission import FoundSubmissions, Submission
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -123,3 +124,18 @@ def test_a_profile_of_what_other_machines_graded_says_so(
     run = RunReport(FoundSubmissions((), ()), 0, 0, 0, None, None)
     _print_profile(GradeReport(run, Path("results.jsonl"), (), None))
     assert "nothing was graded on this machine" in capsys.readouterr().out
+
+
+def test_a_second_night_still_waits_for_what_cannot_be_recorded(
+    course: autograder.Course,
+    class_folder: Path,
+    make_result: Callable[..., autograder.SubmissionResult],
+) -> None:
+    with ResultsFile(class_folder / "results.jsonl") as file:
+        for student in ("ada", "a\nb"):
+            file.append(make_result(student))
+    found = Courses(course, None, FoundSubmissions((), ()))
+    last = LastResults(class_folder / "results.jsonl")
+    nights = [_record(found, class_folder, last, True) for _ in range(2)]
+    assert [night.unrecorded for night in nights if night] == [1, 1]
+    assert nights[0] == nights[1]
