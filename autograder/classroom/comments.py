@@ -60,6 +60,11 @@ class CommentBank:
         whole = _MENTION.sub(replaced, text) if self.comments else text
         return ExpandedComment(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
 
+    def unknown(self, text: str, question: str) -> tuple[str, ...]:
+        """Returns the names in a comment that the bank does not have, even if it is empty."""
+        names = dict.fromkeys(found[1] for found in _MENTION.finditer(text))
+        return tuple(name for name in names if self.find(name, question) is None)
+
     def find(self, name: str, question: str) -> BankComment | None:
         """Returns the comment of that name: the question's own, otherwise the one for all."""
         folded = name.casefold()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..deadlines import duration_text, moment_text
+from ..deadlines import duration_text, moment_text, parse_duration
 from ..escaping import for_terminal
 from .options import CLASS, in_course
 from .output import WAITS, as_json, console, emit
@@ -143,17 +143,23 @@ def _print_extensions(every: list[StoredExtension]) -> None:
 
 
 def _extension_text(made: StoredExtension, assignment: str) -> str:
+    is_removed = not parse_duration(made.decision.decision)
     if made.until is None:
+        state = "removed" if is_removed else "kept"
         return (
-            f"{for_terminal(assignment)} has no due date, so nobody is late; the extension is kept"
+            f"{for_terminal(assignment)} has no due date, so nobody is late; the extension of "
+            f"{for_terminal(made.decision.student)} is {state}"
         )
     time = duration_text(made.allowance)
+    who, until = for_terminal(made.decision.student), moment_text(made.until, made.due)
+    if is_removed:
+        return f"{who} has no extension for {for_terminal(assignment)} any more: until {until}"
     whole = ""
     if time != made.decision.decision:
         whole = f", {time} after the due date, as section, grace and extra time count too"
     return (
-        f"{for_terminal(made.decision.student)} has {made.decision.decision} more for "
-        f"{for_terminal(assignment)}: until {moment_text(made.until, made.due)}{whole}"
+        f"{who} has {made.decision.decision} more for {for_terminal(assignment)}: until {until}"
+        f"{whole}"
     )
 
 

@@ -130,10 +130,12 @@ def _enter(
     if most is None:
         raise UserError(f"{'/'.join(key)} has not been graded yet")
     number = None if points in (None, AUTOMATIC) else _points(points, most)
-    if comment and (unknown := read_bank(folder).expanded(comment, "/".join(key[2:])).unknown):
+    place = "/".join(key[2:])
+    if comment and (unknown := read_bank(folder).unknown(comment, place)):
         raise UserError(
-            f"the bank has no comment {', '.join(f'#{name}' for name in unknown)} for "
-            f"{'/'.join(key[2:])}; autograder comments {folder} lists what it has"
+            f"the bank has no comment {', '.join(f'#{name}' for name in unknown)} for {place}; "
+            f"autograder comments {folder} lists what it has, and autograder comments {folder} "
+            f'{unknown[0]} "TEXT" adds it (in plain text, write a space after the #)'
         )
     is_automatic = points == AUTOMATIC
     enter_grade(folder, key, points=number, is_automatic=is_automatic, comment=comment)

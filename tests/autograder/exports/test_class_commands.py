@@ -104,7 +104,8 @@ def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) 
         submission = gradebook.find_submission("masks", "ben")
         assert submission.extension == timedelta(hours=2)
         assert submission.total_seconds_late == 0
-    term.call("extend", "ben", "masks", "0", "--why", "was another train")
+    said = term.call("extend", "ben", "masks", "0", "--why", "was another train")
+    assert "ben has no extension for masks any more: until 2026-05-01 12:00:00" in said.output
     assert term.scores()["ben"] == 0.0
 
 

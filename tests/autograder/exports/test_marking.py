@@ -125,9 +125,15 @@ def test_a_name_that_the_bank_lacks_is_reported_wherever_typed(term: Term) -> No
     assert "no comment #net for masking/causal_mask" in term.call("feedback").output
 
 
-def test_without_a_bank_a_comment_is_shown_as_typed(term: Term) -> None:
-    term.mark("ada", "causal_mask", comment="see #diagonal")
-    assert "see #diagonal" in term.page("ada")
+def test_without_a_bank_formgraders_comment_is_shown_as_typed(term: Term) -> None:
+    with pytest.raises(UserError, match=r'no comment #diagonal .*diagonal "TEXT" adds it'):
+        term.mark("ada", "causal_mask", comment="#diagonal")
+    term.mark("ada", "causal_mask", comment="See # diagonal.")
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        gradebook.find_comment("mask_scores", "masking", "masks", "ada").manual_comment = "#typed"
+        gradebook.db.commit()
+    page = term.page("ada")
+    assert "See # diagonal." in page and "#typed" in page
     assert term.call("comments").return_value == 0
 
 
