@@ -1,9 +1,9 @@
-"""Measurements for the notebooks: the time that a program takes, and gradients between blocks."""
+"""Measurements for the notebooks: time, attention weights of random words, gradients of blocks."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -26,6 +26,49 @@ def seconds(run: Callable[[], Any]) -> float:
         return time.process_time() - start
     finally:
         torch.set_num_threads(threads)
+
+
+def weights_of(*scores: float) -> torch.Tensor:
+    """Return the softmax weights of one row of scores."""
+    return torch.tensor(scores, dtype=torch.float64).softmax(dim=0)
+
+
+def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
+    """Return the weights that one random query gives to eight random keys, for each size.
+
+    Args:
+        sizes: N sizes d_k of the query and the keys, whose entries have mean 0 and variance 1.
+        scaled: whether scores are divided by the root of the size.
+
+    Returns:
+        (N, 8): the same query and keys of a size each time, scaled or not.
+    """
+    generator = torch.Generator().manual_seed(4)
+    rows = []
+    for size in sizes:
+        query = torch.randn(size, generator=generator)
+        keys = torch.randn(8, size, generator=generator)
+        root = size**0.5 if scaled else 1.0
+        rows.append(keys.mv(query).div(root).softmax(dim=0))
+    return torch.stack(rows)
+
+
+def weights_at_the_start(size: int, spread: float) -> torch.Tensor:
+    """Return the attention weights of six random words in a layer that is not trained.
+
+    Args:
+        size: the size of words, queries and keys.
+        spread: the standard deviation of the entries of both weight matrices.
+
+    Returns:
+        (6, 6): one row for each query.
+    """
+    generator = torch.Generator().manual_seed(7)
+    words = torch.randn(6, size, generator=generator)
+    queries, keys = (
+        words.mm(torch.randn(size, size, generator=generator).mul(spread)) for _ in range(2)
+    )
+    return queries.mm(keys.mT).div(size**0.5).softmax(dim=-1)
 
 
 def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> torch.Tensor:

@@ -1,0 +1,43 @@
+"""Functions with a mistake, which notebooks call in their cells *debug this*.
+
+The code is here, not in a cell, because a repaired copy of it would answer the question beside it.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def suspicious_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return (T, S) scores of keys that were reshaped instead of transposed."""
+    return queries.mm(keys.reshape(keys.shape[-1], keys.shape[-2]))
+
+
+def suspicious_shares(scores: torch.Tensor) -> torch.Tensor:
+    """Return scores divided by the sum of a row, but not of their own row."""
+    return torch.div(scores, torch.einsum("...s->...", scores))
+
+
+def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Return the right context vector, and write it into the first row of `values`."""
+    total = values[0]
+    total *= weights[0]
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        total += weight * value
+    return total
+
+
+def suspicious_embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    """Return the right rows of a table, to which no gradient flows back."""
+    return torch.tensor(table[token_ids].tolist(), requires_grad=True)
+
+
+def suspicious_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return attention weights whose rows sum to one without a batch only."""
+    fit = torch.einsum("...td,...sd->...ts", queries, keys)
+    return fit.mul(queries.shape[-1] ** -0.5).softmax(1)
+
+
+def suspicious_dropout(x: torch.Tensor) -> torch.Tensor:
+    """Return a matrix after dropout with p = 0.5, with one random number for each row."""
+    return torch.where(torch.rand(x.shape[0], 1) < 0.5, 0.0, 2.0 * x)
