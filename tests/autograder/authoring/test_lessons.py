@@ -1,0 +1,58 @@
+"""Lessons keep long names out of headings, and calls out of given cells that students build."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+
+ROOT = Path(__file__).parents[3]
+LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
+#: code in headings does not break; JupyterLab leaves 286 of a phone's 390 pixels for a heading, and
+#: a letter of the third level takes 12.1 of them, one of the second level 14.6
+LONGEST = {"#": 13, "##": 19, "###": 23}
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_names_in_headings_fit_a_phone(lesson: Path) -> None:
+    headings = re.findall(r"^(#+) (.*)$", lesson.read_text(encoding="utf-8"), re.MULTILINE)
+    wide = [
+        text
+        for level, text in headings
+        for name in re.findall(r"`([^`]+)`", text)
+        if len(name) > LONGEST.get(level, LONGEST["###"])
+    ]
+    assert not wide, "name the question in the text below"
+
+
+def document(path: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / "source" / path).read_text(encoding="utf-8"))
+
+
+#: all assignments, in the order in which students meet them
+WAY = [item["name"] for item in document("map.toml")["assignment"]]
+
+
+def kinds_of(assignment: str) -> set[str]:
+    """Returns the kinds of calls that questions of an assignment forbid."""
+    rules = document(f"{assignment}/rules.toml").values()
+    return {kind for rule in rules for kind in rule.get("not_allowed", [])}
+
+
+@pytest.mark.parametrize("assignment", WAY)
+def test_no_given_cell_shows_a_call_not_built_yet(assignment: str) -> None:
+    place = WAY.index(assignment)
+    not_built = {kind for name in WAY[place:] for kind in kinds_of(name)}
+    not_built -= {kind for name in WAY[:place] for kind in kinds_of(name)}
+    names = {name for kind in not_built for name in document("not_allowed.toml")[kind]["names"]}
+    for lesson in sorted((ROOT / "source" / assignment).glob("*.md")):
+        cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
+        sources = [cell.source for cell in cells if cell.cell_type == "code"]
+        nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+        shown = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        assert not shown & names, lesson.name
