@@ -24,6 +24,7 @@ from .strict_command import command
 from .torch_start import begin_loading
 
 _MOST_ROWS = 60
+_MOST_WAITING = 10
 
 
 @command()
@@ -107,8 +108,10 @@ def grade(
 
     \b
     Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
-    3 graded, except for an assignment whose own files have to be corrected; or not all recorded;
-    or a date of due.csv belongs to no assignment or section.
+    3 graded, and something waits for a person: a submission with a reason to look, until somebody
+    gives points or a comment for it, corrects its file or withdraws it; an assignment whose own
+    files have to be corrected; a result that can't be recorded; or a date of due.csv that belongs
+    to no assignment or section.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
@@ -138,7 +141,8 @@ def grade(
     if report.run.failed:
         return 2
     is_incomplete = report.recorded is not None and report.recorded.unrecorded > 0
-    return WAITS if report.stopped or report.unused_dates or is_incomplete else 0
+    waits = report.stopped or report.unused_dates or report.waiting or is_incomplete
+    return WAITS if waits else 0
 
 
 COMMANDS = (grade,)
@@ -185,6 +189,7 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
         "lateness": list(report.lateness),
         "stopped": dict(report.stopped),
         "unused_dates": list(report.unused_dates),
+        "waiting": ["/".join(key) for key in report.waiting],
         "gradebook": dataclasses.asdict(report.recorded) if report.recorded else None,
     }
 
@@ -249,6 +254,15 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         console.print(f"[bold red]not graded[/]: {for_terminal(name)}; all others were:")
         for line in why.split("\n"):
             console.print(f"  {for_terminal(line)}", soft_wrap=True)
+    if waiting := document["waiting"]:
+        more = f" and {len(waiting) - _MOST_WAITING} more" if len(waiting) > _MOST_WAITING else ""
+        some = f"{', '.join(waiting[:_MOST_WAITING])}{more}"
+        console.print(
+            f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for a person: "
+            f"{for_terminal(some)}. Correct the file and grade again, enter points or a comment "
+            "with autograder mark (--points auto agrees with the grader), or withdraw it.",
+            soft_wrap=True,
+        )
     console.print(
         f"{document['graded']} graded, {document['already_graded']} graded before, "
         f"{document['failed']} failed; results in {for_terminal(document['results'])}",

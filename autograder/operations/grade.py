@@ -14,8 +14,10 @@ from ..classroom import (
     count_late_days,
     lateness_lines,
     read_allowances,
+    read_marks,
     read_roster,
     read_rules,
+    read_withdrawals,
     unused_dates,
 )
 from ..errors import ContentError, UserError, install_with
@@ -26,8 +28,9 @@ from ..grading.run_options import RunEvents, RunOptions, SilentEvents
 from ..grading.secret import FILE_NAME, named_secret
 from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
 from ..grading.suite_engine import SuiteEngine
-from ..records import SubmissionResult, Tier
+from ..records import Key, SubmissionResult, Tier
 from ..results.last import LastResults
+from ..results.review import waits_for_a_person
 from ..submission import FoundSubmissions, find_submissions
 from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
 from .cached_steps import CachedStep
@@ -56,7 +59,8 @@ class GradeReport:
     understood, who is late by how much, and whose earlier submission counts. `stopped` maps each
     assignment that could not be graded to the reason; the others were graded. `unused_dates` are
     sentences on dates of `due.csv` whose assignment or section does not exist. `costs` are CPU
-    seconds by stage, empty if nothing was graded by this machine.
+    seconds by stage, empty if nothing was graded by this machine. `waiting` are the submissions
+    with a reason to look that no person has dealt with, if this run wrote the gradebook.
     """
 
     run: RunReport
@@ -67,6 +71,7 @@ class GradeReport:
     stopped: Mapping[str, str] = field(default_factory=dict)
     costs: Costs = field(default_factory=dict)
     unused_dates: tuple[str, ...] = ()
+    waiting: tuple[Key, ...] = ()
 
 
 def grade(
@@ -138,7 +143,33 @@ def grade(
     recorded = _record(courses, class_folder, last, wanted) if last else None
     costs = {**run.costs, Stage.GRADEBOOK: time.process_time() - begin} if run.costs else {}
     run = replace(run, found=_without(run.found, stopped))
-    return GradeReport(run, options.results, last, recorded, lateness, stopped, costs, unused)
+    waiting = _waiting(class_folder, last) if wanted else ()
+    return GradeReport(
+        run, options.results, last, recorded, lateness, stopped, costs, unused, waiting
+    )
+
+
+def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
+    """Returns the submissions with a reason to look that no person has dealt with.
+
+    A person deals with it by points or a comment, by agreeing with the automatic points, or by
+    withdrawing the submission. A grading that failed is repeated by the next run.
+    """
+    found = [result for result in results if waits_for_a_person(result, ())]
+    if not found:
+        return ()
+    from ..nbgrader import human_work
+
+    withdrawn = read_withdrawals(class_folder)
+    done: dict[Key, list[Sequence[str]]] = {}
+    for student, assignment, *place in human_work(class_folder).grades:
+        done.setdefault((student, assignment), []).append(place)
+    for mark in read_marks(class_folder):
+        if mark.points:
+            place = mark.question.split("/")
+            done.setdefault((mark.student, mark.assignment), []).append(place)
+    waiting = (r for r in found if waits_for_a_person(r, done.get(r.key, ())))
+    return tuple(r.key for r in waiting if r.key not in withdrawn)
 
 
 def _unused_dates(course_folder: Path, class_folder: Path) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..records import ExerciseResult, ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
 from ..submission import LOOK
@@ -36,17 +36,36 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
     """Returns the reasons to review a submission; empty if the automatic result is enough."""
     if result.status is SubmissionStatus.FAILED:
         return (f"the grader failed: {result.error or 'no reason given'}",)
-    reasons = [reason for exercise in result.exercises for reason in _of_exercise(exercise)]
-    return (*reasons, *(note for note in result.notes if note.startswith(LOOK)))
+    found = _reasons(result)
+    return tuple(": ".join(filter(None, ("/".join(place), text))) for place, text in found)
 
 
-def _of_exercise(exercise: ExerciseResult) -> Iterator[str]:
+def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
+    """Return whether a reason to look is left that no person has dealt with.
+
+    `done` are the exercises and questions of this submission in which a person has entered
+    something. An entry for a question settles it, an entry for any question of an exercise settles
+    the reasons that concern all of it.
+    """
+    settled = {tuple(place[:length]) for place in done for length in range(3)}
+    return any(tuple(place) not in settled for place, _ in _reasons(result))
+
+
+def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
+    """Yields the exercise and the question that each reason concerns (none: all), and its text."""
+    for exercise in result.exercises:
+        yield from _of_exercise(exercise)
+    yield from (((), note) for note in result.notes if note.startswith(LOOK))
+
+
+def _of_exercise(exercise: ExerciseResult) -> Iterator[tuple[Sequence[str], str]]:
+    whole = (exercise.exercise,)
     if exercise.status is ExerciseStatus.UNREADABLE:
-        yield f"{exercise.exercise}: {exercise.file or 'the file'} can't be read"
+        yield whole, f"{exercise.file or 'the file'} can't be read"
         return
     if never_ran(exercise):
-        yield f"{exercise.exercise}: every question stopped with an error; is one line to blame?"
+        yield whole, "every question stopped with an error; is one line to blame?"
     for question in exercise.questions:
         if question.verdict in _LOOK:
-            yield f"{exercise.exercise}/{question.question}: {_LOOK[question.verdict]}"
-    yield from (f"{exercise.exercise}: {note}" for note in exercise.notes if note.startswith(LOOK))
+            yield (*whole, question.question), _LOOK[question.verdict]
+    yield from ((whole, note) for note in exercise.notes if note.startswith(LOOK))

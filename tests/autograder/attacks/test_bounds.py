@@ -197,4 +197,4 @@ def test_code_that_can_evade_rules_is_a_reason_to_look() -> None:
     exercise = ExerciseResult(
         "e", "e.py", ExerciseStatus.GRADED, 1, 1, (), (f"{LOOK}f: it", "other")
     )
-    assert list(_of_exercise(exercise)) == [f"e: {LOOK}f: it"]
+    assert list(_of_exercise(exercise)) == [(("e",), f"{LOOK}f: it")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.nbgrader import prepare_class_folder, record
 from autograder.operations.changes import class_changes
-from autograder.records import SubmissionResult
+from autograder.operations.grade import _waiting
+from autograder.records import SubmissionResult, Verdict
 
 ROSTER = "student,name,grader,login\nada,Ada L,tim,ada-codes\nben,Ben B,uli,\nzoe,Zoe Z,tim,\n"
 LATE = "2026-05-01 11:30:00 UTC"
@@ -214,3 +216,21 @@ def test_work_waits_for_the_graders_of_question_and_student(term: Term) -> None:
     assert ("formgrader", "masks", "masking/causal_mask", 1) in graded
     with pytest.raises(UserError, match="tim, uli, vera"):
         autograder.graders_work(term.folder, "tom")
+
+
+def test_the_look_list_waits_until_a_person_has_acted(
+    term: Term, make_result: Callable[..., SubmissionResult]
+) -> None:
+    whole = make_result("ada")
+    masking, dropout = whole.exercises
+    slow = replace(masking.questions[0], verdict=Verdict.TIMEOUT)
+    late = replace(masking, questions=(slow, *masking.questions[1:]))
+    names = ("ada", "ben", "zoe")
+    results = [replace(whole, student=name, exercises=(late, dropout)) for name in names]
+    assert _waiting(term.folder, results) == tuple((name, "masks") for name in names)
+    term.mark("ada", "causal_mask", comment="An endless loop.")
+    term.mark("ben", "causal_mask", points="auto")
+    term.mark("zoe", "mask_scores", points=1)
+    assert _waiting(term.folder, results) == (("zoe", "masks"),)
+    autograder.withdraw(term.folder, "zoe", "masks", "left", course=term.course.root)
+    assert _waiting(term.folder, results) == ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import autograder
 from autograder.records import Verdict
-from autograder.results.review import never_ran, reasons_to_look
+from autograder.results.review import never_ran, reasons_to_look, waits_for_a_person
 from autograder.results.unnamed import unnamed_in
 
 MakeResult = Callable[..., autograder.SubmissionResult]
@@ -43,3 +43,19 @@ def test_an_unused_upload_is_a_reason_to_look(make_result: MakeResult) -> None:
     note = "look at homework1.pdf: nothing of it was used"
     found = replace(make_result("ada"), notes=(note, "something else"))
     assert reasons_to_look(found) == (note,)
+
+
+def test_a_reason_waits_until_a_person_has_acted(make_result: MakeResult) -> None:
+    first, *others = make_result("ada").exercises
+    slow, right = first.questions
+    slow = replace(slow, verdict=Verdict.TIMEOUT)
+    found = replace(
+        make_result("ada"), exercises=(replace(first, questions=(slow, right)), *others)
+    )
+    assert waits_for_a_person(found, ())
+    assert waits_for_a_person(found, [("masking", right.question), ("dropout", "dropout")])
+    assert not waits_for_a_person(found, [("masking", slow.question)])
+    unused = replace(make_result("ada"), notes=("look at homework1.pdf: nothing of it was used",))
+    assert waits_for_a_person(unused, ())
+    assert not waits_for_a_person(unused, [("dropout", "dropout")])
+    assert not waits_for_a_person(make_result("ada"), ())
