@@ -219,8 +219,8 @@ def _inflated(file: int, at: int) -> bytes:
     inflating, data = zlib.decompressobj(), b""
     # twice as much compressed data, because a stream may go on without any text in it
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
-        if inflating.eof or not (read := os.pread(file, _PIECE, at)):
-            break
+        if inflating.eof or len(data) > _MOST_OF_COMMIT or not (read := os.pread(file, _PIECE, at)):
+            break  # a limit of 0 bytes would be none to zlib
         at += len(read)
         data += inflating.decompress(read, _MOST_OF_COMMIT + 1 - len(data))
     if not inflating.eof:

@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -167,6 +168,16 @@ def _bomb(git_folder: Path, other: Path) -> None:
     (git_folder / "HEAD").write_text("aa" + "b" * 38)
 
 
+def _bomb_in_one_block(git_folder: Path, other: Path) -> None:
+    """Makes a stream that goes on with the same bits wherever its reader goes on."""
+    folder = git_folder / "objects/aa"
+    folder.mkdir()
+    data = zlib.compress(b"commit 9\0" + bytes(3 << 20), 9)
+    at = data.index(bytes(1000))
+    (folder / ("b" * 38)).write_bytes(data[:at] + bytes(1 << 20) + data[at:])
+    (git_folder / "HEAD").write_text("aa" + "b" * 38)
+
+
 def _pack(data: bytes) -> Callable[[Path, Path], None]:
     def make(git_folder: Path, other: Path) -> None:
         name = b"\xaa" * 20
@@ -193,6 +204,7 @@ def _pack(data: bytes) -> Callable[[Path, Path], None]:
         _head("\udcff".encode("utf-8", "surrogateescape").decode("latin-1")),
         _loop_of_refs,
         _bomb,
+        _bomb_in_one_block,
         _pack(b"\x60\x80" + b"\x80" * 100),
         _pack(b"\x60\x00" + zlib.compress(b"\1\1\x80")),
         _pack(b"\x70" + b"\xaa" * 20 + zlib.compress(b"\1\1\x80")),
@@ -211,9 +223,12 @@ def test_a_hostile_git_folder_has_no_time_and_costs_little(
     other.mkdir()
     (other / "HEAD").write_text(git(repository, "rev-parse", "HEAD"))
     change(repository / ".git", other)
+    tracemalloc.start()
     before = os.times()
     assert committed(repository) is None
     assert sum(os.times()[:2]) - sum(before[:2]) < 2
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
 
 
 def test_a_git_file_that_names_another_repository_is_none(repository: Path, tmp_path: Path) -> None:
