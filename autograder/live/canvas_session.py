@@ -5,7 +5,16 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from .http import NoResponse, RetryPolicy, Token, import_extra, limited, no_connection, origin
+from .http import (
+    NoResponse,
+    RetryPolicy,
+    Token,
+    import_extra,
+    limited,
+    no_connection,
+    origin,
+    refused_redirect,
+)
 
 if TYPE_CHECKING:
     import requests
@@ -37,6 +46,13 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
                     raise NoResponse(no_connection(error)) from None
 
             return retry.ask(site, once, is_safe=request.method == "GET")
+
+        def rebuild_auth(self, request: Any, response: Any) -> None:
+            """Refuses a redirect that repeats data, such as grades, at another site."""
+            if request.method not in ("GET", "HEAD") and origin(request.url) != origin(
+                response.url
+            ):
+                raise refused_redirect(site, request.url)
 
     class Adapter(package.adapters.HTTPAdapter):  # type: ignore[name-defined,misc]  # the same
         def send(self, request: Any, stream: bool = False, **kwargs: Any) -> Any:

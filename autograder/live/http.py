@@ -210,15 +210,21 @@ def client(site: str) -> httpx.Client:
 
     def check(request: httpx.Request) -> None:
         if request.method == "POST" and origin(str(request.url)) != origin(site):
-            raise PlatformFailure(
-                f"{site}: it redirects to {visible(request.url.host)!r}, which must not get the "
-                "token: is the address right?"
-            )
+            raise refused_redirect(site, str(request.url))
 
     made: httpx.Client = import_extra("httpx").Client(
         timeout=_TIMEOUT, follow_redirects=True, event_hooks={"request": [check]}
     )
     return made
+
+
+def refused_redirect(site: str, url: str) -> PlatformFailure:
+    """Returns the error for a redirect that would take a token or grades to another site."""
+    host = visible(urlsplit(url).hostname or "")
+    return PlatformFailure(
+        f"{site}: it redirects to {host!r}, which must not get the token or any grade: is the "
+        "address right?"
+    )
 
 
 def limited(parts: Iterable[bytes], site: str) -> bytes:

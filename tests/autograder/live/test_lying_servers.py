@@ -12,6 +12,7 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.live import (
+    GradeUpdate,
     Platform,
     RetryPolicy,
     Token,
@@ -115,6 +116,27 @@ def test_a_redirect_takes_no_token_to_another_site(
             with pytest.raises(UserError, match="redirects to '127.0.0.1'"):
                 ask()
         assert not other.requests
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("at", ["update_grades", "comments/files", "upload"])
+def test_a_redirect_takes_no_grade_to_another_site(
+    status: int, at: str, canvas: Canvas, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("ada has 7 points")
+    with Store() as other:
+        platform = open_site(canvas)
+        (work,) = platform.works()
+        away = Response(b"", status, {"Location": f"{other.address}/x"})
+        for server in (canvas, canvas.store):
+            server.faults.append(Fault(f"POST /{at}" if at == "upload" else at, away, times=9))
+        with pytest.raises(UserError):
+            list(platform.send(work, [GradeUpdate("101", 7.0, file=page, file_name="page.html")]))
+        for request in other.requests:  # browsers' custom: 301 to 303 drop the data
+            assert (request.method, request.form, request.body) == ("GET", {}, b"")
+            assert "authorization" not in request.headers
+        assert bool(other.requests) == (status < 307)
 
 
 def test_an_answer_without_end_is_given_up(
