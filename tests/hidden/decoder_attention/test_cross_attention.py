@@ -187,7 +187,7 @@ def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     # the root of a long query makes a forbidden score small that was set before the division
     long = draw.integer(2049, 4096)
     queries, keys = low_queries_and_keys(draw, (1, long), (2, long), torch.float64)
-    hidden = torch.tensor([False, True])
+    hidden = torch.tensor([[False, True]])
     expect.same(ATTENTION, queries, keys, values[0, 2:4], hidden, likely=likely)
 
 
