@@ -46,9 +46,9 @@ def comparable_text(value: Any) -> str:
 
 def sealed(sentence: str, answers: Answers) -> tuple[str, str]:
     """Return the place of a sentence, and the sentence, readable only with equal answers."""
-    said = _all(answers)
-    place = hashlib.sha256(f"place {said}".encode()).hexdigest()[:16]
-    return place, base64.b64encode(_mixed(sentence.encode(), said)).decode()
+    text = _all(answers)
+    place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
+    return place, base64.b64encode(_mixed(sentence.encode(), text)).decode()
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
@@ -87,12 +87,12 @@ def _all(answers: Answers) -> str:
     return "\n".join(lines)
 
 
-def _mixed(data: bytes, said: str) -> bytes:
-    """Return the exclusive or with a stream of bytes that depends on `said`."""
-    return bytes(one ^ other for one, other in zip(data, _stream(said), strict=False))
+def _mixed(data: bytes, text: str) -> bytes:
+    """Return the exclusive or with a stream of bytes that depends on `text`."""
+    return bytes(one ^ other for one, other in zip(data, _stream(text), strict=False))
 
 
-def _stream(said: str) -> Iterator[int]:
-    key = hashlib.sha256(f"text {said}".encode()).digest()
+def _stream(text: str) -> Iterator[int]:
+    key = hashlib.sha256(f"text {text}".encode()).digest()
     for number in count():
         yield from hashlib.sha256(key + number.to_bytes(4, "big")).digest()

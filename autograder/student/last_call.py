@@ -12,7 +12,7 @@ import torch
 
 from ..errors import AnswerFault, AnswerRaised, UserError
 from ..suite import Gradients, Implementation, Layer, Outcome, Step, WatchedCall
-from ..suite.implementation import PLAIN, Pull
+from ..suite.implementation import PLAIN, GradientOptions
 from ..worker.execution import COPY
 from .known_mistakes import RAISED, comparable_text
 
@@ -56,17 +56,17 @@ def again(step: RecordedCall) -> Any:
 class Recorder:
     """An implementation that passes everything on, and keeps the last step.
 
-    `said` are all results in the check, by which known mistakes are compared.
+    `results` are all results in the check, by which known mistakes are compared.
     """
 
     def __init__(self, inner: Implementation) -> None:
         self._inner = inner
         self.last: RecordedCall | None = None
-        self.said: list[str] = []
+        self.results: list[str] = []
 
     def start(self) -> None:
         """Forget the steps of the previous check."""
-        self.last, self.said = None, []
+        self.last, self.results = None, []
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
@@ -78,15 +78,15 @@ class Recorder:
         return outcome
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
+        self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
         again = partial(_value_of, self._inner.call, name, args)
         self.last = RecordedCall(name, tuple(args), gradients=True, again=again)
         with self.faults():
-            found = self._inner.gradients(name, args, cotangent, pull)
+            found = self._inner.gradients(name, args, cotangent, options)
         self.returned(found.value)
-        self.said.append(comparable_text(found.inputs))
+        self.results.append(comparable_text(found.inputs))
         return found
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ class Recorder:
         with self.faults():
             layer = self._inner.build(name, args)
             shapes = {weight: tuple(found.shape) for weight, found in layer.weights().items()}
-        self.said.append(comparable_text(shapes))
+        self.results.append(comparable_text(shapes))
         return _RecordedLayer(self, layer, self.last)
 
     @contextlib.contextmanager
@@ -120,14 +120,14 @@ class Recorder:
             yield
         except AnswerFault as fault:
             text = str(fault) if isinstance(fault, AnswerRaised) else type(fault).__name__
-            self.said.append(RAISED + text)
+            self.results.append(RAISED + text)
             raise
 
     def returned(self, value: Any, inputs_after: tuple[Any, ...] = ()) -> None:
         """Record the last step's result, and its arguments if the call may have changed them."""
-        self.said.append(comparable_text(value))
+        self.results.append(comparable_text(value))
         if inputs_after:
-            self.said.append(comparable_text(inputs_after))
+            self.results.append(comparable_text(inputs_after))
         if self.last is not None:
             self.last = replace(self.last, value=value, returned=True)
 
@@ -144,13 +144,15 @@ class _RecordedLayer:
         self._recorder.returned(outcome.value, outcome.inputs_after)
         return outcome
 
-    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
+    ) -> Gradients:
         """See `Layer.gradients`."""
         self._recorder.last = replace(self._asked(args), gradients=True)
         with self._recorder.faults():
-            found = self._inner.gradients(args, cotangent, pull)
+            found = self._inner.gradients(args, cotangent, options)
         self._recorder.returned(found.value)
-        self._recorder.said.append(comparable_text([found.inputs, found.weights]))
+        self._recorder.results.append(comparable_text([found.inputs, found.weights]))
         return found
 
     def _asked(self, args: Sequence[Any]) -> RecordedCall:

@@ -76,7 +76,7 @@ def answers_in(
     around = AnswerContext(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
     return {
-        question: {**found.said_when_right, **found.said} if in_all else found.said
+        question: {**found.results_when_right, **found.results} if in_all else found.results
         for question, found in run.answers.items()
     }
 
@@ -136,8 +136,8 @@ class _QuestionResults:
     printed: str = ""
     is_too_slow: bool = False
     #: the results in each check that failed, and in each that passed
-    said: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    said_when_right: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    results: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    results_when_right: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class _Run:
@@ -243,9 +243,9 @@ class _Run:
         found.printed = (now or before) if is_first else (before or now)
         if failure is None:
             found.tests.append(CheckedTest(item.name, True))
-            found.said_when_right[item.name] = tuple(self._answers.said)
+            found.results_when_right[item.name] = tuple(self._answers.results)
             return
-        found.said[item.name] = tuple(self._answers.said)
+        found.results[item.name] = tuple(self._answers.results)
         self._failed_at[item.name] = self._answers.last
         found.is_too_slow = isinstance(failure, CheckTimeout)
         by_chance = item.get_closest_marker("by_chance") is not None
@@ -264,7 +264,7 @@ class _Run:
         else:
             standing = standing_of(tests, found.faults)
         known = standing is Standing.FIX
-        mistake = sentence_of(self._checks, question, found.said, self._text) if known else ""
+        mistake = sentence_of(self._checks, question, found.results, self._text) if known else ""
         return CheckedQuestion(question, standing, tests, found.printed, mistake=mistake)
 
 

@@ -15,7 +15,7 @@ import torch
 from ..worker.execution import CHANGED, HOOK, SEED_CHANGED
 from .compare import EXACT, describe, difference, is_finite, is_rounding, tolerance_of_gradient
 from .draw import Draw
-from .implementation import PLAIN, Gradients, Outcome, Pull
+from .implementation import PLAIN, GradientOptions, Gradients, Outcome
 from .witness import After, Witness
 
 #: describes what is wrong with a gradient, given the expected one; None if it is right
@@ -148,15 +148,17 @@ def not_finite(got: Any, expected: Any) -> str | None:
     return f"got       {'none' if got is None else describe(got)}\nexpected  finite numbers"
 
 
-def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull = PLAIN) -> Any:
+def cotangent_of(
+    draw: Draw, value: Any, after: After | None = None, options: GradientOptions = PLAIN
+) -> Any:
     """Draw normal numbers in the form of the value; with `after`, pulled back through it."""
     if not isinstance(value, torch.Tensor):
-        return tuple(cotangent_of(draw, item, None, pull) for item in value)
-    drawn = draw.normal(*value.shape, scale=pull.size, dtype=value.dtype)
+        return tuple(cotangent_of(draw, item, None, options) for item in value)
+    drawn = draw.normal(*value.shape, scale=options.size, dtype=value.dtype)
     if after is not None:
         value = value.detach().requires_grad_()
         drawn = torch.autograd.grad((after(value) * drawn).sum(), value)[0]
-    if not pull.turned or not drawn.dim():
+    if not options.turned or not drawn.dim():
         return drawn
     if drawn.dim() == 1:
         return torch.stack([drawn, drawn], -1)[:, 0]

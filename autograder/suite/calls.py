@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..worker.execution import tensors_in
-from .implementation import PLAIN, Pull, Step
+from .implementation import PLAIN, GradientOptions, Step
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
@@ -21,16 +21,17 @@ def call_text(name: str, args: Sequence[Any]) -> str:
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
 
 
-def gradient_text(name: str, args: Sequence[Any], pull: Pull = PLAIN) -> str:
+def gradient_text(name: str, args: Sequence[Any], options: GradientOptions = PLAIN) -> str:
     """Write the call whose gradient is computed, and how it is computed."""
-    places = " and ".join(str(place + 1) for place in pull.frozen)
-    turned = ", not contiguous" if pull.turned else ""
+    places = " and ".join(str(place + 1) for place in options.frozen)
+    turned = ", not contiguous" if options.turned else ""
     ways = {
-        f"where argument {places} wants none": bool(pull.frozen),
-        f"where {', '.join(pull.still)} is frozen": bool(pull.still),
-        "where the arguments are results of other operations": pull.results,
-        f"for incoming gradients of about {pull.size:g}{turned}": pull.size != 1 or pull.turned,
-        "read from `.grad` after `backward()`": pull.backward,
+        f"with no gradient for argument {places}": bool(options.frozen),
+        f"with {', '.join(options.still)} frozen": bool(options.still),
+        "with arguments that are results of other operations": options.results,
+        f"for incoming gradients of about {options.size:g}{turned}": options.size != 1
+        or options.turned,
+        "read from `.grad` after `backward()`": options.backward,
     }
     details = "".join(f", {way}" for way, is_asked in ways.items() if is_asked)
     return f"the gradient of {call_text(name, args)}{details}"

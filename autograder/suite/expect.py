@@ -35,7 +35,7 @@ from .failures import (
     wrong_value,
 )
 from .forbidden_calls import Forbidden, differs
-from .implementation import PLAIN, Gradients, Implementation, Pull, Step, WatchedCall
+from .implementation import PLAIN, GradientOptions, Gradients, Implementation, Step, WatchedCall
 from .layers import ExpectLayer
 from .local import signature_of
 from .witness import After
@@ -170,22 +170,22 @@ class Expect:
         *args: Any,
         likely: str,
         to: Sequence[int] | None = None,
-        pull: Pull = PLAIN,
+        options: GradientOptions = PLAIN,
         after: After | None = None,
     ) -> None:
         """Assert that value and gradients to every floating-point input equal the solution's.
 
         The cotangent is random; with `after`, it is pulled back through that function, and values
         are compared after it. With `to`, only gradients to the arguments at these places are
-        compared; `pull` says how the gradients are computed.
+        compared; `options` say how the gradients are computed.
         """
         value = self.solution.call(question, args).value
-        cotangent = cotangent_of(self.draw, value, after, pull)
-        expected = self.solution.gradients(question, args, cotangent, pull)
-        self._call = gradient_text(question, args, pull)
+        cotangent = cotangent_of(self.draw, value, after, options)
+        expected = self.solution.gradients(question, args, cotangent, options)
+        self._call = gradient_text(question, args, options)
         with self.failures.softly():
             with self._explained(question):
-                got = self.implementation.gradients(question, args, cotangent, pull)
+                got = self.implementation.gradients(question, args, cotangent, options)
             one, other = compared(got.value, expected.value, after)
             text = difference(one, other)
             if text is not None:
@@ -194,9 +194,9 @@ class Expect:
                 gradient if to is None or place in to else None
                 for place, gradient in enumerate(expected.inputs)
             ]
-            compare = partial(gradient_difference, size=pull.size)
+            compare = partial(gradient_difference, size=options.size)
             for fault in gradient_faults(args, got.inputs, judged, compare):
-                self.failures.add(wrong_gradient(self._call, fault, likely, pull.size))
+                self.failures.add(wrong_gradient(self._call, fault, likely, options.size))
             for text, cause in left_behind(got):
                 self.failures.add(changed(self._call, text, cause))
 
@@ -206,12 +206,12 @@ class Expect:
         *args: Any,
         cotangent: torch.Tensor,
         likely: str = "",
-        pull: Pull = PLAIN,
+        options: GradientOptions = PLAIN,
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property."""
-        self._call = gradient_text(question, args, pull)
+        self._call = gradient_text(question, args, options)
         with self._explained(question):
-            return self.implementation.gradients(question, args, cotangent, pull)
+            return self.implementation.gradients(question, args, cotangent, options)
 
     def raises(
         self,

@@ -65,7 +65,7 @@ class Gradients:
 
 
 @dataclass(frozen=True, slots=True)
-class Pull:
+class GradientOptions:
     """The way in which gradients are computed.
 
     Arguments at the places `frozen` and the `still` weights need no gradient, like data that is not
@@ -89,7 +89,7 @@ class Pull:
         return (list(self.frozen), *more)
 
 
-PLAIN = Pull()
+PLAIN = GradientOptions()
 
 
 class Layer(Protocol):
@@ -98,7 +98,9 @@ class Layer(Protocol):
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """Call the layer; in eval mode always under `torch.no_grad()`."""
 
-    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
+    ) -> Gradients:
         """Call the layer and pull the cotangent back to its weights and inputs."""
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
@@ -133,7 +135,7 @@ class Implementation(Protocol):
         """Call the function `name`, with `no_grad` under `torch.no_grad()`."""
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
+        self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
         """Call the function and pull the cotangent back to floating-point inputs."""
 

@@ -38,7 +38,7 @@ from .failures import (
     wrong_value,
     wrong_weights,
 )
-from .implementation import PLAIN, Gradients, Implementation, Layer, Pull, Step
+from .implementation import PLAIN, GradientOptions, Gradients, Implementation, Layer, Step
 from .local import signature_of
 from .message import NO_ERROR, ExpectationKind, got_expected
 from .raised import advice
@@ -249,10 +249,10 @@ class ExpectLayer:
         if wrong is not None:
             self._failures.add(wrong)
 
-    def gradients(self, *args: Any, likely: str, pull: Pull = PLAIN) -> None:
-        """Assert that value and all gradients equal the solution's; see `Pull`."""
-        compare = partial(gradient_difference, size=pull.size)
-        self._backward(args, compare, likely, pull, difference)
+    def gradients(self, *args: Any, likely: str, options: GradientOptions = PLAIN) -> None:
+        """Assert that value and all gradients equal the solution's; see `GradientOptions`."""
+        compare = partial(gradient_difference, size=options.size)
+        self._backward(args, compare, likely, options, difference)
 
     def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
         """Assert that backward works, and gives finite gradients where the solution has any.
@@ -274,21 +274,21 @@ class ExpectLayer:
         args: Sequence[Any],
         compare: Compare,
         likely: str,
-        pull: Pull = PLAIN,
+        options: GradientOptions = PLAIN,
         values: Callable[[Any, Any], str | None] | None = None,
     ) -> None:
-        cotangent = cotangent_of(self._draw, self.reference.forward(args).value, None, pull)
-        expected = self.reference.gradients(args, cotangent, pull)
-        self._call = gradient_text(f"{self._built}.forward", args, pull)
+        cotangent = cotangent_of(self._draw, self.reference.forward(args).value, None, options)
+        expected = self.reference.gradients(args, cotangent, options)
+        self._call = gradient_text(f"{self._built}.forward", args, options)
         with self._failures.softly():
             with self._explained():
-                got = self.answer.gradients(args, cotangent, pull)
+                got = self.answer.gradients(args, cotangent, options)
             text = values(got.value, expected.value) if values else None
             if text is not None:
                 self._failures.add(wrong_value(self._call, text, got.value, expected.value, likely))
             faults = weight_faults(got.weights, expected.weights, compare)
             for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
-                self._failures.add(wrong_gradient(self._call, fault, likely, pull.size))
+                self._failures.add(wrong_gradient(self._call, fault, likely, options.size))
             for text, cause in left_behind(got):
                 self._failures.add(changed(self._call, text, cause))
 

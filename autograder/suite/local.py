@@ -19,7 +19,7 @@ from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemen
 from ..worker import execution, operator_watch, stepping
 from ..worker.execution import COPY
 from .forbidden_calls import watched
-from .implementation import PLAIN, Gradients, Outcome, Pull, Step, WatchedCall
+from .implementation import PLAIN, GradientOptions, Gradients, Outcome, Step, WatchedCall
 from .names import names_used
 
 
@@ -73,12 +73,12 @@ class LocalImplementation:
         return Outcome(value, tuple(after))
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
+        self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
         function = self._get(name)
         with _faults(name):
-            return _pulled(function, args, cotangent, pull)
+            return _pulled(function, args, cotangent, options)
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
@@ -128,10 +128,12 @@ class LocalLayer:
             value, after = execution.call(self.module, args, no_grad)
         return Outcome(value, tuple(after))
 
-    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
+    ) -> Gradients:
         """See `Layer.gradients`."""
         with _faults(self._name):
-            return _pulled(self.module, args, cotangent, pull)
+            return _pulled(self.module, args, cotangent, options)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""
@@ -166,8 +168,10 @@ class LocalLayer:
         return LocalLayer(self._name, layer, self._build)
 
 
-def _pulled(target: Any, args: Sequence[Any], cotangent: Any, pull: Pull) -> Gradients:
-    value, inputs, weights, *left = execution.gradients(target, args, cotangent, *pull.request)
+def _pulled(
+    target: Any, args: Sequence[Any], cotangent: Any, options: GradientOptions
+) -> Gradients:
+    value, inputs, weights, *left = execution.gradients(target, args, cotangent, *options.request)
     return Gradients(value, tuple(inputs), weights, *map(tuple, left))
 
 

@@ -8,7 +8,7 @@ import torch
 from autograder.attention.suites.chance import dependence_problem, rate_problem
 from autograder.suite import Expect, difference, rules_of
 from autograder.suite.compare import describe
-from autograder.suite.traits import Made, Tensor, Traits, check_by_itself, rows
+from autograder.suite.traits import CustomInput, Tensor, Traits, check_by_itself, rows
 
 X = torch.tensor([[1.5, -2.0, 0.5], [3.0, 0.0, -1.0]])
 WEIGHTS = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
@@ -130,8 +130,8 @@ def test_dropout_attention_weights_called_in_other_ways(expect: Expect) -> None:
             [
                 Tensor("... T S", rows),
                 Tensor("... S d"),
-                Made(lambda draw, sizes: 0.4),
-                Made(lambda draw, sizes: False),
+                CustomInput(lambda draw, sizes: 0.4),
+                CustomInput(lambda draw, sizes: False),
             ],
         ),
     )

@@ -14,7 +14,7 @@ from autograder.attention.suites.dropped import (
 )
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
-from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_by_itself
+from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_by_itself
 
 GPT = "CausalSelfAttention"
 #: "The cat sleeps", the weights of the layers in the course's notes, drawn with a seed, and their
@@ -157,7 +157,9 @@ def _sizes(draw: Draw, sizes: Sizes) -> SimpleNamespace:
 
 @pytest.mark.question("CausalSelfAttention", points=0)
 def test_causal_self_attention_called_in_other_ways(expect: Expect) -> None:
-    traits = Traits("CausalSelfAttention", [Tensor("B T H*d")], build=[Made(_sizes, ["H", "d"])])
+    traits = Traits(
+        "CausalSelfAttention", [Tensor("B T H*d")], build=[CustomInput(_sizes, ["H", "d"])]
+    )
     check_by_itself(expect, traits)
 
 

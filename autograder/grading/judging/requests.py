@@ -10,7 +10,7 @@ import torch
 
 from ...errors import AnswerFault, AnswerProtocol
 from ...suite.forbidden_calls import watched
-from ...suite.implementation import PLAIN, Gradients, Outcome, Pull, Step, WatchedCall
+from ...suite.implementation import PLAIN, GradientOptions, Gradients, Outcome, Step, WatchedCall
 from ...worker.execution import COPY
 from . import reply_forms
 
@@ -49,10 +49,10 @@ class RequestImplementation(ABC):
         return reply_forms.outcome(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
+        self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
-        reply = self.ask(name, "gradients", name, list(args), cotangent, *pull.request)
+        reply = self.ask(name, "gradients", name, list(args), cotangent, *options.request)
         return reply_forms.gradients(reply, args)
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
@@ -87,9 +87,11 @@ class RequestLayer:
         """See `Layer.forward`."""
         return reply_forms.outcome(self._ask("forward", list(args), *_if(no_grad)), args)
 
-    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
+    ) -> Gradients:
         """See `Layer.gradients`."""
-        reply = self._ask("layer_gradients", list(args), cotangent, *pull.request)
+        reply = self._ask("layer_gradients", list(args), cotangent, *options.request)
         return reply_forms.gradients(reply, args)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ...suite.traits import Ids, Input, Maybe, Pair, Size, Sizes, Tensor, Traits
+from ...suite.traits import Ids, Input, InputPair, OptionalInput, Size, Sizes, Tensor, Traits
 from ...suite.traits.inputs import LEADING, letters_of
 from .record import OF_GRADIENTS, Call, Request
 
@@ -128,8 +128,8 @@ def _is_refused(came: Call, asked: Call) -> bool:
 
 def _paired(inputs: Sequence[Input], args: Sequence[Any]) -> Iterator[tuple[Input, Any]]:
     for declared, arg in zip(inputs, args, strict=False):
-        item = declared.item if isinstance(declared, Maybe) else declared
-        if isinstance(item, Pair) and isinstance(arg, tuple | list) and len(arg) == 2:
+        item = declared.item if isinstance(declared, OptionalInput) else declared
+        if isinstance(item, InputPair) and isinstance(arg, tuple | list) and len(arg) == 2:
             yield from zip((item.first, item.second), arg, strict=True)
         else:
             yield item, arg

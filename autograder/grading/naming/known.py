@@ -32,7 +32,7 @@ from .table import SAMPLES, Samples, Table, TableMaker
 
 #: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
 #: way that the solution's answers do not show
-VERSION = 10
+VERSION = 11
 _FAMILIES = Path(__file__).with_name("families")
 _DOCUMENTED = ast.ClassDef | ast.FunctionDef
 #: the number of digits of a digest in a table's key
@@ -252,7 +252,7 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
     for number, member in enumerate(all_members):
-        family = member.rank, member.key, member.is_told
+        family = member.rank, member.key, member.is_confusion
         turn = 0 if len(member.change.parts) > 1 else turns[family]
         turns[family] += len(member.change.parts) == 1
         ordered.append((_place(member, turn), number, member))
@@ -262,7 +262,7 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
 
 def _place(member: Member, turn: int) -> float:
     """Returns the turn in which a member of a family is used."""
-    if is_left_out(member) or member.is_told:
+    if is_left_out(member) or member.is_confusion:
         return turn / _STEPS_A_TURN
     if member.rank == 0:
         return turn

@@ -4,11 +4,11 @@ from .declaration import NO_TENSORS, TRAITS, Case, Traits
 from .function_tests import check_rule
 from .general import check_trait
 from .inputs import (
+    CustomInput,
     Ids,
     Input,
-    Made,
-    Maybe,
-    Pair,
+    InputPair,
+    OptionalInput,
     Rate,
     Size,
     Sizes,
@@ -26,9 +26,9 @@ __all__ = [
     "Case",
     "Ids",
     "Input",
-    "Made",
-    "Maybe",
-    "Pair",
+    "CustomInput",
+    "OptionalInput",
+    "InputPair",
     "Rate",
     "Row",
     "Size",

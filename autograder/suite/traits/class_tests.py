@@ -11,7 +11,7 @@ import torch
 from ...worker.execution import COPY, DATA, REPLACE, STATE
 from ..compare import FLOAT32, is_apart
 from ..expect import Expect
-from ..implementation import Pull, Step
+from ..implementation import GradientOptions, Step
 from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Root, Traits, arguments, built, refill
 from .inputs import Input, Sizes, Tensor
@@ -26,45 +26,45 @@ _FEW = (2,)
 #: the size if there are as many samples as tokens
 _ALIKE = 4
 _MODES = (
-    "without dropout a layer computes the same in train mode and in eval mode, in every call, "
-    "whatever mode it was in before, under `torch.no_grad()`, too"
+    "without dropout a layer gives the same result in train and in eval mode, in every call, "
+    "whatever its mode was before, and also under `torch.no_grad()`"
 )
 _WEIGHTS = (
     "the current weights count: training changes them, so anything that was computed from them in "
     "an earlier call, or when the layer was built, is out of date"
 )
 _OTHER_WEIGHTS = (
-    "weights also change through `.data`, by `load_state_dict`, and by a new parameter in their "
-    "place: a forward asks the layers that it has, and keeps no weight, copy or version of one"
+    "weights also change through `.data`, by `load_state_dict`, and when a new parameter replaces "
+    "one: read them from the layers in each forward, and keep no weight or copy of one"
 )
 _NO_MORE_WEIGHTS = (
-    "a layer has all its parameters from its constructor on: an optimizer that got them "
-    "before the first call does not know any others"
+    "a layer creates all its parameters in its constructor: an optimizer that was made before "
+    "the first call does not know any later ones"
 )
 _STILL = (
-    "single weights may be frozen (`requires_grad = False`): all others, and the inputs, get the "
-    "gradient that they get otherwise"
+    "some weights may be frozen (`requires_grad = False`): all others, and the inputs, still get "
+    "their usual gradients"
 )
 _RESULTS = (
-    "an input may be the result of other operations, as the output of an earlier layer is, and "
-    "the gradient that comes in may be of any size and in any memory layout: nothing is cut off"
+    "an input may be the output of an earlier layer, and the incoming gradient may have any size "
+    "and any memory layout: cut nothing off"
 )
 _BACKWARD = (
     "`backward()` leaves the gradients in `.grad`, however small they are: no hook changes them, "
     "and no weight moves before the optimizer's step"
 )
 _RESTORED = (
-    "a new layer with the `state_dict()` of this one computes what this one does: all that a layer "
-    "knows is in its parameters, buffers and arguments"
+    "a new layer with the `state_dict()` of this one computes the same as this one: everything "
+    "that a layer knows is in its parameters, buffers and arguments"
 )
 _DATA = (
     "weights learn from inputs that require no gradient themselves, such as data: this does not "
     "depend on `x.requires_grad`"
 )
 _HELD = (
-    "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "
-    "it in place changes no later call, whatever the calls share; and a tensor that comes again "
-    "may hold other numbers: nothing is kept by the object"
+    "a result belongs to the caller: a later call must not change it, and changing it in place "
+    "must not affect a later call; the same tensor may come again with other numbers, so keep "
+    "nothing by its identity"
 )
 
 
@@ -172,10 +172,14 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
     # a layer may also learn in eval mode, and from data
     args = arguments(expect, traits, alike)
-    layer.eval().gradients(*args, likely=_DATA, pull=Pull(frozen=tuple(range(len(args)))))
+    layer.eval().gradients(
+        *args, likely=_DATA, options=GradientOptions(frozen=tuple(range(len(args))))
+    )
     restored.eval().same(*first, likely=_RESTORED)
     restored.train().same(*first, likely=_RESTORED)
-    restored.gradients(*first, likely=_RESTORED, pull=Pull(frozen=tuple(range(len(first)))))
+    restored.gradients(
+        *first, likely=_RESTORED, options=GradientOptions(frozen=tuple(range(len(first))))
+    )
     layer.has_weights(weights, likely=_NO_MORE_WEIGHTS)
     if dropping is not None:
         check_dropping(expect, traits, dropping)
@@ -201,7 +205,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         frozen = tuple(place for place in places if place != kept and kept != 0)
         layer.train(turn % 2 == 0)
         args = arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
-        layer.gradients(*args, likely=_DATA, pull=Pull(frozen))
+        layer.gradients(*args, likely=_DATA, options=GradientOptions(frozen))
     _gradients_in_other_ways(expect, traits, layer)
     if traits.has_rate:
         rated = built(expect, traits, traits.usual((2,), RATE)).move(dtype=torch.float64)
@@ -216,15 +220,15 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
     mixed = [names[place] for place in expect.draw.permutation(len(names))]
     half = (len(mixed) + 1) // 2
     ways = (
-        (_STILL, Pull(still=tuple(mixed[:half]))),
-        (_STILL, Pull(still=tuple(mixed[half:]))),
-        (_RESULTS, Pull(results=True, size=1e5, turned=True)),
-        (_BACKWARD, Pull(backward=True, size=1e-9)),
+        (_STILL, GradientOptions(still=tuple(mixed[:half]))),
+        (_STILL, GradientOptions(still=tuple(mixed[half:]))),
+        (_RESULTS, GradientOptions(results=True, size=1e5, turned=True)),
+        (_BACKWARD, GradientOptions(backward=True, size=1e-9)),
     )
     given = traits.each_way()[0]
-    for turn, (likely, pull) in enumerate(ways):
+    for turn, (likely, options) in enumerate(ways):
         args = arguments(expect, given, sizes, torch.float64)
-        layer.train(turn % 2 == 0).gradients(*args, likely=likely, pull=pull)
+        layer.train(turn % 2 == 0).gradients(*args, likely=likely, options=options)
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
@@ -238,7 +242,9 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
     given = traits.each_way()[0]
     inputs = arguments(expect, given, alone, torch.float64, turned)
     large = [_enlarged(item, arg) for item, arg in zip(given.inputs, inputs, strict=True)]
-    layer.eval().gradients(*large, likely=likely, pull=Pull(tuple(range(1, len(large)))))
+    layer.eval().gradients(
+        *large, likely=likely, options=GradientOptions(tuple(range(1, len(large))))
+    )
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:

@@ -18,8 +18,8 @@ from ..expect import Expect
 from ..layers import ExpectLayer
 from .inputs import (
     LEADING,
+    CustomInput,
     Input,
-    Made,
     Rate,
     Sizes,
     Tensor,
@@ -134,7 +134,7 @@ class Traits:
     def has_rate(self) -> bool:
         """True if the class takes a rate of dropout."""
         return any(
-            isinstance(item, Rate) or (isinstance(item, Made) and item.rate)
+            isinstance(item, Rate) or (isinstance(item, CustomInput) and item.rate)
             for item in self.build or ()
         )
 

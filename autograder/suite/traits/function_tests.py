@@ -9,12 +9,12 @@ import torch
 
 from ..expect import Expect
 from ..forbidden_calls import Forbidden
-from ..implementation import PLAIN, Pull, Step
+from ..implementation import PLAIN, GradientOptions, Step
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments
 from .inputs import (
     LEADING,
-    Maybe,
-    Pair,
+    InputPair,
+    OptionalInput,
     Sizes,
     Tensor,
     arguments_of,
@@ -25,31 +25,31 @@ from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turn
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
-_TWICE = "one tensor may be in several places: what writes into one of them writes into all"
+_TWICE = "one tensor may be passed as several arguments: writing into one of them writes into all"
 _NUMBERS = (
     "numbers of any size count as they are, and a zero is a number like any other: nothing is cut "
     "off, rounded or left out"
 )
 _HELD = (
-    "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "
-    "it in place changes no later call, whatever the calls share; and a tensor that comes again "
-    "may hold other numbers, as weights do that learn"
+    "a result belongs to the caller: a later call must not change it, and changing it in place "
+    "must not affect a later call; the same tensor may come again with other numbers, as a "
+    "weight does during training"
 )
 _NO_GRAD = (
-    "under `torch.no_grad()` a function computes what it computes otherwise, and its arguments "
-    "stay as they are there, too"
+    "under `torch.no_grad()` a function gives the same result as without it, and its arguments "
+    "stay unchanged, too"
 )
 _RESULTS = (
-    "an argument may be the result of other operations, as the output of an earlier layer is, and "
-    "the gradient that comes in may be large and in any memory layout: it goes on uncut"
+    "an argument may be the output of an earlier layer, and the incoming gradient may be large "
+    "and have any memory layout: pass it on uncut"
 )
 _BACKWARD = (
     "`backward()` leaves the gradient in `.grad`, however small it is: nothing is cut off or "
     "rounded to zero on the way"
 )
 _FROZEN = (
-    "each argument may be the only one that requires a gradient, as weights do and data do not: "
-    "what one of them needs does not depend on another's `requires_grad`"
+    "each argument may be the only one that requires a gradient, as weights do and data does "
+    "not: its gradient does not depend on another's `requires_grad`"
 )
 #: the size of everything if all sizes are equal; and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
@@ -229,55 +229,55 @@ def _dimension(item: Tensor, part: str) -> int:
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     """Test gradients to all differentiable arguments together, and to each one."""
 
-    def pull(arguments: Sequence[Any], cause: str = likely, way: Pull = PLAIN) -> None:
+    def check(arguments: Sequence[Any], cause: str = likely, way: GradientOptions = PLAIN) -> None:
         expect.gradients(
             traits.question,
             *arguments,
             likely=cause,
             to=traits.judged,
-            pull=way,
+            options=way,
             after=traits.after,
         )
 
     asked = CallSizes(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
-    pull(arguments(expect, traits, usual, torch.float64))
+    check(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
     # choose d so that sqrt(d) is exact in float32; otherwise a root in float32 would fail the test
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     if {"T", "S"} <= set(traits.call_letters()):
         kept["S"] = _FEWER_KEYS
-    pull(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
+    check(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
     samples = (2,) * (len(asked.leads.four()) - 1)
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE, samples)
-    pull(alike, _TWICE)
+    check(alike, _TWICE)
     middle = asked.middling(FEW)
     for given in traits.each_way():
-        pull(_small_and_zero(expect, given, middle), _SINGLE)
+        check(_small_and_zero(expect, given, middle), _SINGLE)
     for args, frozen in _frozen_in_turn(expect, traits, asked):
-        pull(args, _FROZEN if frozen else likely, Pull(tuple(frozen)))
+        check(args, _FROZEN if frozen else likely, GradientOptions(tuple(frozen)))
     many, long = asked.many_with_gradients(), asked.long(leading=asked.leads.four())
     for past in asked.long_past():
-        pull(arguments(expect, traits.each_way()[0], past, torch.float64, rising))
+        check(arguments(expect, traits.each_way()[0], past, torch.float64, rising))
     for given in traits.each_way():
         for sizes in many:
-            pull(arguments(expect, given, sizes, torch.float64, both(rising, expanded)))
-        pull(arguments(expect, given, long, torch.float64, both(falling, sliced)))
+            check(arguments(expect, given, sizes, torch.float64, both(rising, expanded)))
+        check(arguments(expect, given, long, torch.float64, both(falling, sliced)))
     # the calls above with a size of 1 leave out one gradient; ask for all of them here
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
-        pull(arguments(expect, traits, ones, torch.float64))
+        check(arguments(expect, traits, ones, torch.float64))
     batch = asked.with_gradients(traits.usual((2, 3)))
     for dtype, cause, way in _WAYS:
-        pull(arguments(expect, traits.each_way()[0], batch, dtype), cause, way)
+        check(arguments(expect, traits.each_way()[0], batch, dtype), cause, way)
     if traits.case is not None:
-        pull(traits.case.arguments(expect.draw), traits.case.likely)
+        check(traits.case.arguments(expect.draw), traits.case.likely)
 
 
 #: the other ways in which gradients are computed
 _WAYS = (
-    (torch.float32, _RESULTS, Pull(results=True, size=1e5, turned=True)),
-    (torch.float64, _BACKWARD, Pull(backward=True, size=1e-9)),
+    (torch.float32, _RESULTS, GradientOptions(results=True, size=1e5, turned=True)),
+    (torch.float64, _BACKWARD, GradientOptions(backward=True, size=1e-9)),
 )
 
 
@@ -288,7 +288,7 @@ def _frozen_in_turn(
 
     A single argument always needs one.
     """
-    kinds = Tensor | Pair | Maybe
+    kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
     # with one token, the gradient to the queries is zero: leave the lengths alone
     letters = [x for x in traits.call_letters() if x not in LENGTHS]

@@ -154,7 +154,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CustomInput:
     """Any other argument, made by a function from a draw and the sizes.
 
     `rate` says whether the argument contains the rate of dropout of the sizes.
@@ -172,7 +172,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class InputPair:
     """A tuple of two arguments, such as the keys and values of a past."""
 
     first: Input
@@ -205,7 +205,7 @@ class NoArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe:
+class OptionalInput:
     """The last argument of a call if it is optional: None in every third call.
 
     Each generated test therefore also reaches code that runs only without it, or only with it.
@@ -231,8 +231,8 @@ def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
 
     If no argument is optional, there is one list only.
     """
-    given = [item.item if isinstance(item, Maybe) else item for item in inputs]
-    left = [NoArgument() if isinstance(item, Maybe) else item for item in inputs]
+    given = [item.item if isinstance(item, OptionalInput) else item for item in inputs]
+    left = [NoArgument() if isinstance(item, OptionalInput) else item for item in inputs]
     return [given, left] if given != list(inputs) else [given]
 
 

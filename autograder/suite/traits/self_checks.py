@@ -21,7 +21,7 @@ from ..compare import difference
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .declaration import Traits
-from .inputs import LEADING, Pair, Sizes, Tensor, arguments_of
+from .inputs import LEADING, InputPair, Sizes, Tensor, arguments_of
 from .layouts import turned
 from .slopes import (
     STEP,
@@ -185,7 +185,7 @@ def _pairs(traits: Traits, args: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _sample(item: Any, arg: Any, index: int) -> Any:
-    if isinstance(item, Pair):
+    if isinstance(item, InputPair):
         return tuple(
             _sample(*each, index) for each in zip((item.first, item.second), arg, strict=True)
         )

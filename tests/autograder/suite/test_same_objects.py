@@ -12,7 +12,7 @@ import torch
 
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.failures import WrongAnswer
-from autograder.suite.traits import Input, Maybe, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Input, OptionalInput, Size, Tensor, Traits, check_trait
 from autograder.worker import stepping
 
 SOLUTION = """
@@ -31,7 +31,7 @@ class Linear(nn.Module):
     def forward(self, x, y=None):
         return shifted(self.linear(x), y)
 """
-INPUTS: list[Input] = [Tensor("B T d"), Maybe(Tensor("B T d"))]
+INPUTS: list[Input] = [Tensor("B T d"), OptionalInput(Tensor("B T d"))]
 SHIFTED = Traits("shifted", INPUTS)
 LINEAR = Traits("Linear", INPUTS, build=[Size("d")])
 

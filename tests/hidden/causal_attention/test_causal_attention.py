@@ -22,7 +22,7 @@ from autograder.attention.suites.dropped import (
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
 from autograder.attention.suites.low_scores import ScaledScores, low_scoring, low_tokens
 from autograder.suite import Draw, Expect, ExpectLayer, difference
-from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
 NAME = "CausalAttention"
 
@@ -289,7 +289,7 @@ def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
 CAUSAL = Traits(
     NAME,
     [Tensor("B T d_in")],
-    build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), Made(lambda draw, sizes: True)],
+    build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), CustomInput(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
     root=ScaledScores("d_out"),

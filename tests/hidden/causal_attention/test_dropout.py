@@ -19,8 +19,8 @@ from autograder.attention.suites.chance import (
 )
 from autograder.attention.suites.echoes import echo_problem
 from autograder.suite import Draw, Expect, difference, rules_of
-from autograder.suite.implementation import Pull
-from autograder.suite.traits import Made, Tensor, Traits, check_trait, rows
+from autograder.suite.implementation import GradientOptions
+from autograder.suite.traits import CustomInput, Tensor, Traits, check_trait, rows
 
 RULES = rules_of(__file__)
 #: rates at which hardly anything is dropped, or is kept: three decimals, as drawn
@@ -488,22 +488,26 @@ def test_gradient_reaches_weights_and_values(expect: Expect, draw: Draw) -> None
         weights = _weights(draw, *leading, 12, 4, dtype=dtype)
         # rows of length 1 at right angles: they show weights in float32, too
         values = torch.linalg.qr(draw.normal(*leading, 6, 6, dtype=dtype)).Q[..., :4, :]
-        _check_gradient(expect, weights, values.contiguous(), likely, Pull(frozen))
+        _check_gradient(expect, weights, values.contiguous(), likely, GradientOptions(frozen))
 
 
 def _check_gradient(
-    expect: Expect, weights: torch.Tensor, values: torch.Tensor, likely: str, pull: Pull
+    expect: Expect,
+    weights: torch.Tensor,
+    values: torch.Tensor,
+    likely: str,
+    options: GradientOptions,
 ) -> None:
     cotangent = expect.draw.normal(*weights.shape[:-1], 6, dtype=weights.dtype)
     arguments = (weights, values, 0.3)
     pulled = expect.pulled(
-        "dropout_attention_weights", *arguments, cotangent=cotangent, likely=likely, pull=pull
+        "dropout_attention_weights", *arguments, cotangent=cotangent, likely=likely, options=options
     )
     dropped = _kept_weights(expect, pulled.value, weights, values, 0.3, likely)
     to_weights = (cotangent @ values.mT).masked_fill(dropped, 0.0) / 0.7
     to_values = weights.masked_fill(dropped, 0.0).mT @ cotangent / 0.7
     for place, name, expected in ((0, "weights", to_weights), (1, "values", to_values)):
-        if place in pull.frozen:
+        if place in options.frozen:
             continue
         text = difference(pulled.inputs[place], expected)
         expect.that(
@@ -513,7 +517,7 @@ def _check_gradient(
 
 # What holds for every question.
 
-RATE, EVAL = Made(lambda draw, sizes: 0.4), Made(lambda draw, sizes: False)
+RATE, EVAL = CustomInput(lambda draw, sizes: 0.4), CustomInput(lambda draw, sizes: False)
 DROPOUT = Traits(
     "dropout",
     [Tensor("... S"), RATE, EVAL],

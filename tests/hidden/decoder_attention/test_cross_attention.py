@@ -14,8 +14,8 @@ from autograder.attention.suites.low_scores import (
 )
 from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.traits import (
-    Made,
-    Maybe,
+    CustomInput,
+    OptionalInput,
     Size,
     Sizes,
     Tensor,
@@ -78,7 +78,7 @@ def _lengths(draw: Draw, sizes: Sizes) -> torch.Tensor:
 
 PADDING = Traits(
     "padding_mask",
-    [Made(_lengths, ["B", "S"]), Size("S")],
+    [CustomInput(_lengths, ["B", "S"]), Size("S")],
     own={"any memory layout": "test_mask_of_lengths_in_any_layout_and_of_equal_sizes"},
     without={
         "gradients": "lengths are whole numbers",
@@ -244,7 +244,7 @@ MASKED = Traits(
         Tensor("... T d"),
         Tensor("... S d"),
         Tensor("... S d_v"),
-        Made(_any_mask, ["T", "S"]),
+        CustomInput(_any_mask, ["T", "S"]),
     ],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
@@ -369,7 +369,7 @@ def _any_padding(draw: Draw, sizes: Sizes) -> torch.Tensor:
 
 CROSS = Traits(
     "CrossAttention",
-    [Tensor("B T H*d"), Tensor("B S c"), Maybe(Made(_any_padding, ["B", "S"]))],
+    [Tensor("B T H*d"), Tensor("B S c"), OptionalInput(CustomInput(_any_padding, ["B", "S"]))],
     build=[Size("H*d"), Size("c"), Size("H")],
     own={"float64": "test_cross_attention_moved", "errors": "test_weights_of_four_layers"},
     without={"chance": "nothing is random"},

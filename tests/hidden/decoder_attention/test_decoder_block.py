@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Step
-from autograder.suite.traits import Maybe, Size, Tensor, Traits, check_trait
-from autograder.suite.traits import Pair as PairOf
+from autograder.suite.traits import InputPair, OptionalInput, Size, Tensor, Traits, check_trait
 
 BLOCK = "DecoderBlock"
 Pair = tuple[torch.Tensor, torch.Tensor]
@@ -118,7 +117,10 @@ def _wide(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 
 BLOCK_TRAITS = Traits(
     BLOCK,
-    [Tensor("B T 2*H*d", values=_wide), Maybe(PairOf(Tensor("B H P 2*d"), Tensor("B H P 2*d")))],
+    [
+        Tensor("B T 2*H*d", values=_wide),
+        OptionalInput(InputPair(Tensor("B H P 2*d"), Tensor("B H P 2*d"))),
+    ],
     build=[Size("2*H*d"), Size("H"), Size("F")],
     weights=_weights,
     dtype=torch.float64,

@@ -13,7 +13,7 @@ from autograder.attention.suites.low_scores import (
     rows_far_apart,
 )
 from autograder.suite import Draw, Expect, ExpectLayer, rules_of
-from autograder.suite.traits import Made, Size, Tensor, Traits, check_rule, check_trait
+from autograder.suite.traits import CustomInput, Size, Tensor, Traits, check_rule, check_trait
 
 RULES = rules_of(__file__)
 
@@ -234,7 +234,7 @@ def test_layer_moved(expect: Expect, draw: Draw) -> None:
 LAYER_TRAITS = Traits(
     LAYER,
     [Tensor("B T G*R*d")],
-    build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
+    build=[Size("G*R*d"), Size("G*R"), Size("G"), CustomInput(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
     largest={"G": 16, "R": 16, "d": 29},
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},

@@ -12,7 +12,15 @@ from autograder.attention.suites.low_scores import (
     low_tokens,
 )
 from autograder.suite import Draw, Expect, ExpectLayer, Step, rules_of
-from autograder.suite.traits import Maybe, Pair, Size, Tensor, Traits, check_rule, check_trait
+from autograder.suite.traits import (
+    InputPair,
+    OptionalInput,
+    Size,
+    Tensor,
+    Traits,
+    check_rule,
+    check_trait,
+)
 
 DECODING = "decoding_mask"
 WINDOW = "sliding_window_mask"
@@ -353,7 +361,7 @@ CACHED_TRAITS = Traits(
         Tensor("B H T d"),
         Tensor("B H T d"),
         Tensor("B H T d_v"),
-        Maybe(Pair(Tensor("B H P d"), Tensor("B H P d_v"))),
+        OptionalInput(InputPair(Tensor("B H P d"), Tensor("B H P d_v"))),
     ],
     loops="B*H*T*P*d+B*H*T*T*d_v+B*H*T*P*d_v",
     sizes={"T": 3, "P": 5},
@@ -372,7 +380,7 @@ def test_cached_in_general(expect: Expect, trait: str) -> None:
 
 LAYER_TRAITS = Traits(
     LAYER,
-    [Tensor("B T H*2*p"), Maybe(Pair(Tensor("B H P 2*p"), Tensor("B H P 2*p")))],
+    [Tensor("B T H*2*p"), OptionalInput(InputPair(Tensor("B H P 2*p"), Tensor("B H P 2*p")))],
     build=[Size("H*2*p"), Size("H")],
     loops="B*H*T*P+B*H*T*T",
     sizes={"p": 2, "P": 6},

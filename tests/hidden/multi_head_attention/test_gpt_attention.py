@@ -19,7 +19,7 @@ from autograder.attention.suites.dropped_gradients import (
 from autograder.attention.suites.low_scores import low_scoring, low_tokens
 from autograder.suite import Draw, Expect, difference
 from autograder.suite.compare import FLOAT32
-from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"
 #: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
@@ -277,7 +277,7 @@ def _config(draw: Draw, sizes: Sizes) -> SimpleNamespace:
 GPT_TRAITS = Traits(
     GPT,
     [Tensor("B T H*d")],
-    build=[Made(_config, ["H", "d"], rate=True)],
+    build=[CustomInput(_config, ["H", "d"], rate=True)],
     own={"float64": "test_module_in_float64", "chance": "test_dropout_on_every_attention_weight"},
     without={"errors": "none is promised"},
 )

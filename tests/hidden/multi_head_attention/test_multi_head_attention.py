@@ -13,7 +13,7 @@ from autograder.attention.suites.dropped import (
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
 from autograder.attention.suites.low_scores import loud, low_scoring, low_tokens
 from autograder.suite import Draw, Expect
-from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
 #: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
@@ -204,7 +204,14 @@ def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> Non
 MHA_TRAITS = Traits(
     MHA,
     [Tensor("B T d_in")],
-    build=[Size("d_in"), Size("H*d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
+    build=[
+        Size("d_in"),
+        Size("H*d"),
+        Size("C"),
+        Rate(),
+        Size("H"),
+        CustomInput(lambda draw, sizes: True),
+    ],
     sizes={"C": 128},
     fixed=["C"],
     own={

@@ -12,7 +12,7 @@ from autograder.attention.suites.dropped import (
 from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
 from autograder.attention.suites.low_scores import ScaledScores
 from autograder.suite import Draw, Expect
-from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
 #: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
@@ -127,7 +127,14 @@ def _check_dropout(
 WRAPPER_TRAITS = Traits(
     WRAPPER,
     [Tensor("B T d_in")],
-    build=[Size("d_in"), Size("d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
+    build=[
+        Size("d_in"),
+        Size("d"),
+        Size("C"),
+        Rate(),
+        Size("H"),
+        CustomInput(lambda draw, sizes: True),
+    ],
     sizes={"C": 128},
     fixed=["C"],
     root=ScaledScores("d"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.traits import Ids, Made, Sizes, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Ids, Sizes, Tensor, Traits, check_trait
 
 
 def _words(draw: Draw, count: int) -> list[str]:
@@ -255,7 +255,7 @@ def _vocabulary(draw: Draw, sizes: Sizes) -> dict[str, int]:
     return {f"w{number}": place for number, place in enumerate(ids)}
 
 
-SENTENCE = Made(_sentence, ["T", "V"])
+SENTENCE = CustomInput(_sentence, ["T", "V"])
 TEXT = {
     "any memory layout": "text has none",
     "gradients": "text has none",
@@ -277,7 +277,7 @@ def test_build_vocabulary_in_general(expect: Expect, trait: str) -> None:
 
 ENCODE = Traits(
     "encode",
-    [SENTENCE, Made(_vocabulary, ["V"])],
+    [SENTENCE, CustomInput(_vocabulary, ["V"])],
     loops="T",
     largest={"V": 1000},
     own={"errors": "test_an_unknown_word_is_named"},

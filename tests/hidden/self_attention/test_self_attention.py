@@ -5,7 +5,7 @@ import torch
 
 from autograder.attention.suites.low_scores import ScaledScores, low_scoring, low_tokens
 from autograder.suite import Draw, Expect, ExpectLayer
-from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Size, Tensor, Traits, check_trait
 
 FAR = "scores far from 0, of either sign, count as they are: none is cut off, nothing is added"
 
@@ -190,7 +190,7 @@ def test_version_one_in_general(expect: Expect, trait: str) -> None:
 V2 = Traits(
     "SelfAttentionV2",
     [Tensor("... T d_in")],
-    build=[Size("d_in"), Size("d_out"), Made(lambda draw, sizes: True)],
+    build=[Size("d_in"), Size("d_out"), CustomInput(lambda draw, sizes: True)],
     loops="T*T*d_out+T*d_in*d_out",
     root=ScaledScores("d_out"),
     own={"float64": "test_float64_and_any_memory_layout_linear"},

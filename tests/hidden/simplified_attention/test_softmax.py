@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, Tolerance, rules_of
-from autograder.suite.traits import Case, Made, Tensor, Traits, check_rule, check_trait
+from autograder.suite.traits import Case, CustomInput, Tensor, Traits, check_rule, check_trait
 from autograder.suite.traits import positive as positive_values
 
 INF = float("inf")
@@ -295,7 +295,7 @@ SOFTMAX = Traits(
     "softmax",
     [
         Tensor("... S"),
-        Made(lambda draw, sizes: draw.integer(-1 - len(sizes.leading), len(sizes.leading))),
+        CustomInput(lambda draw, sizes: draw.integer(-1 - len(sizes.leading), len(sizes.leading))),
     ],
     factors=(8,),  # rows that are one and zeros have no gradient
     own={"float64": "test_precision_of_float64"},

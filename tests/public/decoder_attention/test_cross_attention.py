@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance, rules_of
-from autograder.suite.traits import Made, Size, Sizes, Tensor, Traits, check_by_itself
+from autograder.suite.traits import CustomInput, Size, Sizes, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -148,7 +148,7 @@ def test_masked_attention_called_in_other_ways(expect: Expect) -> None:
                 Tensor("... T d"),
                 Tensor("... S d"),
                 Tensor("... S d_v"),
-                Made(_last_two_forbidden, ["S"]),
+                CustomInput(_last_two_forbidden, ["S"]),
             ],
         ),
     )

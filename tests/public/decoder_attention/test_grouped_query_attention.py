@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, Tolerance, rules_of
-from autograder.suite.traits import Made, Size, Tensor, Traits, check_by_itself
+from autograder.suite.traits import CustomInput, Size, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -141,7 +141,7 @@ def test_grouped_query_attention_layer_called_in_other_ways(expect: Expect) -> N
         Traits(
             "GroupedQueryAttention",
             [Tensor("B T G*R*d")],
-            build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
+            build=[Size("G*R*d"), Size("G*R"), Size("G"), CustomInput(lambda draw, sizes: True)],
             sizes={"G": 2, "R": 3},
         ),
     )

@@ -10,7 +10,7 @@ import torch
 
 from autograder.suite import Draw, Expect, difference, rules_of
 from autograder.suite.compare import FROM_PRINTED, describe
-from autograder.suite.traits import Pair, Size, Tensor, Traits, check_by_itself
+from autograder.suite.traits import InputPair, Size, Tensor, Traits, check_by_itself
 
 LN_3, LN_12 = math.log(3), math.log(12)
 
@@ -169,7 +169,7 @@ def test_cached_attention_called_in_other_ways(expect: Expect) -> None:
                 Tensor("B H T d"),
                 Tensor("B H T d"),
                 Tensor("B H T d_v"),
-                Pair(Tensor("B H P d"), Tensor("B H P d_v")),
+                InputPair(Tensor("B H P d"), Tensor("B H P d_v")),
             ],
         ),
     )

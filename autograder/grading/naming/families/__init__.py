@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .definition_names import DefinitionNames
 from .details import detail_of
 from .expressions import Scope
 from .name_changes import SIZE
@@ -16,7 +17,6 @@ from .operators import OPERATORS
 from .places import Change, Parts, alike, places, solution_lines
 from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
-from .things import Things
 from .words import SMALL_CHANGES
 
 #: ranks of changes: 0 of known steps, then those of any step, small ones, and sizes
@@ -48,7 +48,7 @@ class Member:
     in_check: bool
 
     @property
-    def is_told(self) -> bool:
+    def is_confusion(self) -> bool:
         """Returns whether it confuses two values that both have a name in the question."""
         nodes = [new for _, new in self.change.parts]
         is_read = not any(isinstance(getattr(new, "ctx", None), ast.Store) for new in nodes)
@@ -68,12 +68,12 @@ def _members(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    things = Things.of(definition)
+    names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
-        detail = partial(detail_of, things, key, list(zip(nodes, others, strict=True)))
+        detail = partial(detail_of, names, key, list(zip(nodes, others, strict=True)))
         change = Change(definition, parts, namespace)
-        in_check = any(map(things.is_in_a_check, nodes))
+        in_check = any(map(names.is_in_a_check, nodes))
         yield Member(key, detail, change, rank, in_check)
 
 

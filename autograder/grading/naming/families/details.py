@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
+from .definition_names import SWAP, DefinitionNames, is_or_are
 from .step_tables import (
     ADDED,
     ANOTHER,
@@ -31,7 +32,6 @@ from .step_tables import (
     SWAPPED,
     WRAPPED,
 )
-from .things import SWAP, Things, is_or_are
 from .words import words_of
 
 #: a node and its replacement; None removes a statement
@@ -85,42 +85,42 @@ FAR: Mapping[int, str] = {
 }
 
 
-def detail_of(things: Things, key: str, parts: Sequence[Part]) -> str:
+def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
     """Returns a sentence with more detail than a family's words; empty if there is none."""
     if key in (BIAS_LEFT_OUT, BIAS_TOO_MANY):
-        return _of_bias(key, [things.made.get(node, "") for node, _ in parts])
+        return _of_bias(key, [names.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
-        found = {_wrapped(things, words_of(key), node) for node, _ in parts}
-    elif key in _TOLD:
-        found = {_TOLD[key](things, node, other) for node, other in parts}
+        found = {_wrapped(names, words_of(key), node) for node, _ in parts}
+    elif key in _DETAILS:
+        found = {_DETAILS[key](names, node, other) for node, other in parts}
     else:
         return ""
     return found.pop() if len(found) == 1 else ""
 
 
-def _takes_the_place(things: Things, old: ast.AST, new: ast.AST | None) -> str:
-    one, other = things.thing(new), things.thing(old)
+def _takes_the_place(names: DefinitionNames, old: ast.AST, new: ast.AST | None) -> str:
+    one, other = names.meaning(new), names.meaning(old)
     if not one or not other or one == other:
-        is_check = things.is_in_a_check(old)
+        is_check = names.is_in_a_check(old)
         return "a check looks at a different value than required" if is_check else ""
-    if things.layer(old):
+    if names.layer(old):
         return f"{one} does what {other} should do"
     return f"{one} {is_or_are(one)} used where {other} should be"
 
 
-def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     """Returns which argument is not checked."""
     if not isinstance(node, ast.If):
         return ""
-    checked = things.arguments_in(node.test)
+    checked = names.arguments_in(node.test)
     return words_of(CHECK).replace("a check", f"a check of {checked}", 1) if checked else ""
 
 
-def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _number(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     """Returns which dimension a size is taken from, or which part of a tuple is taken."""
     if not isinstance(other, ast.Constant):
         return ""
-    around = things.around.get(node)
+    around = names.around.get(node)
     if isinstance(other.value, bool):
         on, off = ("on", "off") if other.value else ("off", "on")
         name = f"`{around.arg}`" if isinstance(around, ast.keyword) else "a switch"
@@ -129,43 +129,41 @@ def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
         of = ast.unparse(around.value)
         if of.endswith(".shape"):
             return "a size is taken from the wrong dimension"
-        return (
-            f"a different part of `{of}` is taken than required" if of in things.arguments else ""
-        )
-    called = things.called(around) if around else ""
+        return f"a different part of `{of}` is taken than required" if of in names.arguments else ""
+    called = names.called(around) if around else ""
     return "dimensions are swapped that should not be" if called == SWAP else ""
 
 
-def _left_out(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _left_out(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(node, ast.Call):
-        what = things.called(node)
+        what = names.called(node)
         return f"{what} is left out" if what else ""
     if isinstance(node, ast.BinOp):
         is_left = other is node.left
         if isinstance(node.op, ast.Add):
-            one = things.thing(node.right if is_left else node.left)
+            one = names.meaning(node.right if is_left else node.left)
             return f"{one} {is_or_are(one)} left out of a sum" if one else PARTS_LEFT_OUT[ast.Add]
-        if things.is_a_bound(node):
+        if names.is_a_bound(node):
             return ""  # of a mask or a slice: what it does there is not known
         if is_left or isinstance(node.op, ast.Mult | ast.BitAnd | ast.BitOr):
             return PARTS_LEFT_OUT.get(type(node.op), "")
         return "of two numbers only the second is used"
     if isinstance(node, ast.If) and other is None:
-        asked = things.arguments_in(node.test)
+        asked = names.arguments_in(node.test)
         return f"a step that depends on {asked} is left out" if asked else ""
     return ""
 
 
-def _argument(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _argument(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     """Returns which argument of a call is left out."""
     if not isinstance(node, ast.Call) or not isinstance(other, ast.Call):
         return ""
     missing = [keyword for keyword in node.keywords if keyword not in other.keywords]
-    what = f"`{ast.unparse(missing[0])}`" if missing else things.thing(node.args[-1])
+    what = f"`{ast.unparse(missing[0])}`" if missing else names.meaning(node.args[-1])
     return f"{what} {is_or_are(what)} left out of a call" if what else ""
 
 
-def _swapped(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
         return f"the two sides of {OPERATIONS[type(node.op)]} change places"
     items: list[Sequence[ast.expr]] = [
@@ -175,15 +173,15 @@ def _swapped(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     ]
     if len(items) < 2:
         return ""
-    moved = [things.thing(a) for a, b in zip(*items, strict=True) if a is not b]
+    moved = [names.meaning(a) for a, b in zip(*items, strict=True) if a is not b]
     return f"{moved[0]} and {moved[1]} change places" if len(moved) == 2 and all(moved) else ""
 
 
-def _cut(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    return f"no gradient reaches {things.layer(node)}" if things.layer(node) else ""
+def _cut(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
+    return f"no gradient reaches {names.layer(node)}" if names.layer(node) else ""
 
 
-def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     """Returns what is returned or added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
@@ -192,30 +190,30 @@ def _returned(things: Things, node: ast.AST, other: ast.AST | None) -> str:
         what = FUNCTIONS_OF_A_RESULT.get(ast.unparse(value.func).rpartition(".")[2], "")
         return f"{what} is taken of the result, one function too many" if what else ""
     if isinstance(value, ast.BinOp):
-        what = things.thing(value.right)
+        what = names.meaning(value.right)
         return f"{what} {is_or_are(what)} added to the result" if what else ""
     last = node.value
     given = [ast.dump(arg) for arg in last.args] if isinstance(last, ast.Call) else []
     if isinstance(last, ast.Call) and value and given == [ast.dump(value)]:
-        return f"{things.layer(last.func)} is left out" if things.layer(last.func) else ""
-    what = things.thing(value)
+        return f"{names.layer(last.func)} is left out" if names.layer(last.func) else ""
+    what = names.meaning(value)
     come = "come" if is_or_are(what) == "are" else "comes"
     return f"{what} {come} back, not what should be made of it" if what else ""
 
 
-def _root(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     """Returns which size's root is the divisor."""
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
-    what = things.size(size)
+    what = names.size(size)
     return f"the division is by the root of {what}, which is not the required size" if what else ""
 
 
-def _wrapped(things: Things, words: str, node: ast.AST) -> str:
+def _wrapped(names: DefinitionNames, words: str, node: ast.AST) -> str:
     """Returns the words with the value that the change is applied to."""
     if isinstance(node, ast.Return):
         return f"{words} (in the result)"
-    what = things.thing(node.targets[0]) if isinstance(node, ast.Assign) else ""
+    what = names.meaning(node.targets[0]) if isinstance(node, ast.Assign) else ""
     return f"{words} (in {what})" if what else ""
 
 
@@ -234,37 +232,37 @@ def _of_bias(key: str, names: Sequence[str]) -> str:
     return f"{layers} {has} {one}"
 
 
-def _of_part_of_sum(things: Things, node: ast.AST, other: ast.AST | None) -> str:
-    what = things.called(node)
+def _of_part_of_sum(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
+    what = names.called(node)
     return f"{what} is applied to one part of a sum, not to the whole" if what else ""
 
 
-def _operation(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _operation(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if not isinstance(node, ast.BinOp) or not isinstance(other, ast.BinOp):
         return ""
     one, asked = OPERATIONS.get(type(other.op), ""), OPERATIONS.get(type(node.op), "")
     return f"{one} is taken instead of {asked}" if one and asked else ""
 
 
-def _function(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _function(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
         return FUNCTIONS.get((other.attr, node.attr), "")
     return ""
 
 
-def _axis(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _axis(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     given = other.args[1:] if isinstance(other, ast.Call) else []
     dims = [ast.unparse(arg) for arg in given if _is_number(arg)]
     return f"softmax runs along dimension {dims[0]}" if len(dims) == 1 else ""
 
 
-def _diagonal(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _diagonal(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(other, ast.Call) and isinstance(other.args[1], ast.BinOp):
         return f"the border of a mask lies {FAR[ast.literal_eval(other.args[1].right)]}"
     return ""
 
 
-def _condition(things: Things, node: ast.AST, other: ast.AST | None) -> str:
+def _condition(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     test = other.test if isinstance(other, ast.If | ast.IfExp) else None
     if isinstance(test, ast.Constant):
         return f"a condition {'always' if test.value else 'never'} holds"
@@ -277,7 +275,7 @@ def _is_number(node: ast.AST) -> bool:
 
 
 #: the functions that describe a change of one node, by the words of its family
-_TOLD: Mapping[str, Callable[[Things, ast.AST, ast.AST | None], str]] = {
+_DETAILS: Mapping[str, Callable[[DefinitionNames, ast.AST, ast.AST | None], str]] = {
     ANOTHER: _takes_the_place,
     LEFT_OUT: _left_out,
     ARGUMENT_LEFT_OUT: _argument,

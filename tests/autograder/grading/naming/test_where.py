@@ -11,12 +11,12 @@ import torch
 from autograder.grading.naming.call_facts import CallDeclaration, CallFacts
 from autograder.grading.naming.record import Event, Request, answered
 from autograder.grading.naming.where import where_right, where_sentence
-from autograder.suite.traits import Pair, Size, Tensor, Traits
+from autograder.suite.traits import InputPair, Size, Tensor, Traits
 
 _ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
 _LAYER = Traits(
     "Layer",
-    [Tensor("B T H*d"), Pair(Tensor("B P H*d"), Tensor("B P H*d"))],
+    [Tensor("B T H*d"), InputPair(Tensor("B P H*d"), Tensor("B P H*d"))],
     build=[Size("H*d"), Size("H")],
 )
 

@@ -39,7 +39,7 @@ _SIZES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Things:
+class DefinitionNames:
     """The arguments of a definition, its layers with parameters, and the parents of its nodes."""
 
     arguments: frozenset[str]
@@ -52,7 +52,7 @@ class Things:
     around: Mapping[ast.AST, ast.AST]
 
     @classmethod
-    def of(cls, definition: ast.AST) -> Things:
+    def of(cls, definition: ast.AST) -> DefinitionNames:
         """Builds from a function or class. Arguments that are reassigned are not counted."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -73,7 +73,7 @@ class Things:
         arguments = {node.arg for node in nodes if isinstance(node, ast.arg)} - stored - {"self"}
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
-    def thing(self, node: ast.AST | None) -> str:
+    def meaning(self, node: ast.AST | None) -> str:
         """Returns the meaning of a name in words; empty if only this code has the name."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
@@ -97,13 +97,13 @@ class Things:
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
-            tensor = self.thing(node.value.value)
+            tensor = self.meaning(node.value.value)
             size = _SIZES.get(ast.unparse(node.slice), "")
             return f"{size} of {tensor}" if tensor and size else ""
         if isinstance(node, ast.Attribute) and node.attr in self.arguments - self.layers:
             return f"`{node.attr}`"  # a setting is stored under its own name
         is_argument = isinstance(node, ast.Name) and node.id in self.arguments
-        return self.thing(node) if is_argument else ""
+        return self.meaning(node) if is_argument else ""
 
     def arguments_in(self, node: ast.AST) -> str:
         """Returns the arguments that an expression reads."""
