@@ -64,7 +64,7 @@ def heatmap(
     """
     labels = Labels(rows, columns)
     given, excuse = _ask(matrix) if callable(matrix) else (_matrix(matrix), "")
-    values = np.zeros((1, 6)) if given is None else given
+    values = np.zeros((1, 6)) if given is None else np.atleast_2d(given)
     panel = panel_of(values, labels.fitting(values))
     bar = 0.0 if has_numbers(values) else 0.7
     with styled():
@@ -106,10 +106,12 @@ def side_by_side(
         ValueError: `expected` has more than two dimensions, or no entries.
     """
     wanted, labels = _matrix(expected), Labels(rows, columns)
+    shape = wanted.shape
     given, excuse = _ask(answer)
-    if given is not None and given.shape != wanted.shape:
-        excuse = f"shape {given.shape}, expected {wanted.shape}"
+    if given is not None and given.shape != shape:
+        excuse = f"shape {given.shape}, expected {shape}"
         given = None
+    wanted, given = np.atleast_2d(wanted), None if given is None else np.atleast_2d(given)
     scale = scale_of([wanted] if given is None else [wanted, given])
     panel = panel_of(wanted, labels)
     with styled():
@@ -117,12 +119,13 @@ def side_by_side(
         if given is None:
             draw_excuse(first, excuse, panel.width)
         else:
-            draw_matrix(first, given, labels, panel.slanted, scale, _comparable(given, wanted))
+            texts = _comparable(given, wanted) if within == _PRINTED else None
+            draw_matrix(first, given, labels, panel.slanted, scale, texts)
         heading = "your result" + _framed(first, given, wanted, within)
         image = draw_matrix(second, wanted, labels, panel.slanted, scale)
         first.set_title(wrapped(heading, panel.outer_width))
         meant = "expected" if within is not None else "an example"
-        second.set_title(wrapped(f"{meant} {wanted.shape}", panel.outer_width))
+        second.set_title(wrapped(f"{meant} {shape}", panel.outer_width))
         if not has_numbers(wanted):
             figure.colorbar(image, ax=[first, second], shrink=0.8)
         figure.suptitle(wrapped(title, max(figure.get_size_inches()[0], 2.5)))
@@ -222,14 +225,12 @@ def _one_line(error: Exception) -> str:
 
 
 def _matrix(value: Any) -> np.ndarray:
-    """Return a float64 array of two dimensions; raises `ValueError` if it is not a matrix."""
+    """Return a float64 array of one or two dimensions; raises `ValueError` for anything else."""
     if value is None:
         raise ValueError("the result is None: is a `return` missing?")
     if isinstance(value, tuple):
         raise ValueError(f"the result is a tuple of {len(value)}, not one tensor")
     tensor = torch.as_tensor(value).detach().to(device="cpu", dtype=torch.float64)
-    if tensor.dim() == 1:
-        tensor = tensor[None]  # (1, S)
-    if tensor.dim() != 2 or tensor.numel() == 0:
+    if tensor.dim() not in (1, 2) or tensor.numel() == 0:
         raise ValueError(f"shape {tuple(tensor.shape)} is not a matrix that can be drawn")
     return np.asarray(tensor.tolist(), dtype=np.float64)

@@ -129,7 +129,14 @@ def test_equal_numbers_look_equal_and_different_ones_different() -> None:
 def test_a_wrong_shape_is_said_and_not_drawn() -> None:
     side_by_side(lambda: torch.rand(6, 3), torch.rand(6))
     said = " ".join(texts(drawn())).replace("\n", " ")
-    assert "shape (6, 3), expected (1, 6)" in said
+    assert "shape (6, 3), expected (6,)" in said
+
+
+def test_a_single_row_keeps_its_shape() -> None:
+    side_by_side(lambda: torch.rand(1, 6), torch.rand(6))
+    found = " ".join(texts(drawn())).replace("\n", " ")
+    assert "shape (1, 6), expected (6,)" in found
+    assert drawn().axes[1].get_title() == "expected (6,)"
 
 
 def test_nan_and_infinity_have_colours_of_their_own() -> None:
