@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch
 
 from .drawing import INK, styled, wrapped
 
@@ -17,6 +18,7 @@ _BLUE, _ORANGE = "#4c78a8", "#d9822b"
 HEADS = (_BLUE, "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#e8a33d", "#bab0ac")
 _WIDTH = 4.3
 _THICKEST, _OPAQUE = 9.0, 0.75
+_SEEN = 5e-3  # the smallest weight with an arrow; smaller ones are written as 0.00
 _ASIDE = 0.16  # between two heads, in words
 
 
@@ -68,8 +70,19 @@ def _looks(axes: Axes, weights: Sequence[float], query: int, color: str, aside: 
     """Draw the arrows of one head, slightly beside those of the others."""
     across = _ASIDE * aside
     for place, weight in enumerate(weights):
-        ends = [query + across, place + across]
-        axes.plot(ends, [1.15, 0.12], color=color, lw=_THICKEST * weight, alpha=_OPAQUE)
+        width = _THICKEST * weight
+        if weight >= _SEEN:
+            arrow = FancyArrowPatch(
+                (query + across, 1.15),
+                (place + across, 0.06),
+                arrowstyle="-|>",
+                mutation_scale=6.0 + 1.6 * width,
+                color=color,
+                lw=width,
+                alpha=_OPAQUE,
+                joinstyle="miter",
+            )
+            axes.add_patch(arrow)
 
 
 def _legend(axes: Axes, heads: int, words: int, query: int) -> None:

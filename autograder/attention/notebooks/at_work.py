@@ -45,8 +45,9 @@ def at_work(
     except Exception as error:  # a student's layer may raise anything; its check explains it
         no_arrows(words, f"not yet: {type(error).__name__}: {error}".splitlines()[0])
     else:
-        attention_arrows(weights[:, query], words, query, title)
-        attention_view(weights, words, "point at a word to see where it looks", query)
+        shown = ["gap" if word == GAP else word for word in words]
+        attention_arrows(weights[:, query], shown, query, title)
+        attention_view(weights, shown, "point at a word to see where it looks", query)
 
 
 def _title(reader: SentenceReader, words: list[str], query: int) -> str:

@@ -8,6 +8,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.colors import to_hex
 from torch import nn
 
 from autograder.attention.notebooks.arrows import HEADS, attention_arrows
@@ -117,7 +118,17 @@ def test_weights_that_cannot_be_read_are_refused(
         looks(reader, reader.layer, GAPPED.split(), heads)
 
 
+def test_arrows_go_to_seen_words_and_gaps_have_names() -> None:
+    at_work(lambda: MultiHeadSelfAttention(32, 1), GAPPED)
+    axes = plt.gca()
+    weights = [float(text.get_text()) for text in axes.texts if text.get_text()[:2] in ("0.", "1.")]
+    assert len(weights) == 8
+    assert 0 < len(axes.patches) == sum(weight > 0 for weight in weights) < 8
+    assert "gap" in written() and GAP not in written()
+
+
 def test_heads_have_a_colour_each() -> None:
     attention_arrows(torch.tensor([[0.9, 0.1], [0.2, 0.8]]), ["a", "b"], query=1)
-    assert [line.get_color() for line in plt.gca().lines] == [HEADS[0]] * 2 + [HEADS[1]] * 2
+    arrows = [to_hex(arrow.get_edgecolor()) for arrow in plt.gca().patches]
+    assert arrows == [HEADS[0]] * 2 + [HEADS[1]] * 2
     assert {"head 0", "head 1"} <= {text.get_text() for text in plt.gca().texts}
