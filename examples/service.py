@@ -4,7 +4,8 @@
     curl --data-binary @scores.py http://127.0.0.1:8080/simplified_attention/scores.py
 
 Arguments after the port are passed to `autograder grade -`. It listens on this
-machine only, so a proxy in front decides who may call it. It answers no page in a browser.
+machine only, so a proxy in front decides who may call it; the proxy must name this machine as
+Host. It answers no page in a browser, whatever name leads that page to this machine.
 """
 
 import json
@@ -22,6 +23,7 @@ from pathlib import Path
 LARGEST = 10_000_000
 #: connections at a time, seconds that one may say nothing, and that a whole request may take
 MOST, PATIENCE, LONGEST = 64, 20, 120
+HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d+)?", re.IGNORECASE)
 NAME = re.compile(r"/(\w{1,100})/(\w{1,100}\.(?:py|ipynb))", re.ASCII)
 
 
@@ -59,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length, found = self.headers.get("Content-Length", ""), NAME.fullmatch(self.path)
-        if "Origin" in self.headers:
+        if "Origin" in self.headers or not HOST.fullmatch(self.headers.get("Host", "localhost")):
             return self.send_error(403, "Pages in a browser are not answered")
         if not found or not re.fullmatch("[0-9]{1,9}", length) or not 0 < int(length) <= LARGEST:
             return self.send_error(400, "POST a file to /<assignment>/<exercise>.py or .ipynb")

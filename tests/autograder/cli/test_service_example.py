@@ -11,7 +11,9 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +49,43 @@ def _raw(url: str, head: str, data: bytes) -> bytes:
         return there.makefile("rb").readline().split()[1]
 
 
-def test_a_request_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def serving(**settings: Any) -> Iterator[Any]:
+    """Runs the service without its grader, with some of its settings changed."""
     spec = importlib.util.spec_from_file_location("service", ROOT / "examples" / "service.py")
     assert spec and spec.loader
     service = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(service)
-    monkeypatch.setattr(service, "LONGEST", 0.3)
-    server = service.Server(("127.0.0.1", 0), service.Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    with server, socket.create_connection(server.server_address, timeout=5) as there:
+    for name, value in settings.items():
+        setattr(service, name, value)
+    with service.Server(("127.0.0.1", 0), service.Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_a_request_that_trickles_in_is_given_up() -> None:
+    with (
+        serving(LONGEST=0.3) as server,
+        socket.create_connection(server.server_address, timeout=5) as there,
+    ):
         there.sendall(f"{STRANGE[0]}\r\n\r\nx".encode())  # and the rest never
         assert there.makefile("rb").readline().split()[1] == b"400"
-        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("127.0.0.1", b"400"), ("localhost:8080", b"400"), ("", b"403")),
+        # a name that its owner points to this machine
+        *(("evil.example:8080", b"403"), ("127.0.0.1.evil.example", b"403")),
+    ],
+)
+def test_only_this_machine_is_a_host(host: str, status: bytes) -> None:
+    with serving() as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        head = f"POST /lab/scores.py HTTP/1.1\r\nHost: {host}\r\nContent-Length: 21"
+        assert _raw(url, head, bytes(20)) == status
 
 
 def test_the_example_service_grades_requests_and_ends_its_grader(
