@@ -16,6 +16,8 @@ from .output import as_json, console, emit
 from .strict_command import StrictCommand, command
 
 _MOST_CALLS, _MOST_LINES = 4, 40
+#: the length of an escape such as `\U0001f600`
+_LONGEST_ESCAPE = 10
 
 
 @command()
@@ -60,13 +62,22 @@ def _print_group(group: operations.UnnamedMistake) -> None:
         _say(f"  fails: {call}")
     if len(group.calls) > _MOST_CALLS:
         _say(f"  ... and {len(group.calls) - _MOST_CALLS} more calls")
-    for line in group.code.rstrip("\n").split("\n")[:_MOST_LINES]:
-        _say(f"    {line}", "dim")
+    lines = group.code.rstrip("\n").split("\n")
+    for line in lines[:_MOST_LINES]:
+        _say_whole(f"    {line}", "dim")
+    if len(lines) > _MOST_LINES:
+        _say(f"    ... and {len(lines) - _MOST_LINES} more lines: --json shows them")
     console.print()
 
 
 def _say(line: str, style: str = "") -> None:
     console.print(for_terminal(line), style=style, soft_wrap=True)
+
+
+def _say_whole(line: str, style: str = "") -> None:
+    """Prints a line of code to its end, because a person approves it after reading it here."""
+    most = len(line) * _LONGEST_ESCAPE
+    console.print(for_terminal(line, most), style=style, soft_wrap=True)
 
 
 @click.group()
@@ -133,7 +144,7 @@ def _is_approved(code: str, as_json: bool) -> bool:
         raise UserError("read the code, which autograder mistakes shows, and use --yes")
     _say("this code becomes content of the course, which its tests and tools execute:", "bold")
     for line in code.rstrip("\n").split("\n"):
-        _say(f"    {line}")
+        _say_whole(f"    {line}")
     return click.confirm("Have you read it, and should it be added?")
 
 

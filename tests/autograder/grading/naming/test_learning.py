@@ -19,7 +19,9 @@ from autograder.grading.run import grade_class
 from autograder.grading.run_options import RunOptions, SilentEvents
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation.entries import Entry, with_entry
+from autograder.operations import misconceptions, mistakes
 from autograder.operations.misconceptions import AddedMisconception, _unusual
+from autograder.operations.mistakes import UnnamedMistake
 from autograder.sandbox import ForkServer
 from autograder.submission.anonymous import anonymous_code
 
@@ -155,6 +157,23 @@ def test_adding_an_answer_runs_it_in_the_sandbox_only(
     assert "open(" in read[0]
     assert adding("spied", "spy").renamed == 1
     assert not (graded.parent / "ran").exists()
+
+
+def test_code_is_shown_to_its_end_before_it_is_approved(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = f"def f(x):\n    return '{'x' * 5000}' and evil(x)\n"
+    shown = UnnamedMistake("a", "e", "f", "m", 1, code + "later(x)\n" * 40, (), "")
+    monkeypatch.setattr(mistakes, "unnamed_mistakes", lambda *_, **__: (shown,))
+    output = CliRunner().invoke(cli, ["mistakes", str(ROOT)]).output
+    assert "evil(x)" in output and "2 more lines" in output
+
+    def add(*_: object, approve: Callable[[str], bool], **__: object) -> None:
+        assert not approve(code)
+        raise UserError("not approved")
+
+    monkeypatch.setattr(misconceptions, "add_misconception", add)
+    wanted = ["--name", "n", "--confuses", "c", "--hint", "h"]
+    command = ["misconception", "add", str(ROOT), "ada", "e", "f", *wanted]
+    assert "evil(x)" in CliRunner().invoke(cli, command, input="n\n").output
 
 
 def test_what_never_ran_is_no_known_mistake(adding: Callable[..., AddedMisconception]) -> None:
