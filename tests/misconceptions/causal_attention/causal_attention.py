@@ -91,7 +91,7 @@ class past_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="what may be seen with what is masked: a token sees later ones alone",
+    confuses="what may be seen with what is masked: a token sees only later ones",
     hint="Does your code mask what a token may see, or what it may not see?",
 )
 class allowed_masked(_Right):
