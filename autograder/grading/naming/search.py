@@ -146,7 +146,6 @@ class Search:
         self._plain = np.array([not r.is_entry and is_plain(r.rank) for r in table.rows], bool)
         self._known = table.cells != UNKNOWN
         self._equal = self._cells(lambda at: table.column(at).equal_to(self._came[at]))
-        self._starts = [columns.start for columns in tests.values()]
         self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
 
     # comparisons of cells, rows and tests
@@ -278,8 +277,9 @@ class Search:
             wrong[at] = outcome.is_wrong
             values = [explained(own, outcome).numbers for own in known]
             found[:, at] = np.array([*values, (wrong[at], 0, 0)])[self.table.cells[:, at]]
-        by_test = np.add.reduceat(found, self._starts, 1)
-        wrong_in = np.add.reduceat(wrong, self._starts)
+        parts = list(self.tests.values())
+        by_test = np.stack([found[:, part].sum(1) for part in parts], 1)
+        wrong_in = [int(wrong[part].sum()) for part in parts]
         numbers = {test: at for at, test in enumerate(self.tests)}
         for row, test in self.table.samples:  # their samples are compared later
             if by_test[row, numbers[test], 2]:

@@ -119,6 +119,18 @@ def test_beyond_the_budget_nothing_is_asked_and_nothing_named(
     assert [row.name for row in _search(table, 1, 4).members()] == ["late"]
 
 
+def test_a_test_without_a_call_is_no_error() -> None:
+    none = answered([])
+    maker = TableMaker({**REQUESTS, "none": ()}, {**RIGHT, "none": none})
+    wrong = {**_answers(2, 2), "none": none}
+    maker.add_entry(Row("twice", "twice"), wrong, {}, {})
+    given = _Given(2, 3)
+    given._answers["none"] = none
+    columns = {**COLUMNS, "none": slice(82, 82)}
+    search = Search(maker.table(), columns, given, lambda number, test: None)
+    assert search.most().entries == []
+
+
 FREQUENT = {"softmax_is_left_out": 2, "the_mask_has_no_effect": 3, "a rare one": 5}
 
 
