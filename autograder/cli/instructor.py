@@ -163,7 +163,8 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     for group in proof.not_told_apart:
         console.print(f"not distinguished, one hint for all: {for_terminal(group)}", soft_wrap=True)
     for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
-        console.print(f"[red]problem[/]: {for_terminal(problem)}", soft_wrap=True)
+        lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
+        console.print(f"[red]problem[/]: {lines}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
 
 

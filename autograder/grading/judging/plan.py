@@ -7,6 +7,7 @@ test asks for anything else, the plan is abandoned for that test.
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 
+from ...errors import AnswerFault, ContentError
 from ...sandbox.replies import Batch, RawReply, reply_in, value_of
 from ...suite.local import LocalImplementation
 from ...suite.witness import Witness, with_witnesses
@@ -80,6 +82,19 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
     return "seed", question_seed(seed, question)
 
 
+def _unusable(test: str, failure: Exception) -> ContentError:
+    """Returns the error for a test that no answer can pass, at the last line of our own."""
+    places = traceback.extract_tb(failure.__traceback__)
+    own = [place for place in places if "site-packages" not in place.filename]
+    place = (own or places)[-1]
+    return ContentError(
+        Path(place.filename),
+        place.lineno,
+        f"{test} can't judge even the solution: {type(failure).__name__}: {failure}",
+        "correct the test, or the code that it calls",
+    )
+
+
 class Rehearsal(RequestImplementation, Observer):
     """Answers like a worker with the solution, and records the requests of each test.
 
@@ -118,6 +133,9 @@ class Rehearsal(RequestImplementation, Observer):
 
     def judged(self, run: RunTest) -> TestOutcome:
         outcome = self._outcomes[self._test] = run(soft=True)
+        failure = outcome.failure
+        if isinstance(failure, Exception) and not isinstance(failure, AssertionError | AnswerFault):
+            raise _unusable(self._test[1], failure)
         return outcome
 
     def ask(self, name: str, *request: Any) -> Any:

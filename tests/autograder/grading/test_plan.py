@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from autograder.course import Course
-from autograder.errors import UserError
+from autograder.errors import ContentError, UserError
 from autograder.grading.judging import planned
 from autograder.grading.judging.plan import rehearse
 from autograder.grading.judging.suites import collect_suites
@@ -146,3 +146,22 @@ def test_an_invalid_secret_file_is_refused_at_once(kind: str, tmp_path: Path) ->
         path.write_bytes(b"a" * 1_000_000)
     with pytest.raises(UserError, match="bytes, so it is not a secret of a class"):
         class_secret(path)
+
+
+def test_a_test_that_fails_by_itself_is_the_authors_fault(tmp_path: Path) -> None:
+    (tmp_path / "solutions" / "basics").mkdir(parents=True)
+    (tmp_path / "solutions" / "basics" / "sums.py").write_text(
+        "def total(x):\n    return x.sum()\n"
+    )
+    suite = tmp_path / "tests" / "hidden" / "basics" / "test_sums.py"
+    suite.parent.mkdir(parents=True)
+    suite.write_text(
+        "import pytest\n"
+        '@pytest.mark.question("total", points=2)\n'
+        "def test_total(expect, draw):\n"
+        '    expect.same("total", draw.normal(3).no_such_method(), likely="add up")\n'
+    )
+    runner = collect_suites(tmp_path, [suite])
+    with pytest.raises(ContentError, match="test_total can't judge even the sol.*no_such") as error:
+        rehearse(runner, suite, 1)
+    assert (error.value.path, error.value.line) == (suite, 4)
