@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..classroom import (
+    Columns,
     Identity,
     Index,
+    Role,
     canvas_number,
     in_english,
     is_number,
@@ -195,8 +197,10 @@ def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
     """Returns the people of each group, by the name that the group has in Moodle's files."""
     found: dict[str, list[int]] = {}
+    columns = Columns(roster.columns, roster.people)
     for number, person in enumerate(roster.people):
-        if group := person.get("Group", "").strip():
+        values = columns.values_of(person)
+        if group := values.get(Role.GROUP) if values else "":
             found.setdefault(normal(group.replace("_", " ")), []).append(number)
     return {group: tuple(members) for group, members in found.items()}
 

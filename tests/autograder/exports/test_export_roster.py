@@ -353,6 +353,32 @@ def test_a_worksheet_in_another_language_keeps_its_own_headings(
     assert grace[: len(before[0])] == before[2]
 
 
+#: Moodle has the column after the status; a table of one's own may have it at the end
+@pytest.mark.parametrize(
+    ("heading", "place", "text"),
+    [("Group", 11, MOODLE), ("Group", 5, MOODLE), ("Gruppe", 4, OTHER_LANGUAGES["german"])],
+)
+def test_all_members_of_a_group_get_its_grade(
+    make_result: Callable[..., SubmissionResult],
+    tmp_path: Path,
+    heading: str,
+    place: int,
+    text: str,
+) -> None:
+    separator = ";" if heading == "Gruppe" else ","
+    table = list(csv.reader(text.replace(",No,", ",Yes,").splitlines(), delimiter=separator))
+    for number, row in enumerate(table):
+        row.insert(place, "Blue Team" if number else heading)
+    worksheet = tmp_path / "worksheet.csv"
+    with worksheet.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=separator).writerows(table)
+    written = export("moodle", [make_result("Blue Team_77")], tmp_path / "out.csv", worksheet)
+    assert not [note for note in written.notes if "maximum" not in note]
+    rows = rows_of(written.path)
+    assert [row.get("Grade") or row.get("Bewertung") for row in rows] == ["4"] * len(rows)
+    assert {row[heading] for row in rows} == {"Blue Team"}
+
+
 def test_a_table_of_another_kind_is_no_worksheet(tmp_path: Path) -> None:
     table = tmp_path / "rooms.csv"
     table.write_text("Room,Who,Where,Seats,Free,Open\nRoom 1,a,b,3,3,Yes\nHall 2,a,b,3,3,Yes\n")
