@@ -26,6 +26,13 @@ _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
     **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
 }
+#: where each of them is in use; in the other season, people write it for the time that clocks show
+_PLACES_OF = {
+    **{"CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon"},
+    **{"EDT": "America/New_York", "MDT": "America/Denver", "PDT": "America/Los_Angeles"},
+    **{"AEDT": "Australia/Sydney", "AEST": "Australia/Brisbane"},
+    **{"NZDT": "Pacific/Auckland", "NZST": "Pacific/Auckland"},
+}
 #: system files among the time zones; on another machine they may be a different zone or missing
 _NOT_ZONES = ("localtime", "posixrules", "Factory", "right/", "posix/")
 
@@ -90,8 +97,10 @@ def _parse(text: str) -> tuple[datetime, str]:
     day = date.fromisoformat(match["date"])  # raises ValueError for the 31st of February
     clock = time.fromisoformat(match["time"]) if match["time"] else _END_OF_DAY
     moment = once(datetime.combine(day, clock), zone, text)
-    if name.isalpha() and name.isupper() and moment.tzname() not in (name, "UTC"):
-        raise ValueError(f"{text!r}: it is {moment.tzname()} there on that day, not {name}")
+    place = zoneinfo.ZoneInfo(_PLACES_OF[name]) if name in _PLACES_OF else zone
+    there = moment.astimezone(place).tzname()
+    if name.isalpha() and name.isupper() and there not in (name, "UTC"):
+        raise ValueError(f"{text!r}: it is {there} there on that day, not {name}")
     return moment, name
 
 

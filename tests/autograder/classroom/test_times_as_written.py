@@ -74,6 +74,10 @@ def test_a_time_without_a_zone_needs_one() -> None:
         ("2026-07-20 23:58:00 EDT", "2026-07-21 03:58:00"),
         ("20.07.2026 23:58 Europe/Berlin", "2026-07-20 21:58:00"),
         ("2026-07-20 23:58:00 CET", None),  # it is CEST there on that day: which one is meant?
+        ("2026-11-20 23:58:00 CEST", None),  # it is CET on that day
+        ("2026-11-20 23:58:00 MEZ", None),
+        ("28/11/26", None),
+        ("46354.9993", None),
         ("2026-07-20 23:58:00 IST", None),
         ("2026-07-20 23:58:00 localtime", None),
         ("20.07.2026 23:58", None),
