@@ -46,7 +46,8 @@ class CollectReport:
 
     `waiting` are new submissions of this and earlier collections that a person has to look at,
     because what they would replace was edited by hand. `looks` are new files that answer no
-    exercise. `asked` are requests to look at a grade again; they do not belong to a submission.
+    exercise, and times of a table that can't be used. `asked` are requests to look at a grade
+    again; they do not belong to a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -230,10 +231,10 @@ class _Collection:
         of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
         about = (*self._students.notes, *lookalikes(before, students))
         now = read_roster(self._class_folder)  # with the current names of the platform
-        every = (*notes, *of_table, *about, *_strangers(now, students))
+        every = (*notes, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
         refused = self._sorting.refused()
-        looks = tuple(looked)
+        looks = (*looked, *of_table)
         return CollectReport(tuple(collected), refused, every, waiting, looks, tuple(asked))
 
 

@@ -14,6 +14,7 @@ from ..classroom import (
     MissingZone,
     Person,
     Role,
+    RoleValues,
     in_english,
     number_in,
     only_item,
@@ -117,16 +118,23 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
         )
     cells = [row.get(column, "").strip() for row in rows]
     read = [_time(text, zone, path) for text in cells]
-    strange = [t for t, time in zip(cells, read, strict=True) if time is None and t not in _NOTHING]
-    notes = (
-        (f"{path.name}: unknown times, such as {strange[0]!r}: {len(strange)}",) if strange else ()
-    )
+    strange = [n for n, time in enumerate(read) if time is None and cells[n] not in _NOTHING]
+    notes = (_note(path, len(strange), cells[strange[0]], people[strange[0]]),) if strange else ()
     identities = [person.identity if person else Identity() for person in people]
     emails = tuple(person.get(Role.EMAIL) if person else "" for person in people)
     is_moodles = column == _COLUMNS[0] and _MOODLES_NUMBER in columns
     numbers = tuple(number_in(row.get(_MOODLES_NUMBER, "")) for row in rows) if is_moodles else ()
     source = f"{column} of {path.name}"
     return Times(Index(identities), tuple(read), emails, source, notes, numbers)
+
+
+def _note(path: Path, number: int, text: str, person: RoleValues | None) -> str:
+    whose = f" of {person.name or person.key}" if person else ""
+    count = "1 time" if number == 1 else f"{number} times"
+    return (
+        f"{path.name}: {count} can't be read with certainty, such as {text!r}{whose}: unknown, "
+        "and nobody is late by it. Write them as '2026-11-20 18:30 Europe/Berlin' and collect again"
+    )
 
 
 def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:

@@ -71,7 +71,7 @@ def collect(
     )
     report = bring([Path(source) for source in sources], folder, exercises, options)
     broken = [
-        f"nothing is collected for {name}: {' '.join(str(why).split())}"
+        f"nothing is collected for {name}: {'; '.join(map(str.strip, str(why).splitlines()))}"
         for name, why in of_course.broken.items()
     ]
     report = _with_requests(report, folder.parent, of_course)

@@ -373,7 +373,7 @@ def test_moodles_worksheet_states_the_times(
         "Pia": None,
     }
     assert there()[f"Ada Lovelace/{SIMPLE}/timestamp.txt"] == b"2025-05-02 16:14:00 UTC\n"
-    assert any("vorgestern" in note for note in report.notes)
+    assert any("vorgestern" in note for note in report.looks)
 
 
 def test_a_worksheet_of_another_assignment_states_nobodys_time(
@@ -388,8 +388,8 @@ def test_a_worksheet_of_another_assignment_states_nobodys_time(
         "OBrien, Zoë": datetime(2025, 5, 3, 16, 14, tzinfo=UTC),
     }
     assert f"Ada Lovelace/{SIMPLE}/timestamp.txt" not in there()
-    assert any("'Ada Lovelace' (777)" in note for note in report.notes)
-    assert any("worksheet of another assignment" in note for note in report.notes)
+    assert any("'Ada Lovelace' (777)" in note for note in report.looks)
+    assert any("worksheet of another assignment" in note for note in report.looks)
 
 
 def test_times_learnt_later_are_kept_without_a_new_submission(
