@@ -121,7 +121,7 @@ def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
         emit(dataclasses.asdict(found))
     else:
         for line in stale:
-            console.print(f"not fresh: {for_terminal(line)}", soft_wrap=True)
+            console.print(for_terminal(_not_fresh(line)), soft_wrap=True)
         for line in leaks:
             console.print(f"[red]leak[/]: {for_terminal(line)}", soft_wrap=True)
         if not stale and not leaks:
@@ -130,6 +130,10 @@ def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
 
 
 COMMANDS = (validate, release)
+
+
+def _not_fresh(difference: str) -> str:
+    return f"{difference}: assignments/ is not up to date; run autograder release"
 
 
 def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) -> None:
@@ -162,7 +166,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
         console.print(f"not distinguished, one hint for all: {for_terminal(group)}", soft_wrap=True)
-    for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
+    for problem in (*proof.problems, *map(_not_fresh, stale), *leaks):
         lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
         console.print(f"[red]problem[/]: {lines}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
