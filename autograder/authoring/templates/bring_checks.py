@@ -1,6 +1,6 @@
 # finds the checks
 def _bring_checks(name: str) -> None:
-    """Takes those of the bundle if they are not installed, as on Colab and Kaggle."""
+    """Use the checks of the bundle if none are installed, as on Colab and Kaggle."""
     import sys
     import zipfile
     from importlib.util import find_spec
