@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..classroom import (
@@ -172,7 +172,7 @@ class _Collection:
             entries = [entry for entry in listed if isinstance(entry, DownloadEntry)]
             paths = [entry.path for entry in entries]
             layout = DownloadLayout(paths, name, self._names, _metadata(entries), self._owners)
-            places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
+            places = [(e, self._place(layout, e)) for e in entries]
             for _, place in places:
                 self._students.know(place.owners if isinstance(place, OwnedFile) else ())
             for refused in listed:
@@ -190,6 +190,14 @@ class _Collection:
                 f"{together[0]} and {together[1]}: are these folders students? Nothing was "
                 "collected\n  fix: collect the folder whose folders are the students"
             )
+
+    def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
+        """Returns where a file belongs; to all members, if a group of the roster submitted it."""
+        place = layout.place(entry.path, entry.is_archive)
+        if isinstance(place, str) or self._owners:
+            return place
+        members = (member for owner in place.owners for member in self._students.members(owner))
+        return replace(place, owners=tuple(members))
 
     def _may_answer(self, entry: DownloadEntry, place: OwnedFile | str) -> bool:
         if not isinstance(place, OwnedFile):

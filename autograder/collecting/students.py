@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..classroom import Origin, Person, Roster, normal
+from ..classroom import Origin, Person, Roster, normal, squashed
 from ..escaping import for_file_name
 from ..records import Key
 from .platform_times import Times
@@ -40,6 +40,38 @@ class Students:
         self._named: defaultdict[str, set[str]] = defaultdict(set)
         self._owner_of: dict[str, tuple[str, str]] = {}
         self._renamed: dict[str, str] = {}
+        self._split: dict[str, str] = {}
+        self._groups: defaultdict[str, list[Person]] = defaultdict(list)
+        for person in roster.people:
+            for group in filter(None, map(squashed, person.group.split(";"))):
+                self._groups[group].append(person)
+
+    def members(self, owner: Owner) -> tuple[Owner, ...]:
+        """Returns an owner for each member of a group that submitted together; others unchanged.
+
+        A group is one of the roster's, and nobody on the roster has its name. Students choose the
+        names of repositories, and perhaps their own: a clone is never a group's, and Canvas's
+        number must be that of a member.
+        """
+        group = self._groups.get(squashed(owner.student), ())
+        is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
+        if not group or not is_named or for_file_name(owner.student) in self._before:
+            return (owner,)
+        numbers = {person.number for person in group} - {""}
+        is_another = owner.platform == CANVAS and numbers and owner.number not in numbers
+        if is_another or self._roster.person(owner.student):
+            return (owner,)
+        self._split[owner.student] = ", ".join(person.student for person in group)
+        return tuple(
+            replace(
+                owner,
+                student=person.student,
+                key=f"{owner.key} {person.student}",
+                platform="",
+                number="",
+            )
+            for person in group
+        )
 
     def know(self, owners: Iterable[Owner]) -> None:
         """Registers who is in the download, so that namesakes are kept apart from the beginning."""
@@ -53,11 +85,16 @@ class Students:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on students whose name on the platform differs from that of their folder."""
-        return tuple(
+        """Notes on work that is in folders with different names than on the platform."""
+        renamed = (
             f"{theirs!r} has the number of {ours!r}, so the work is in the folder {ours!r}"
             for theirs, ours in sorted(self._renamed.items())
         )
+        split = (
+            f"{group!r} is a group of the roster, so each member has the work: {members}"
+            for group, members in sorted(self._split.items())
+        )
+        return (*renamed, *split)
 
     def name(self, owner: Owner, assignment: str) -> str:
         """Returns the student's name: the earlier one, the roster's, or the platform's."""
@@ -141,7 +178,7 @@ class Students:
         if owner.platform == CLASSROOM and owner.name:
             # students choose their logins, so only the identifier in the classroom's roster counts
             return self._roster.person(owner.name)
-        return None
+        return None if owner.platform else self._by_name(owner)
 
     def _by_number(self, owner: Owner) -> Person | None:
         """Finds a person by Canvas's number, which never changes and is surer than any name."""

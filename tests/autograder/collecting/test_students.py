@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import unicodedata
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,7 +36,7 @@ def class_folder(tmp_path: Path) -> Path:
 
 
 def bring(
-    class_folder: Path, files: dict[str, str], assignment: str = "masks", sheet: str = ""
+    class_folder: Path, files: Mapping[str, str | bytes], assignment: str = "masks", sheet: str = ""
 ) -> CollectReport:
     archive, table = class_folder.parent / "download.zip", class_folder.parent / "sheet.csv"
     with zipfile.ZipFile(archive, "w") as opened:
@@ -241,3 +244,48 @@ def test_canvas_number_in_the_roster_counts_before_any_name(tmp_path: Path) -> N
         made.writestr("evam_103_9002_softmax.py", "2")
     report = collect([archive], course / "submitted", {"simple": ("softmax",)})
     assert [made.student for made in report.collected] == ["ada1", "evam"]  # 103 is another Eva
+
+
+GROUPS = """\
+student,name,number,group
+jm,Jürgen Müller,201,Blue Team
+za,Zoë Ångström,202,Blue Team; Night
+ro,Renée O’Connor,203,Red Team
+"""
+
+
+@pytest.fixture
+def groups(tmp_path: Path) -> Path:
+    folder = tmp_path / "groups"
+    folder.mkdir()
+    (tmp_path / "groups.csv").write_text(GROUPS)
+    write_roster(folder, tmp_path / "groups.csv")
+    return folder
+
+
+def test_a_folder_in_another_unicode_form_is_the_roster_person(groups: Path) -> None:
+    files = {f"{unicodedata.normalize('NFD', 'Jürgen Müller')}/masking.py": "1"}
+    bring(groups, files)
+    bring(groups, {"jm/splitting.py": "2", "Stranger/splitting.py": "3"}, "heads")
+    assert students(groups) == {"jm", "Stranger"}
+
+
+@pytest.mark.parametrize(
+    "entry", ["blueteam_202_7_masking.py", "Blue Team_31_assignsubmission_file/masking.py",
+              "Blue Team/masking.py", "blue team.zip"],
+)  # fmt: skip
+def test_the_work_of_a_group_is_that_of_each_member(groups: Path, entry: str) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("masking.py", "1")
+    found = bring(groups, {entry: inner.getvalue() if entry.endswith(".zip") else "1"})
+    assert students(groups) == {"jm", "za"}
+    assert (groups / "submitted/za/masks/masking.py").read_text() == "1"
+    (note,) = found.notes
+    assert note.endswith("is a group of the roster, so each member has the work: jm, za")
+    assert not bring(groups, {entry: inner.getvalue() if entry.endswith(".zip") else "1"}).skipped
+
+
+def test_nobody_outside_a_group_submits_in_its_name(groups: Path) -> None:
+    bring(groups, {"blueteam_203_7_masking.py": "a renamed account", "blueteam_999_8_a.py": "1"})
+    assert students(groups) == {"ro", "blueteam_999"}
