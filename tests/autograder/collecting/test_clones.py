@@ -231,9 +231,14 @@ def test_a_students_own_repository_decides_nothing_for_the_others(
     students = (*others, "mal")
     write(tmp_path / "all", *(f"{student}/{inner}scores.py" for student in students))
     write(tmp_path / "all", f"mal/{repository}.git/HEAD", f"mal/{repository}scores.py")
+    if inner:  # nbgrader states times there; a clone has only those of its commits
+        for student in others:
+            (tmp_path / "all" / student / inner / "timestamp.txt").write_text("2026-03-01 10:00:00")
     report = bring("all", assignment="simplified_attention")
     assert {item.student for item in report.collected} == set(students)
     assert report.missing == ()
+    timed = {item.student for item in report.collected if item.time is not None}
+    assert timed >= set(others if inner else ())
 
 
 def test_a_student_without_a_repository_is_collected_like_the_others(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.collecting import CollectReport, collect
+from autograder.collecting.download_entries import file_reader
 from autograder.collecting.downloaded import DownloadEntry, ReadingAllowance, UnsafeFile
 from autograder.errors import UserError
 
@@ -86,6 +87,26 @@ ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
     "hidden_folder": lambda: [(".git/hooks/scores/softmax.py", b"x = 1"), (OWN, b"x")],
 }
 
+#: why an attack's own files are refused: no later step must be the first one that notices
+REASONS = {
+    **dict.fromkeys(("link", "link_to_a_neighbour"), "a link"),
+    **dict.fromkeys(("device", "pipe", "socket"), "not a regular file"),
+    **dict.fromkeys(("absolute", "drive"), "an absolute name"),
+    **dict.fromkeys(
+        ("upwards", "upwards_to_a_neighbour", "backslashes", "the_neighbour_in_an_archive"),
+        "a name that points outside of its folder",
+    ),
+    **dict.fromkeys(
+        ("controls_in_a_name", "turned_name", "half_a_character"), "a name with control characters"
+    ),
+    "the_neighbours_file_twice": "the archive contains this name twice",
+    "long_name": "a name of more than 255 bytes",
+    "deep": "more than 100 folders deep",
+    "many_files": "more than 1000 files in one submission",
+    "bomb": "larger than 100 MB",
+    "archives_in_archives": "an archive nested more than 3 deep",
+}
+
 
 def _collected(tmp_path: Path, attack: str, first: bool) -> tuple[CollectReport, Path]:
     honest: list[tuple[zipfile.ZipInfo | str, bytes]] = [("zoe/scores/softmax.py", HONEST)]
@@ -105,6 +126,8 @@ def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
 ) -> None:
     report, submitted = _collected(tmp_path, attack, first)
     found = submitted / "zoe" / "scores" / "softmax.py"
+    if reason := REASONS.get(attack):
+        assert any(item.reason.startswith(reason) for item in report.skipped)
     if attack in ("the_neighbours_file_twice", "the_neighbour_in_capitals"):  # not guessed
         assert "zoe" in report.missing and report.skipped
     else:
@@ -117,6 +140,26 @@ def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
         assert not mode & (stat.S_ISUID | stat.S_ISGID) and os.fsencode(path)
     size = sum(path.stat().st_size for path in submitted.rglob("*") if path.is_file())
     assert size < 101 << 20
+
+
+def test_links_and_pipes_of_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret.key").write_bytes(b"secret")
+    source, submitted = tmp_path / "download", tmp_path / "class" / "submitted"
+    for student in ("zoe", "mal", "pip"):
+        (source / student / "scores").mkdir(parents=True)
+    (source / "zoe" / "scores" / "softmax.py").write_bytes(HONEST)
+    (source / "mal" / "scores" / "softmax.py").symlink_to(tmp_path / "secret.key")
+    os.mkfifo(source / "pip" / "scores" / "softmax.py")
+    (source / "eve").symlink_to(source / "zoe")
+    report = collect([source], submitted, EXERCISES)
+    assert {item.path: item.reason for item in report.skipped} == {
+        "eve": "a link: links are not followed",
+        "mal/scores/softmax.py": "a link: links are not followed",
+        "pip/scores/softmax.py": "not a regular file",
+    }
+    assert [path.read_bytes() for path in submitted.rglob("*.py")] == [HONEST]
+    with pytest.raises(UnsafeFile, match="a link"):  # one that was put there later
+        file_reader(source / "mal" / "scores" / "softmax.py")()
 
 
 def test_an_endless_source_is_refused_before_it_is_opened(tmp_path: Path) -> None:

@@ -208,6 +208,14 @@ def test_a_time_of_gradescope_without_zone_is_unknown(at: str) -> None:
     assert owner.time is None
 
 
+def test_metadata_of_gradescope_executes_nothing(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    call = f"!!python/object/apply:os.mkdir ['{made}']"
+    with pytest.raises(UserError, match="can't be read"):
+        read_submitters(f"submission_1:\n  :created_at: {call}\n".encode())
+    assert not made.exists()
+
+
 @pytest.mark.parametrize(
     ("files", "why"),
     [

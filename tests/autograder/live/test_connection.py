@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,8 +117,12 @@ def test_only_the_site_gets_the_token(
         (attempt,) = platform.attempts(work, platform.members())
         platform.download(attempt.files[0], tmp_path / platform.name)
         assert (tmp_path / platform.name).read_bytes() == b"x = 1\n"
-    assert len(canvas.store.requests) == 1
-    assert "authorization" not in canvas.store.requests[0].headers
+        if platform.name == "Canvas":  # it may also name the other host at once
+            url = f"{canvas.store.address}/store/{attempt.files[0].number}"
+            platform.download(replace(attempt.files[0], url=url), tmp_path / "direct")
+    assert len(canvas.store.requests) == 2
+    for request in canvas.store.requests:
+        assert "authorization" not in request.headers
     assert all(MOODLE_TOKEN not in str(request.query) for request in moodle.requests)
     assert caplog.records
     said = "\n".join(record.getMessage() for record in caplog.records)

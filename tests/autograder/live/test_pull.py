@@ -227,7 +227,9 @@ def test_a_token_that_is_revoked_in_the_middle_stops_all(
 
 
 def test_a_path_that_leads_out_is_a_name_only(canvas: Canvas, on_canvas: Class) -> None:
-    canvas.submit(101, 991, FIRST, {"../../../evil.py": b"x", "masking.py": b"x = 1\n"})
+    # to the folder of downloads, which is removed, to the class folder, and out of it
+    names = ["../" * depth + "evil.py" for depth in (3, 4, 5)]
+    canvas.submit(101, 991, FIRST, {**dict.fromkeys(names, b"x"), "masking.py": b"x = 1\n"})
     on_canvas.pull()
     assert on_canvas.file("ada").is_file()
     assert not list(on_canvas.folder.parent.rglob("evil.py"))
