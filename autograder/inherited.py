@@ -1,6 +1,6 @@
 """Removes environment variables of the caller that change what is asked or earned.
 
-No other module removes them. The fork server of the sandbox has an environment of its own
+No other module removes them. The fork server of the sandbox has its own environment
 (`sandbox.fork_server`) and inherits none of these.
 """
 

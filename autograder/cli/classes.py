@@ -156,7 +156,7 @@ def _extension_text(made: StoredExtension, assignment: str) -> str:
         return f"{who} has no extension for {for_terminal(assignment)} any more: until {until}"
     whole = ""
     if time != made.decision.decision:
-        whole = f", {time} after the due date, as section, grace and extra time count too"
+        whole = f", {time} after the due date, with section, grace and extra time"
     return (
         f"{who} has {made.decision.decision} more for {for_terminal(assignment)}: until {until}"
         f"{whole}"

@@ -1,7 +1,7 @@
 """Lists the outermost files of a download by name; their contents are read only on request.
 
 Nothing is unpacked to disk. A file that is not safe is refused with a reason, and the others
-continue. Each submission has limits of its own, so that none can use up those of another.
+continue. Each submission has its own limits, so that none can use up those of another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Options and events of a run, in a module of their own because importing the run loads torch."""
+"""Options and events of a run, in a separate module because importing the run loads torch."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class TokenRefused(PlatformFailure):
 
 
 class Unreachable(PlatformFailure):
-    """The platform did not answer, or only with errors of its own.
+    """The platform did not answer, or only with server errors.
 
     It is uncertain whether a request that writes has been obeyed.
     """

@@ -44,7 +44,7 @@ _BAD_TOKENS = ("invalidtoken", "tokenexpired")
 
 
 class _MoodleError(UserError):
-    """Raised if Moodle answers a call with an error of its own."""
+    """Raised if Moodle answers a call with an error."""
 
 
 class Moodle:

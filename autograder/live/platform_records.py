@@ -91,7 +91,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class GradeUpdate:
-    """A grade to write, with a comment, or a file under a name of its own."""
+    """A grade to write, with a comment, or a file with its name."""
 
     student: str
     points: float

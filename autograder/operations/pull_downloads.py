@@ -1,7 +1,7 @@
 """Downloads submissions from a platform and has them collected.
 
-Files are kept in a folder of their own until all of an assignment are there, each written in one
-step, so that a pull that was interrupted continues where it stopped.
+Files are kept in a separate folder until all of an assignment are there, each written in one step,
+so that a pull that was interrupted continues where it stopped.
 """
 
 from __future__ import annotations

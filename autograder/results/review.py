@@ -52,7 +52,7 @@ def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]
 
 
 def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields the exercise and the question that each reason concerns (none: all), and its text."""
+    """Yields the place of each reason (exercise and question, or less), and its text."""
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))

@@ -227,6 +227,6 @@ def _functions(node: ast.stmt) -> Iterator[ast.FunctionDef]:
 
 
 def _is_begun(function: ast.FunctionDef) -> bool:
-    """Return whether a function has code of its own and still has the stub's line."""
+    """Return whether a function has the student's code and still has the stub's line."""
     own = [node for node in function.body if not isinstance(node, ast.Expr)]
     return len(own) > 1 and any(map(is_stubs_line, own))

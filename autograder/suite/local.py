@@ -24,7 +24,7 @@ from .names import names_used
 
 
 def load_module(path: Path, name: str | None = None) -> ModuleType:
-    """Execute a Python file as a module of its own; raises what the file raises."""
+    """Execute a Python file as a separate module; raises what the file raises."""
     name = name or f"_exercise_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -1,8 +1,8 @@
 """Explains an error that an answer raised, and what to do about it.
 
-The first matching row of the tables counts; an error that matches none still has a text of its own,
-never one about values. `check` and the notebook, which know more about the place of an error, use
-the same tables.
+The first matching row of the tables counts; an error that matches none still gets a text about
+errors, never one about values. `check` and the notebook, which know more about the place of an
+error, use the same tables.
 """
 
 from __future__ import annotations

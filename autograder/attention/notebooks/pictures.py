@@ -1,7 +1,7 @@
 """Pictures for the notebooks: a matrix as a heat map, and an answer next to what is expected.
 
-A picture has no background of its own and inks that are readable in light and dark notebooks, and
-it never fails: for an answer that raises it draws a quiet panel that says so.
+A picture has no background, and inks that are readable in light and dark notebooks, and it never
+fails: for an answer that raises it draws a quiet panel that says so.
 """
 
 from __future__ import annotations

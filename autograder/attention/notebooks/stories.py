@@ -83,7 +83,7 @@ def story(seed: int) -> tuple[str, float]:
 
 
 def stories(count: int, seed: int) -> tuple[str, float]:
-    """Return stories, each on a line of its own, and the average surprise of a token.
+    """Return stories, one per line, and the average surprise of a token.
 
     Args:
         count: the number of stories.

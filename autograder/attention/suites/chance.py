@@ -101,8 +101,8 @@ def dependence_problem(
 
     Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
     counts spread too widely; if a fixed number is dropped in each, they don't spread. If the share
-    differs from p, which is a problem of its own, it uses the actual share. Needs more than 30
-    lines in each dimension of more than one entry, and 200 to notice a fixed number.
+    differs from p, which is a separate problem, it uses the actual share. Needs more than 30 lines
+    in each dimension of more than one entry, and 200 to notice a fixed number.
     """
     total, zeros = _counts(dropped, present)
     if zeros in (0, total):  # there is no pattern

@@ -72,7 +72,7 @@ def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
 
 
 def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
-    """Check that the values a step ahead and a step back differ by what the gradient says.
+    """Check that the values one step ahead and one step back differ as the gradient predicts.
 
     Nothing is compared if a step leads to nan: a parameter such as a mask was moved.
     """
@@ -82,6 +82,6 @@ def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]
     that(
         abs(slope - along) <= 1e-4 * max(1.0, abs(slope)),
         got=f"a gradient of {along:.6g} along small steps of all inputs",
-        expected=f"{slope:.6g}, as far as the value goes",
+        expected=f"{slope:.6g}, from the change of the value",
         likely=_GRADIENT,
     )

@@ -135,7 +135,7 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the last `return` of each function: leaving it out has a family of its own."""
+    """Returns the last `return` of each function: leaving it out is a separate family."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 

@@ -1,7 +1,7 @@
 """Names of a definition in words that students know: a question's own names, and common terms.
 
-An answer has names of its own. So only the names of a question are used - arguments, and layers
-with parameters - and names that everybody uses, such as the scores.
+An answer has its own names. So only the names of a question are used - arguments, and layers with
+parameters - and names that everybody uses, such as the scores.
 """
 
 from __future__ import annotations
