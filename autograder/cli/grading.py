@@ -108,10 +108,10 @@ def grade(
 
     \b
     Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
-    3 graded, and something waits for a person: a submission with a reason to look, until somebody
-    gives points or a comment for it, corrects its file or withdraws it; an assignment whose own
-    files have to be corrected; a result that can't be recorded; or a date of due.csv that belongs
-    to no assignment or section.
+    3 graded, except for an assignment whose own files have to be corrected; or not all recorded;
+    or a date of due.csv belongs to no assignment or section. Submissions with a reason to look are
+    graded: they are listed until somebody gives points or a comment, corrects the file or
+    withdraws it, and don't change the status.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
@@ -141,8 +141,7 @@ def grade(
     if report.run.failed:
         return 2
     is_incomplete = report.recorded is not None and report.recorded.unrecorded > 0
-    waits = report.stopped or report.unused_dates or report.waiting or is_incomplete
-    return WAITS if waits else 0
+    return WAITS if report.stopped or report.unused_dates or is_incomplete else 0
 
 
 COMMANDS = (grade,)
