@@ -11,6 +11,8 @@ import pytest
 
 from autograder.collecting import CollectOptions, CollectReport, collect
 from autograder.errors import UserError
+from autograder.submission.bounds import MAX_FILES
+from autograder.submission.intake import unused_files
 
 COURSE = {
     "simplified_attention": ("scores", "softmax"),
@@ -49,6 +51,12 @@ def test_any_unused_upload_is_a_reason_to_look(file: str, bring: Bring, tmp_path
     report = bring({f"ada_1_2_{file}": "x"}, assignment="simplified_attention")
     assert tree(tmp_path) == {f"ada/simplified_attention/{file}": "x"}
     assert [look for look in report.looks if file in look]
+
+
+def test_unused_files_are_counted_up_to_a_limit(tmp_path: Path) -> None:
+    for number in range(MAX_FILES + 5):
+        (tmp_path / f"{number}.txt").touch()
+    assert len(unused_files(tmp_path, ("scores",))) == MAX_FILES
 
 
 def test_whose_only_file_is_refused_is_missed(bring: Bring) -> None:

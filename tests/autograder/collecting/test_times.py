@@ -27,6 +27,7 @@ COURSE = {"simplified_attention": ("scores", "softmax")}
         ("2026-11-30 10:00:00 XYZ", None),
         ("Friday, 20 November 2026, 18:05", None),
         ("soon", None),
+        (" " * 300 + "2026-11-19 10:00:00", None),
         ("0001-01-01 00:00:00 +1400", None),
         ("9999-12-31 23:59:59 -1400", None),
         ("9999-12-31 23:59:59", None),

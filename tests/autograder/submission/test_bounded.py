@@ -24,7 +24,9 @@ def _obey(what: str) -> str:
         while True:
             pass
     if what == "allocate":
-        return str(len(bytearray(1 << 40)))
+        return str(len(bytes(3 << 30)))  # zeros that take no memory before they are read
+    if what == "wait":
+        signal.pause()
     if what == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "talk":
@@ -36,7 +38,7 @@ def _obey(what: str) -> str:
     return what
 
 
-@pytest.mark.parametrize("what", ["compute", "allocate", "die", "talk", "refuse"])
+@pytest.mark.parametrize("what", ["compute", "allocate", "wait", "die", "talk", "refuse"])
 def test_a_reader_that_uses_too_much_costs_only_its_file(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,8 +46,11 @@ def test_a_reader_that_uses_too_much_costs_only_its_file(
     monkeypatch.setattr(bounded, "_MOST_TEXT", 1_000)
     with BoundedReader(_obey) as read:
         assert read("before") == "before"
+        if what == "wait":
+            monkeypatch.setattr(bounded, "_WALL_SECONDS", 0.1)
         with pytest.raises(SubmissionError):
             read(what)
+        monkeypatch.setattr(bounded, "_WALL_SECONDS", 60)
         assert read("after \ud800") == "after ?"
 
 
