@@ -1,4 +1,4 @@
-"""Every module that reads, lists, decodes, starts or executes something states whose it is.
+"""Every module that reads, starts, executes or changes something states whose it is.
 
 A hole outside the sandbox begins where a program of the grader obeys, decodes or follows something
 that a student chose. `readers.toml` lists these modules, and docs/security.md has the guard and the
@@ -35,7 +35,10 @@ _MECHANISMS = {
         *("os.exec*", "os.spawn*", "os.posix_spawn*", "os.system", "os.popen", "os.fork*"),
         *("pty.*", "asyncio.create_subprocess*", "*.Process"),
     ),
-    "environment": ("os.environ*", "os.getenv*", "os.path.expand*", "*.expanduser"),
+    "environment": (
+        *("os.environ*", "os.getenv*", "os.path.expand*", "*.expanduser", "getpass.*"),
+        *("tempfile.gettempdir", "shutil.which", "*jupyter_config_path", "locale.*"),
+    ),
     "decodes": (
         *("json.load*", "tomllib.load*", "yaml.load*", "pickle.*", "marshal.*", "shelve.*"),
         *("configparser.*", "csv.*eader", "zipfile.ZipFile", "tarfile.open", "gzip.*", "bz2.*"),
@@ -48,7 +51,8 @@ _MECHANISMS = {
             "ast.literal_eval",
             "plistlib.*",
         ),
-        *("nbformat.read*", "reads", "shutil.unpack_archive"),
+        *("nbformat.read*", "reads", "shutil.unpack_archive", "base64.b*decode", "*.frombuffer"),
+        *("struct.unpack*", "*.unpack_from", "tokenize.*", "html.parser.*", "zoneinfo.ZoneInfo"),
     ),
     "lists": (
         *("os.walk", "os.fwalk", "os.scandir", "os.listdir", "glob.glob", "glob.iglob"),
@@ -56,9 +60,19 @@ _MECHANISMS = {
     ),
     "opens": (
         *("open", "io.open", "os.open", "*.open", "*.read_text", "*.read_bytes"),
-        *("shutil.copy*", "shutil.move"),
+        *("shutil.copy*", "shutil.move", "os.read", "os.pread", "os.readlink"),
+        *("*.recv", "*.recv_into", "*.recv_bytes", "socket.recv_fds"),
     ),
-    "executes": ("exec", "eval", "compile", "__import__", "importlib.*", "runpy.*"),
+    "executes": (
+        *("exec", "eval", "compile", "__import__", "importlib.*", "runpy.*"),
+        *("*.exec_module", "*.load_config_file"),
+    ),
+    "changes": (
+        *("shutil.rmtree", "os.rename", "os.replace", "os.remove", "os.unlink", "os.link"),
+        *("os.symlink", "os.chmod", "os.chown", "os.utime", "os.mkfifo"),
+        *("*.unlink", "*.rename", "*.chmod", "*.touch", "*.symlink_to", "*.hardlink_to"),
+        *("*.write_bytes", "*.write_text", "*.extractall"),
+    ),
 }
 #: the owner of something that a student can choose
 _STUDENTS = "students'"
@@ -165,6 +179,8 @@ def test_modules_and_tests_that_the_rows_name_are_there() -> None:
         "import tarfile as t\nt.open('x')",
         "from pathlib import Path\nPath('x').read_text()",
         "f = open\n",
+        "from shutil import rmtree\nrmtree('x')",
+        "loader.load_config_file('nbgrader_config')",
     ],
 )
 def test_a_new_reader_would_be_noticed(text: str) -> None:

@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autograder.errors import GraderError, SubmissionError
-from autograder.submission import bounded, module_of_notebook
+from autograder.submission import bounded, bounds, module_of_notebook
 from autograder.submission.bounded import BoundedReader
 from autograder.submission.bounds import MAX_CODE
 from autograder.submission.code import read_code
@@ -57,6 +58,29 @@ def test_a_reader_that_uses_too_much_costs_only_its_file(
 def test_a_fault_of_the_readers_own_is_told_as_one() -> None:
     with BoundedReader(_obey) as read, pytest.raises(GraderError, match="ZeroDivisionError"):
         read("break")
+
+
+@pytest.mark.parametrize(
+    ("check", "argument"),
+    [
+        (bounds.check_code, ["a\n" * 150_000]),
+        (bounds.check_code, ["f'" + "{" * 250_000]),
+        (bounds.check_code, ["def f(): 0\n" * 6_000]),
+        (bounds.check_code, ["#" * (MAX_CODE + 1)]),
+        (bounds.check_cells, 20_001),
+    ],
+    ids=["words", "braces", "functions", "bytes", "cells"],
+)
+def test_more_code_than_people_write_is_refused(
+    check: Callable[[Any], None], argument: Any
+) -> None:
+    with pytest.raises(SubmissionError, match="contains more than"):
+        check(argument)
+
+
+def test_a_notebook_that_needs_much_memory_is_refused() -> None:
+    with pytest.raises(SubmissionError, match="not a notebook that a person wrote"):
+        bounds.check_json(b"", "{" * (5 << 20))
 
 
 #: texts that once held up a whole class: a line of spaces, a million statements, lines of magic
