@@ -91,9 +91,9 @@ def _recorded(place: Path, address: str, writers: int) -> RecordingTime:
         for _ in range(writers)
     ]
     for process in processes:
-        said = process.communicate()[0]
+        printed = process.communicate()[0]
         if process.returncode:
-            raise SystemExit(f"autograder record failed:\n{said}")
+            raise SystemExit(f"autograder record failed:\n{printed}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return RecordingTime(time.perf_counter() - start, cpu)

@@ -142,8 +142,8 @@ def _copy_class(graded: Path, folder: Path, count: int) -> None:
 
 def _timed(command: list[str]) -> ResourceUse:
     before, start = cpu_of_ended(), time.perf_counter()
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
         largest = together = 0.0
         heaps: dict[int, list[float]] = {}
         while not _has_ended(process):
@@ -153,8 +153,8 @@ def _timed(command: list[str]) -> ResourceUse:
             for pid in pids:
                 heaps.setdefault(pid, []).append(heap(pid))
         if process.returncode:
-            said.seek(0)
-            raise SystemExit(f"{' '.join(command)} failed:\n{said.read()}")
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command)} failed:\n{output.read()}")
     wall = time.perf_counter() - start
     grown = max((_grown(seen) for seen in heaps.values() if len(seen) > _SAMPLES), default=0.0)
     return ResourceUse(wall, cpu_of_ended() - before, largest, together, grown)

@@ -94,14 +94,14 @@ def run_cells(lesson: Lesson) -> list[list[Output]]:
         if cell.cell_type != "code" or cell.id == BRING_CHECKS:
             shown.append([])
             continue
-        with capture_output() as said:
+        with capture_output() as captured:
             source = lesson.solved.get(cell.id, cell.source)
             result = shell.run_cell(source, store_history=True)  # type: ignore[no-untyped-call]
         if not result.success:
             error = result.error_before_exec or result.error_in_exec
             raise SystemExit(f"book: {lesson.path}, cell {cell.id}: {error!r}")
-        printed = [{"text/plain": said.stdout.rstrip()}] if said.stdout.strip() else []
-        shown.append(printed + [dict(output.data) for output in said.outputs])
+        printed = [{"text/plain": captured.stdout.rstrip()}] if captured.stdout.strip() else []
+        shown.append(printed + [dict(output.data) for output in captured.outputs])
     return shown
 
 
@@ -161,8 +161,8 @@ def _code(cell: Any) -> str:
     source = re.sub(r"  # NameError\?.*", "", cell.source)
     block = f"```python\n{source}\n```"
     if cell.id == SETUP or "hide-input" in cell.metadata.get("tags", ()):
-        said = "The imports" if cell.id == SETUP else "The code that draws the picture"
-        return f"<details>\n<summary>{said}</summary>\n\n{block}\n\n</details>"
+        summary = "The imports" if cell.id == SETUP else "The code that draws the picture"
+        return f"<details>\n<summary>{summary}</summary>\n\n{block}\n\n</details>"
     return block
 
 

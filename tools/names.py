@@ -44,23 +44,24 @@ def main(arguments: Sequence[str]) -> int:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
-    said = []
+    named_answers = []
     for exercise in exercises:
         found = list(_said(Namer(runner, course, exercise), exercise, folder))
-        said += found
+        named_answers += found
         print(f"{exercise.name}: {sum(bool(s.name) for s in found)} of {len(found)} named")
         for one in found:
             if one.problem or not one.name:
                 print(
                     f"  {one.answer.question}: {one.answer.means}: {one.problem or _missing(one)}"
                 )
-    named = sum(bool(one.name) for one in said)
-    print(f"{named} of {len(said)} wrong answers have a name: {100 * named / len(said):.1f}%")
-    return 1 if any(one.problem for one in said) else 0
+    named = sum(bool(one.name) for one in named_answers)
+    count = len(named_answers)
+    print(f"{named} of {count} wrong answers have a name: {100 * named / count:.1f}%")
+    return 1 if any(one.problem for one in named_answers) else 0
 
 
-def _missing(said: NamedAnswer) -> str:
-    return f"no name, where it had {said.answer.name}" if said.answer.name else "no name"
+def _missing(named: NamedAnswer) -> str:
+    return f"no name, where it had {named.answer.name}" if named.answer.name else "no name"
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:

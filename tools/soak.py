@@ -76,12 +76,12 @@ def fuzz(count: int, seed: int) -> int:
             command += [f"-runs={-(-count // len(READERS))}", f"-seed={seed}", *_LIBFUZZER]
             run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             failures += bool(run.returncode)
-            said = run.stdout + run.stderr
+            printed = run.stdout + run.stderr
             if run.returncode:
                 kept = [_kept(path) for path in Path(folder).iterdir()]
-                print(f"fuzz.py {reader} failed on {kept}:\n{said[-4000:]}", flush=True)
+                print(f"fuzz.py {reader} failed on {kept}:\n{printed[-4000:]}", flush=True)
             else:
-                done = [line for line in said.splitlines() if "DONE" in line]
+                done = [line for line in printed.splitlines() if "DONE" in line]
                 print(f"{reader}: {' '.join(done)}", flush=True)
     return failures
 

@@ -74,11 +74,11 @@ def disturb(
             place.clear()
             try:
                 problem = act(place, whole, random.Random(f"{seed}/{kind}/{number}"))
-                said = problem or "same scores, all recorded, all pages"
+                outcome = problem or "same scores, all recorded, all pages"
             except ImpossibleDisturbance as reason:
-                problem, said = "", f"skipped: {reason}"
+                problem, outcome = "", f"skipped: {reason}"
             failures += bool(problem)
-            print(f"{kind} {number}, tier {place.tier}, {called}: {said}", flush=True)
+            print(f"{kind} {number}, tier {place.tier}, {called}: {outcome}", flush=True)
     return failures
 
 

@@ -136,7 +136,9 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
 
 def _is_beginning_of(answers: Answers, right: Answers) -> bool:
     """Returns whether answers equal the solution's as far as they go: failing tells no mistake."""
-    return all(tuple(said) == tuple(right[check])[: len(said)] for check, said in answers.items())
+    return all(
+        tuple(results) == tuple(right[check])[: len(results)] for check, results in answers.items()
+    )
 
 
 def _write(course: Course, assignment: Assignment) -> None:

@@ -76,7 +76,7 @@ class Outcome:
     """The result of one combination, with the versions that were installed."""
 
     versions: tuple[str, str, str]
-    said: str
+    summary: str
     is_good: bool = True
     was_run: bool = True
 
@@ -89,7 +89,7 @@ class Outcome:
     def row(self) -> str:
         """Returns the row of the table."""
         grader = _version() if self.was_run else ""
-        return f"| {' | '.join((*self.versions, grader, self.said))} |"
+        return f"| {' | '.join((*self.versions, grader, self.summary))} |"
 
 
 def combinations() -> tuple[Combination, ...]:
@@ -229,8 +229,8 @@ def _versions(python: Path) -> tuple[str, str, str]:
         "import platform, importlib.metadata as m\n"
         "print(platform.python_version(), m.version('torch'), m.version('nbgrader'))"
     )
-    said = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True)
-    own, torch, nbgrader = said.stdout.split()
+    printed = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True)
+    own, torch, nbgrader = printed.stdout.split()
     return own, torch, nbgrader
 
 

@@ -278,7 +278,7 @@ class Sorting:
         return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
     def _refuse_unplaced(self) -> None:
-        """Refuses the unplaced files; they are missed by students who have no other files."""
+        """Refuses the unplaced files, which students without any other file will miss."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student

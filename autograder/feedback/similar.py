@@ -49,8 +49,8 @@ class SimilarPair:
     """Two students whose code for an exercise is alike.
 
     `shared` counts the common fingerprints that few others have; `share` is their part of all rare
-    ones of the shorter text, from 0 to 1. `weight` also counts them, but each counts less the more
-    other students have it, so that a pair comes before the pairs of a group of sixteen.
+    ones of the shorter text, from 0 to 1. `weight` also counts them, but gives less weight to those
+    that more students have, so that a pair is listed before the pairs of a group of sixteen.
     """
 
     assignment: str

@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The choice of what to show: a selection, how missing work appears, and whether names do."""
+    """The options for showing grades: a selection, how missing work appears, and names or none."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP

@@ -66,7 +66,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 
 
 def _of_sequence(got: Any, expected: Any) -> str:
-    """Describe which item of a tuple is wrong, or that their order is."""
+    """Describe which item of a tuple is wrong, or that the order of the items is wrong."""
     if not isinstance(expected, tuple | list) or not isinstance(got, tuple | list):
         return of_kind(got) if got is None else ""
     if len(got) != len(expected):

@@ -88,8 +88,8 @@ def main() -> int:
             if _tell(course, CONTROL, name) != GOOD:
                 raise SystemExit(f"{name} is not set up: it refuses {CONTROL.name}")
         with ThreadPoolExecutor(2) as pool:
-            told = list(pool.map(lambda task: _tell(*task), tasks))
-    columns = {name: told[number :: len(GRADERS)] for number, name in enumerate(GRADERS)}
+            outcomes = list(pool.map(lambda task: _tell(*task), tasks))
+    columns = {name: outcomes[number :: len(GRADERS)] for number, name in enumerate(GRADERS)}
     print(_table(cases, columns))
     return 1 if any(word != GOOD for word in columns["ours"]) else 0
 
@@ -166,8 +166,8 @@ def _table(cases: list[Case], columns: dict[str, list[str]]) -> str:
 def _version_of_otter() -> str:
     with tempfile.TemporaryDirectory() as folder:
         run([OTTER, "--version"], Path(folder))
-        said = (Path(folder) / "log.txt").read_text()
-    return said.partition("Otter-Grader version: ")[2].split()[0]
+        log = (Path(folder) / "log.txt").read_text()
+    return log.partition("Otter-Grader version: ")[2].split()[0]
 
 
 if __name__ == "__main__":
