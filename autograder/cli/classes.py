@@ -119,12 +119,12 @@ def extend(
             )
         every = extend_all(class_folder, table, course=course_folder)
         emit([_extension(made) for made in every]) if as_json else _print_extensions(every)
-        return 0
+        return WAITS if any(made.also_in_time for made in every) else 0
     if not (student and assignment and duration and why):
         raise click.UsageError("name STUDENT, ASSIGNMENT, DURATION and --why, or give --from FILE")
     made = give(class_folder, student, assignment, duration, why, course=course_folder)
     emit(_extension(made)) if as_json else _print_extensions([made])
-    return 0
+    return WAITS if made.also_in_time else 0
 
 
 def _extension(made: StoredExtension) -> dict[str, object]:
@@ -134,12 +134,19 @@ def _extension(made: StoredExtension) -> dict[str, object]:
         "extension": made.decision.decision,
         "until": moment_text(made.until, None) if made.until else None,
         "in_gradebook": made.is_recorded,
+        "also_in_time": [str(path) for path in made.also_in_time],
     }
 
 
 def _print_extensions(every: list[StoredExtension]) -> None:
     for made in every:
         console.print(_extension_text(made, made.decision.assignment), soft_wrap=True)
+        for path in made.also_in_time:
+            console.print(
+                f"[yellow]{for_terminal(str(path))} is in time now, and does not count yet: "
+                "collect its download again[/]",
+                soft_wrap=True,
+            )
 
 
 def _extension_text(made: StoredExtension, assignment: str) -> str:

@@ -9,25 +9,28 @@ from pathlib import Path
 
 from ..classroom import (
     EVERYTHING,
+    CountingRule,
     Decision,
     Person,
     Roster,
     RosterChange,
+    arrival,
     grant_extension,
     read_allowances,
     read_csv,
     read_roster,
+    read_rules,
     read_withdrawals,
     write_roster,
 )
 from ..classroom import withdraw as keep_withdrawal
 from ..course import Course
-from ..deadlines import parse_duration
+from ..deadlines import late_by, parse_duration
 from ..errors import UserError
 from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
-from ..submission.class_files import RESULTS_FILE, SUBMITTED
+from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED
 from ..submission.find import find_submissions
 from .class_folder import existing_class
 from .courses import HERE, class_course
@@ -50,7 +53,9 @@ class StoredExtension:
     """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
     `is_recorded` is true if nbgrader's gradebook has it already; otherwise the next record writes
-    it there. `due` is the due date of everybody, if the course has one.
+    it there. `due` is the due date of everybody, if the course has one. `also_in_time` are newer
+    submissions that were kept next to the one that counts because they were late, and no longer
+    are: the class counts the last one in time, and collecting them again lets them count.
     """
 
     decision: Decision
@@ -58,6 +63,7 @@ class StoredExtension:
     until: datetime | None
     is_recorded: bool
     due: DueDate | None = None
+    also_in_time: tuple[Path, ...] = ()
 
 
 def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
@@ -124,7 +130,18 @@ def extend(
     until = found.duedate.naive_utc + allowance if found.duedate else None
     if until is None and is_recorded:
         until = class_lateness(folder, [(name, assignment)])[name, assignment].due
-    return StoredExtension(decision, allowance, until, is_recorded, found.duedate)
+    newer = _newer_in_time(folder, (name, assignment), until) if until else ()
+    return StoredExtension(decision, allowance, until, is_recorded, found.duedate, newer)
+
+
+def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
+    """Returns kept submissions that are in time and newer than the one that counts."""
+    counting = arrival(folder.joinpath(SUBMITTED, *key)).stamped
+    if counting is None or read_rules(folder).counts is not CountingRule.IN_TIME:
+        return ()
+    kept = {path: arrival(path).stamped for path in folder.joinpath(EARLIER, *key).glob("*/")}
+    in_time = (p for p, at in kept.items() if at and at > counting and not late_by(at, until))
+    return tuple(sorted(in_time))
 
 
 def extend_all(

@@ -113,7 +113,10 @@ def _named_assignment(course: Course, text: str) -> str:
     found -= {name for name in found for other in found if name != other and name in other}
     found = found or {name for name in names if question_named_in(course, name, text)}
     if len(found) != 1:
-        raise UserError(f"which assignment is it about? Expected one of {', '.join(names)}")
+        raise UserError(
+            f"which assignment is it about? Expected one of {', '.join(names)}, or a question: "
+            "name it in the request, or in the column assignment of a table, and bring it in again"
+        )
     return found.pop()
 
 

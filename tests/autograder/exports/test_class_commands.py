@@ -109,6 +109,20 @@ def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) 
     assert term.scores()["ben"] == 0.0
 
 
+def test_an_extension_names_kept_work_that_is_in_time(term: Term) -> None:
+    (term.folder / "class.toml").write_text('counts = "last in time"\n')
+    kept = term.folder / "earlier" / "ada" / "masks"
+    for name, day in (("old", "2026-04-30"), ("new", "2026-05-02"), ("too late", "2026-05-09")):
+        (kept / name).mkdir(parents=True)
+        (kept / name / "timestamp.txt").write_text(f"{day} 09:00:00 UTC")
+    said = term.call("extend", "ada", "masks", "1h", "--why", "ill")
+    assert (said.return_value, "is in time now" in said.output) == (0, False)
+    said = term.call("extend", "ada", "masks", "2d", "--why", "ill")
+    assert said.return_value == 3
+    assert f"{kept / 'new'} is in time now, and does not count yet" in said.output
+    assert said.output.count("in time now") == 1
+
+
 def test_an_extension_granted_before_the_first_grading_counts_then(
     term: Term, make_result: Callable[..., SubmissionResult]
 ) -> None:
