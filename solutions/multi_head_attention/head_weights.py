@@ -60,7 +60,7 @@ def per_head_attention(
 
 
 def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """One shared attention over slices of the values: heads that are none.
+    """One shared attention over slices of the values, which are not real heads.
 
     Args:
         weights: (T, S), attention weights that all slices share; rows need not sum to one.
