@@ -102,6 +102,8 @@ def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
 
 #: header and data of one reply, not yet decoded
 RawReply = tuple[bytes, bytes]
+#: the most bytes of all headers in one exchange: a megabyte may take half a second to decode
+_MOST_HEADER_BYTES = 16 * wire.MAX_HEADER_BYTES
 #: the beginning of a frame that is a request to the grader, not a reply
 _ASKS = b'{"U": ["substitute", '
 
@@ -152,6 +154,7 @@ class RawReplies:
         self._substitutes = substitutes
         self._count = count
         self._left = limit
+        self._headers_left = _MOST_HEADER_BYTES
         self._buffer = bytearray()
         self.found: list[RawReply] = []
 
@@ -174,6 +177,8 @@ class RawReplies:
                 raise wire.BadFrame("a frame that nobody asked for")
             if data_size > self._left:
                 raise wire.BadFrame(f"{data_size} bytes; {self._left} are left")
+            if header_size > self._headers_left:
+                raise wire.BadFrame("the headers of its replies are too large")
             middle = at + wire.HEAD.size + header_size
             end = middle + data_size
             if len(self._buffer) < end:
@@ -182,6 +187,7 @@ class RawReplies:
             to = asked if self._substitutes and header.startswith(_ASKS) else self.found
             to.append((header, bytes(self._buffer[middle:end])))
             self._left -= data_size
+            self._headers_left -= header_size
             at = end
         del self._buffer[:at]
         if self.complete and self._buffer:

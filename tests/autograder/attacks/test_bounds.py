@@ -18,7 +18,7 @@ from autograder.grading.naming.record import Event, answered
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import _of_exercise
 from autograder.sandbox import ForkServer
-from autograder.sandbox.replies import value_of
+from autograder.sandbox.replies import RawReplies, value_of
 from autograder.submission import LOOK, SubmittedExercise
 from autograder.suite.compare import describe, difference
 from autograder.suite.evasions import evasions
@@ -63,6 +63,17 @@ def test_a_reply_can_not_be_larger_than_its_bytes() -> None:
     header = json.dumps({"T": ["float32", [1 << 30, 1 << 30], [0, 0]]}).encode()
     with pytest.raises(wire.BadFrame):
         wire.decode(header, bytearray(4))
+
+
+@pytest.mark.parametrize("substitutes", [False, True])
+def test_headers_of_replies_share_a_limit(substitutes: bool) -> None:
+    replies = RawReplies(7, 100, 1 << 20, substitutes)
+    header = (b'{"U": ["substitute", ' if substitutes else b"").ljust(wire.MAX_HEADER_BYTES)
+    frame = wire.HEAD.pack(7, len(header), 0) + header
+    for _ in range(16):
+        replies.feed(frame)
+    with pytest.raises(wire.BadFrame, match="headers"):
+        replies.feed(frame)
 
 
 def test_a_tensor_counts_as_often_as_it_is_named() -> None:
