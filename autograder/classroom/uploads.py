@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -75,10 +76,16 @@ def digest_of(folder: Path) -> str:
 
 
 def _digest_of_file(path: Path) -> bytes:
+    """Returns the digest of a regular file; anything else, such as a pipe, counts as empty."""
     digest = hashlib.sha256()
-    if path.is_symlink():
+    if not stat.S_ISREG(path.lstat().st_mode):
         return digest.digest()
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_open_at_once) as file:
         while part := file.read(_PART):
             digest.update(part)
     return digest.digest()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens a file that may have become a link or a pipe: follows no link, waits for nobody."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

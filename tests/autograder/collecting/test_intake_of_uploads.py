@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from autograder.classroom.uploads import digest_of
 from autograder.collecting import CollectOptions, CollectReport, collect
 from autograder.errors import UserError
 from autograder.submission.bounds import MAX_FILES
@@ -57,6 +60,18 @@ def test_unused_files_are_counted_up_to_a_limit(tmp_path: Path) -> None:
     for number in range(MAX_FILES + 5):
         (tmp_path / f"{number}.txt").touch()
     assert len(unused_files(tmp_path, ("scores",))) == MAX_FILES
+
+
+def test_a_pipe_next_to_an_answer_keeps_nobody_waiting(tmp_path: Path) -> None:
+    (tmp_path / "scores.py").write_text("x")
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    (tmp_path / "pipe.py").symlink_to("nowhere")
+    before = digest_of(tmp_path)
+    (tmp_path / "pipe.py").unlink()
+    os.mkfifo(tmp_path / "pipe.py")
+    signal.setitimer(signal.ITIMER_REAL, 5)  # without the guard, this process would end
+    assert digest_of(tmp_path) == before
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def test_whose_only_file_is_refused_is_missed(bring: Bring) -> None:
