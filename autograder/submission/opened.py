@@ -47,7 +47,7 @@ def stamps_of(paths: Iterable[Path]) -> Stamps:
 
 
 def require_unchanged(folder: Path, before: object, after: object) -> None:
-    """Raises `SubmissionError` if what is known of a submission's files has changed."""
+    """Raises `SubmissionError` if the files of a submission have changed."""
     if before != after:
         raise SubmissionError(
             f"{folder}: files were changed or moved while they were graded; grade again with "
