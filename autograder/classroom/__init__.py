@@ -4,8 +4,10 @@ Each fact is a row of a CSV file in the class folder, which people may read and 
 """
 
 from .arrivals import (
+    ALLOWED_FILE,
     Allowances,
     Lateness,
+    keep_recorded,
     lateness,
     lateness_lines,
     marked_late,
@@ -78,6 +80,7 @@ from .worksheets import in_english
 __all__ = [
     "EVERYTHING",
     "TIMESTAMP_FILE",
+    "ALLOWED_FILE",
     "Allowances",
     "SubmissionTime",
     "CommentBank",
@@ -122,6 +125,7 @@ __all__ = [
     "keep_comment",
     "write_review_marks",
     "keep_mark",
+    "keep_recorded",
     "late_mark",
     "lateness",
     "lateness_lines",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,11 @@ from .dates import ClassDates, read_dates, read_late_days
 from .decisions import read_extensions
 from .origins import read_origins
 from .people import Roster, read_roster
+from .tables import change_rows, read_table
 
+#: the submissions that have had an allowance in the gradebook, which is taken back with its reason
+ALLOWED_FILE = "allowed.csv"
+_COLUMNS = ("student", "assignment")
 #: the most names in a sentence; the exported table contains all of them
 _MOST_NAMES = 20
 #: the most dates of sections and extensions in a sentence, those of most submissions
@@ -65,11 +69,14 @@ class Allowances:
         extensions: Mapping[Key, timedelta],
         dates: ClassDates | None = None,
         late_days: Mapping[Key, int] | None = None,
+        recorded: Collection[Key] = (),
     ) -> None:
+        """`recorded` are the submissions that have had an allowance in the gradebook."""
         self._roster = roster
         self._extensions = extensions
         self._dates = dates or ClassDates()
         self._late_days = late_days or {}
+        self.recorded = frozenset(recorded)
 
     def late_days(self, key: Key) -> int:
         """Returns how many days of the budget a submission has taken."""
@@ -78,7 +85,8 @@ class Allowances:
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
         """Returns the sum of the section's date, grace, extra time, extension and late days.
 
-        Returns None if the class has none of them; nbgrader's gradebook then keeps its own.
+        Returns None if the class has never had any of them for this submission; nbgrader's
+        gradebook then keeps its own. Zero takes back what is no longer in the tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -88,17 +96,27 @@ class Allowances:
         more = due.grace if due else timedelta()
         more += extra + self._dates.shift(person, assignment, due)
         more += timedelta(days=self.late_days((student, assignment)))
-        return None if given is None and not more else more + (given or timedelta())
+        if given is None and not more and (student, assignment) not in self.recorded:
+            return None
+        return more + (given or timedelta())
 
 
 def read_allowances(class_folder: Path) -> Allowances:
     """Reads the allowances of a class from its tables; raises `UserError` for a broken table."""
+    recorded = read_table(class_folder / ALLOWED_FILE, _COLUMNS)
     return Allowances(
         read_roster(class_folder),
         read_extensions(class_folder),
         read_dates(class_folder),
         read_late_days(class_folder),
+        [(row["student"], row["assignment"]) for row in recorded],
     )
+
+
+def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
+    """Remembers that the gradebook has an allowance from the class's tables for submissions."""
+    rows = {key: dict(zip(_COLUMNS, key, strict=True)) for key in keys}
+    change_rows(class_folder / ALLOWED_FILE, _COLUMNS, rows)
 
 
 def marked_late(class_folder: Path) -> frozenset[Key]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..classroom import (
+    ALLOWED_FILE,
     CountingRule,
     count_late_days,
     lateness_lines,
@@ -325,7 +326,7 @@ def _record(
         courses.own.root,
         "record",
         sorted(result for result in results.keys),
-        without=[GRADEBOOK_FILE],
+        without=[GRADEBOOK_FILE, ALLOWED_FILE],
     )
     # in a mixed class, or with the gradebook elsewhere, it is always written
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():

@@ -14,13 +14,21 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from ...classroom import TIMESTAMP_FILE, Allowances, SubmissionTime, arrival, read_allowances
+from ...classroom import (
+    TIMESTAMP_FILE,
+    Allowances,
+    SubmissionTime,
+    arrival,
+    keep_recorded,
+    read_allowances,
+)
 from ...course import Course
 from ...escaping import path_problem
 from ...files import replace_bytes, replace_file
 from ...records import (
     ExerciseResult,
     ExerciseStatus,
+    Key,
     QuestionResult,
     SubmissionResult,
     SubmissionStatus,
@@ -99,7 +107,9 @@ def record_into(
     releases = _releases(course, settings, {result.assignment for result in accepted})
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)
-    allowances = read_allowances(Path(settings.directories.root))
+    class_folder = Path(settings.directories.root)
+    allowances = read_allowances(class_folder)
+    allowed: set[Key] = set()
     with opened(settings.db_url) as engine, NotebookMaker(releases) as maker:
         structures = writing(engine, partial(_structures, settings.course_id, releases))
         for batch in _batches(accepted):
@@ -117,6 +127,8 @@ def record_into(
             ]
             write = partial(write_entries, structures=structures, entries=entries, penalty=penalty)
             writing(engine, write)
+            allowed |= {r.key for r, e in zip(batch, entries, strict=True) if e.allowance}
+    keep_recorded(class_folder, allowed - allowances.recorded)
     shown = without_password(settings.db_url)
     return RecordSummary(shown, len(accepted), tuple(releases), tuple(notes))
 

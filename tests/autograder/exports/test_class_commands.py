@@ -109,6 +109,22 @@ def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) 
     assert term.scores()["ben"] == 0.0
 
 
+def test_time_that_is_removed_from_the_tables_no_longer_counts(term: Term) -> None:
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        gradebook.grant_extension("masks", "zoe", minutes=60)  # an instructor's own, which stays
+    roster = term.folder / "roster.csv"
+    roster.write_text(ROSTER.replace("ben,Ben B,A,uli,", "ben,Ben B,A,uli,1d"))
+    record(term.course, term.folder, term.results)
+    assert term.scores()["ben"] == 4.0
+    roster.write_text(ROSTER)
+    for _ in range(2):
+        record(term.course, term.folder, term.results)
+        assert term.scores()["ben"] == 0.0
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        assert gradebook.find_submission("masks", "zoe").extension == timedelta(hours=1)
+        assert gradebook.find_submission("masks", "ben").extension is None
+
+
 def test_an_extension_names_kept_work_that_is_in_time(term: Term) -> None:
     (term.folder / "class.toml").write_text('counts = "last in time"\n')
     kept = term.folder / "earlier" / "ada" / "masks"
