@@ -62,7 +62,7 @@ def main() -> int:
 
 
 class ContainerTools:
-    """Buildah and podman with a store of their own; chroot and vfs work everywhere."""
+    """Buildah and podman with a separate store; chroot and vfs work everywhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -153,7 +153,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """Returns everything that is done with a submitted file, each in a process of its own."""
+    """Returns everything that is done with a submitted file, each in a separate process."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)

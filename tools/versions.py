@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/versions.py [--only 3.13] [--keep FOLDER]
 
-Each combination gets an environment of its own, with the pinned packages except for those that
+Each combination gets a separate environment, with the pinned packages except for those that
 vary. Writes the table of docs/versions.md: a combination that this machine does not have is listed
 with the reason, and one that was not chosen keeps its row. PyTorch's default build takes some 7 GB
 on the disk while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a smaller one.

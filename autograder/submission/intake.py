@@ -130,7 +130,7 @@ def missing_file_note(
             return (f"{name} is not a file but a pipe or a device; submit the file itself",)
     files = list(_files(folder, GIVEN))
     if deeper := [path.relative_to(folder) for path in files if path.name in right]:
-        return (f"{LOOK}{deeper[0]}: expected {wanted}, and not in a folder of its own",)
+        return (f"{LOOK}{deeper[0]}: expected {wanted}, and not in a subfolder",)
     alike = [path for path in files if exercise.lower() in path.name.lower()]
     if not alike and (best := closest(exercise, [path.stem for path in files])):
         alike = [path for path in files if path.stem == best]

@@ -31,6 +31,7 @@ HABITS = {
     "is not a": r"(?<!there )\b(?:is|are) no (?!longer\b|more\b)",
     "should": r"\bshall\b",
     "itself": r"\bby (?:itself|themselves)\b",
+    "its own": r"\b(?:an?|no|one) \w+ of (?:its|their) own\b",
 }
 
 

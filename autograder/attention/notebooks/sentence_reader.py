@@ -101,7 +101,7 @@ def looks(
 ) -> torch.Tensor:
     """Return the attention weights of each head for a sentence, (H, T, T).
 
-    Each word has a name tag (1 in a place of its own) instead of its value, so that the mixed
+    Each word has a name tag (1 in its own place) instead of its value, so that the mixed
     values are the weights. Raises `ValueError` for a layer that can't be read in this way.
     """
     mixed: list[torch.Tensor] = []

@@ -92,7 +92,7 @@ def rows_far_apart(
     """Draw float32 tensors (..., T, 1) and (..., S, 1) with scores near 49 or -49.
 
     All scores of a query have the same sign, and the signs alternate from query to query. Float32
-    has two digits left for the exponential of their distance, so each row needs a shift of its own,
+    has two digits left for the exponential of their distance, so each row needs its own shift,
     or none.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)

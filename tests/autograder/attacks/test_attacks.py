@@ -140,7 +140,7 @@ def _below(pid: int) -> set[int]:
 def _chain(pid: int, length: int) -> set[int]:
     """Below bubblewrap are the first process of its namespace and the fork server.
 
-    In tier A the parent has a namespace of its own, and a process outside that waits for it.
+    In tier A the parent has its own namespace, and a process outside that waits for it.
     """
     found: set[int] = set()
     for _ in range(length):

@@ -23,7 +23,7 @@ GRADES = {"ada": (2.0, 4.0), "ben": (1.0, None)}
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """A class in a folder of its own, with an assignment `ps1` that is not part of our course."""
+    """A class in a separate folder, with an assignment `ps1` that is not part of our course."""
     folder = tmp_path / "cs101"
     (folder / "source" / "ps1").mkdir(parents=True)
     (folder / "source" / "ps1" / "p.ipynb").write_text("{}")

@@ -45,7 +45,7 @@ def parent(request: pytest.FixtureRequest, parent_of: Callable[[Tier], ForkServe
 
 
 class Student:
-    """A student's module in a worker of its own."""
+    """A student's module in its own worker."""
 
     def __init__(self, session: Session, limits: Limits) -> None:
         self.session = session

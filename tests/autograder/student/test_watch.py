@@ -21,7 +21,7 @@ Step = Callable[[], object]
 
 
 def save(path: Path, text: str) -> None:
-    """Writes a file with a time of its own, however coarse the file system's clock is."""
+    """Writes a file with its own time, however coarse the file system's clock is."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(before + 10**9, before + 10**9))

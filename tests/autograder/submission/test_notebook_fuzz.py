@@ -86,7 +86,7 @@ def test_random_bytes_are_read_or_refused(data: bytes, head: bytes) -> None:
 
 @pytest.fixture(scope="module")
 def exercise(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
-    """An exercise in a folder of its own; its submission is in `submitted`."""
+    """An exercise in a separate folder; its submission is in `submitted`."""
     root = tmp_path_factory.mktemp("fuzz")
     (root / "submitted").mkdir()
     questions = (Question("f", False, 1), Question("A", True, 2))
