@@ -94,8 +94,11 @@ def _parse(text: str) -> tuple[datetime, str]:
     if not match["zone"]:
         raise ValueError(f"{text!r} has no time zone")
     zone, name = _zone(match["zone"])
-    day = date.fromisoformat(match["date"])  # raises ValueError for the 31st of February
-    clock = time.fromisoformat(match["time"]) if match["time"] else _END_OF_DAY
+    try:
+        day = date.fromisoformat(match["date"])
+        clock = time.fromisoformat(match["time"]) if match["time"] else _END_OF_DAY
+    except ValueError as error:
+        raise ValueError(f"{text!r} does not exist: {error}") from error
     moment = once(datetime.combine(day, clock), zone, text)
     place = zoneinfo.ZoneInfo(_PLACES_OF[name]) if name in _PLACES_OF else zone
     there = moment.astimezone(place).tzname()

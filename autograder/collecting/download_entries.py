@@ -40,7 +40,9 @@ def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
         try:
             archive = zipfile.ZipFile(file)
         except BROKEN as error:
-            yield iter([RefusedFile(source.name, f"not a zip archive, or a damaged one: {error}")])
+            fix = "download it again, or unpack it and collect the folder"
+            why = f"not a zip archive, or a damaged one: {error}; {fix}"
+            yield iter([RefusedFile(source.name, why)])
             return
         with archive:
             yield files_in(archive, ())

@@ -287,7 +287,7 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "broken_member": (_broken, "broken"),
     "no_archive": (lambda: b"PK\x03\x04 but no more", "not a zip archive"),
     "truncated": (lambda: zipped({"ada_1_2_softmax.py": b"1"})[:-30], "not a zip archive"),
-    "empty": (lambda: b"", "not a zip archive"),
+    "empty": (lambda: b"", "download it again, or unpack it"),
     "case": (lambda: zipped({"a_1_2_Softmax.py": b"", "a_1_2_softmax.py": b""}), "the same as"),
     "student_case": (lambda: zipped({"Ada/softmax.py": b"", "ada/softmax.py": b""}), "lower case"),
 }
