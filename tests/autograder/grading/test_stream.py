@@ -15,7 +15,14 @@ from typing import Any
 import pytest
 
 from autograder.course import Course
-from autograder.grading.stream import RefusedLine, StreamOptions, StreamReport, grade_lines
+from autograder.grading.sources import LONGEST_LINE
+from autograder.grading.stream import (
+    RefusedLine,
+    StreamOptions,
+    StreamReport,
+    _LineReader,
+    grade_lines,
+)
 from autograder.grading.submissions import SubmissionGrader
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Assignment, SubmissionResult
@@ -83,6 +90,15 @@ def test_each_line_is_answered_until_the_end_of_input(a_class: ClassFolder, stre
     scores = {result.student: result.score for result in stream.results}
     assert scores["ada"] == 100 > scores["bob"]
     assert all(json.loads(json.dumps(a.to_json()))["schema"] for a in stream.answers)
+
+
+def test_a_long_line_is_refused_and_not_repeated() -> None:
+    answers: list[Any] = []
+    nothing: Any = None
+    reader = _LineReader(nothing, None, nothing, answers.append)
+    assert reader.task_of(b"x" * (LONGEST_LINE + 1)) is None
+    (refused,) = answers
+    assert len(refused.path) == 200 and "more than" in refused.reason
 
 
 def test_answers_come_before_the_next_line_and_ended_jobs_return(

@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.nbgrader.sanitize import safe_cell
+from autograder.nbgrader.sanitize import make_safe, safe_cell
 from autograder.records import Exercise, ExerciseStatus, Question
 from autograder.submission import read_exercise
 from autograder.submission.code import read_code
@@ -94,6 +94,19 @@ def _answers(tmp_path: Path, text: str) -> Any:
     questions = (Question("f", False, 1),)
     exercise = Exercise("a", "e", questions, *(tmp_path / f"{n}.py" for n in "smhpt"))
     return read_exercise(tmp_path, exercise)
+
+
+def test_of_metadata_only_marks_of_cells_stay() -> None:
+    obeyed = {"tags": ["remove_cell", "parameters"], "hide_input": True, "slideshow": {}}
+    marks = {"nbgrader": {"grade_id": "a"}}
+    cells = [
+        {"cell_type": kind, "source": "x", "metadata": {**obeyed, **marks}, "attachments": {}}
+        for kind in ("code", "markdown", "raw")
+    ]
+    book = {"cells": cells, "metadata": {"kernelspec": {"name": "python3"}, "widgets": {}}}
+    make_safe(book, frozenset())
+    assert book["metadata"] == {"kernelspec": {"name": "python3"}}
+    assert [cell["metadata"] for cell in cells] == [marks] * 3
 
 
 @pytest.mark.parametrize("name", READ)

@@ -191,11 +191,14 @@ def test_an_answer_that_does_more_than_compute_is_not_added() -> None:
 
 
 def test_an_entry_that_is_refused_changes_nothing(
-    graded: Path, adding: Callable[..., AddedMisconception]
+    graded: Path, adding: Callable[..., AddedMisconception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalogue = graded.parent / "tests" / "misconceptions" / ASSIGNMENT / "scores.py"
     before = catalogue.read_text(), (graded / "results.jsonl").read_text()
     for wrong in ({"name": "not a name"}, {"student": "zoe"}, {"question": "softmax"}):
         with pytest.raises(UserError):
             adding(**wrong)
+    monkeypatch.setattr(misconceptions, "_unusual", lambda code: "import os")
+    with pytest.raises(UserError, match="a known mistake only computes"):
+        adding("spied", "spy")
     assert (catalogue.read_text(), (graded / "results.jsonl").read_text()) == before
