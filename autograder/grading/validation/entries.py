@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...course import Course
+from ...errors import UserError
 from ...records import Exercise, QuestionResult, SubmissionResult
 from ...sandbox import temporary_folder
 from ...suite.variants import submissions_of
@@ -35,7 +36,8 @@ class Entry:
 def with_entry(catalogue: str, entry: Entry) -> str:
     """Returns the text of a catalogue with an entry added at its end.
 
-    Imports of the answer are added to the catalogue's imports; its helpers are renamed.
+    Imports of the answer are added to the catalogue's imports; its helpers are renamed. Raises
+    `UserError` if an import would replace a name that other entries use.
     """
     catalogue = catalogue or _HEAD
     body = ast.parse(entry.code).body
@@ -90,10 +92,35 @@ def _with_imports(catalogue: str, imports: list[str]) -> str:
     """Returns the text with missing imports added below its last one."""
     body = ast.parse(catalogue).body
     known = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    _require_no_other_meaning(body, imports)
     missing = [text for text in imports if text not in {ast.unparse(node) for node in known}]
     lines = catalogue.split("\n")
     last = known[-1].end_lineno if known else None
     return "\n".join([*lines[:last], *missing, *lines[last:]]) if last else catalogue
+
+
+def _require_no_other_meaning(body: Sequence[ast.stmt], imports: Sequence[str]) -> None:
+    there = {name: origin for node in body for name, origin in _origins(node)}
+    for text in imports:
+        for name, origin in _origins(ast.parse(text).body[0]):
+            if name == "*" or there.get(name, origin) != origin:
+                raise UserError(
+                    f"`{text}` would give {name} another meaning in the catalogue: write the entry "
+                    "by hand without this import"
+                )
+
+
+def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yields the names that a statement binds at the top of a file, and what each one means."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            top = alias.name.partition(".")[0]
+            yield alias.asname or top, alias.name if alias.asname else top
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+    else:
+        yield from ((name, f"{name} of this file") for name in _bound(node))
 
 
 class _Renamed(ast.NodeTransformer):

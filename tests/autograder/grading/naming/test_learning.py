@@ -117,6 +117,29 @@ def adding(graded: Path) -> Callable[..., AddedMisconception]:
     return add
 
 
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("import random as torch", True),
+        ("import math as misconception", True),
+        ("import math as helper", True),
+        ("from torch import *", True),
+        ("import torch, math\nimport torch.nn\nfrom torch import nn", False),
+        ("import torch.nn.functional as F", False),
+        ("from torch.nn import functional as F", False),
+    ],
+)
+def test_an_import_changes_no_other_entry(text: str, is_refused: bool) -> None:
+    catalogue = (
+        "import torch\nfrom torch.nn import functional as F\n"
+        "from autograder.suite import misconception\ndef helper(x):\n    return x\n"
+    )
+    entry = Entry("f", "other", "c", "h", f"{text}\ndef f(x):\n    return x\n")
+    refusal = pytest.raises(UserError, match="another meaning")
+    with refusal if is_refused else contextlib.nullcontext():
+        assert "def other(x)" in with_entry(catalogue, entry)
+
+
 def test_equal_mistakes_are_one_group_and_one_answer_names_them(
     graded: Path, adding: Callable[..., AddedMisconception]
 ) -> None:
@@ -144,7 +167,7 @@ def test_equal_mistakes_are_one_group_and_one_answer_names_them(
 
 
 def test_adding_an_answer_runs_it_in_the_sandbox_only(
-    graded: Path, adding: Callable[..., AddedMisconception]
+    graded: Path, adding: Callable[..., AddedMisconception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
 
@@ -155,6 +178,10 @@ def test_adding_an_answer_runs_it_in_the_sandbox_only(
     with pytest.raises(UserError, match="not approved"):
         adding("spied", "spy", approve=refuse)
     assert "open(" in read[0]
+    with monkeypatch.context() as unusual:
+        unusual.setattr(misconceptions, "_unusual", lambda code: "import os")
+        with pytest.raises(UserError, match="only compute"):
+            adding("spied", "spy")
     assert adding("spied", "spy").renamed == 1
     assert not (graded.parent / "ran").exists()
 
@@ -191,14 +218,11 @@ def test_an_answer_that_does_more_than_compute_is_not_added() -> None:
 
 
 def test_an_entry_that_is_refused_changes_nothing(
-    graded: Path, adding: Callable[..., AddedMisconception], monkeypatch: pytest.MonkeyPatch
+    graded: Path, adding: Callable[..., AddedMisconception]
 ) -> None:
     catalogue = graded.parent / "tests" / "misconceptions" / ASSIGNMENT / "scores.py"
     before = catalogue.read_text(), (graded / "results.jsonl").read_text()
     for wrong in ({"name": "not a name"}, {"student": "zoe"}, {"question": "softmax"}):
         with pytest.raises(UserError):
             adding(**wrong)
-    monkeypatch.setattr(misconceptions, "_unusual", lambda code: "import os")
-    with pytest.raises(UserError, match="a known mistake only computes"):
-        adding("spied", "spy")
     assert (catalogue.read_text(), (graded / "results.jsonl").read_text()) == before
