@@ -5,10 +5,12 @@ python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 Release puts the file into the bundle, so that `check` can say what an answer seems to confuse. Each
 mistake of the catalogue, and each likely small change of the solution, is called as `check` calls a
 student's answer; its answers in the checks that it fails are the key to its sentence. A mistake is
-left out if it passes all checks, if it fails them with the solution's answers up to rounding, which
-others do as well, or if another one with a different sentence answers the same: an entry of the
-catalogue comes before a change, a change of a known step before others. A file that is up to date
-with the checks, the catalogue and the solutions is left alone; `--check` ends with 1 if one is not.
+left out if it passes all checks, or if it fails them with the solution's answers up to rounding,
+which others do as well. A change that only raises errors is left out, too: the errors say more. An
+entry of the catalogue comes before a change, a change of a known step before others. If two
+sentences are left for the same answers, `check` shows both; if there are more, it shows none. A
+file that is up to date with the checks, the catalogue and the solutions is left alone; `--check`
+ends with 1 if one is not.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from autograder.grading.naming.rows import Row, hint_of
 from autograder.records import Assignment, Exercise
 from autograder.student import known_mistakes
 from autograder.student import last_call as recording
-from autograder.student.known_mistakes import Answers, sealed
+from autograder.student.known_mistakes import MOST_SENTENCES, RAISED, Answers, sealed
 from autograder.student.runner import answers_in
 from autograder.suite import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
@@ -81,15 +83,19 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     variants = variants_in(course.variants("misconceptions", exercise))
     ranked = {variant: (_ENTRY, hint_of(variant)) for variant in variants} | changes_of(exercise)
     for variant, answers in answers_of(exercise, [*ranked]).items():
-        if answers:
-            rank, hint = ranked[variant]
+        rank, hint = ranked[variant]
+        if answers and (rank == _ENTRY or not _only_raises(answers)):
             found[variant.question][tuple(sorted(answers.items()))][rank].add(hint)
     first = {
         question: {key: by_rank[min(by_rank)] for key, by_rank in of_question.items()}
         for question, of_question in found.items()
     }
     return {
-        question: dict(sealed(min(h), dict(key)) for key, h in hints.items() if len(h) == 1)
+        question: dict(
+            sealed(sorted(of_key), dict(key))
+            for key, of_key in hints.items()
+            if len(of_key) <= MOST_SENTENCES
+        )
         for question, hints in first.items()
     }
 
@@ -139,6 +145,11 @@ def _is_beginning_of(answers: Answers, right: Answers) -> bool:
     return all(
         tuple(results) == tuple(right[check])[: len(results)] for check, results in answers.items()
     )
+
+
+def _only_raises(answers: Answers) -> bool:
+    """Returns whether each check that fails ends with an error of the answer."""
+    return all(found[-1:] and found[-1].startswith(RAISED) for found in answers.values())
 
 
 def _write(course: Course, assignment: Assignment) -> None:

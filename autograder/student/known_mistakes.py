@@ -3,13 +3,14 @@
 The digest is of the results in all failing checks and in no others: how an answer differs from the
 solution in a check that passes is not part of the mistake.
 
-The bundle encrypts the name and the sentence of a mistake with that mistake's results: nobody can
-read there what others do wrong. It contains no code either.
+The bundle encrypts the sentence of a mistake with that mistake's results: nobody can read there
+what others do wrong. It contains no code either. Two mistakes may have the same results.
 """
 
 from __future__ import annotations
 
 import base64
+import dis
 import hashlib
 import json
 import re
@@ -21,11 +22,19 @@ from typing import Any
 import torch
 
 from ..course.manifest import MISTAKES
+from ..errors import AnswerFault, AnswerRaised
 
 #: the beginning of an error's text among the results
 RAISED = "raised "
 #: the number of decimals, then of digits that are kept, so that rounding does not matter
 _DECIMALS, _DIGITS = 4, 3
+_WORD = re.compile(r"[^\W_]+")
+#: a whole number
+_COUNT = re.compile(r"(?<![\w.])\d+(?![\w.])")
+#: the most mistakes with the same results that are shown
+MOST_SENTENCES = 2
+#: shown above the sentences if there are two
+_TWO = "Two known mistakes give these results. Which one is yours?"
 #: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
 #: the most numbers of a tensor, and the most characters of anything else
@@ -44,25 +53,59 @@ def comparable_text(value: Any) -> str:
     return _rounded(value) if isinstance(value, float) else repr(value)[:_MOST_CHARACTERS]
 
 
-def sealed(sentence: str, answers: Answers) -> tuple[str, str]:
-    """Return the place of a sentence, and the sentence, readable only with equal answers."""
+def comparable_error(fault: AnswerFault) -> str:
+    """Write a fault as it is compared: without the words of the student, or their order in torch's.
+
+    `a @ b` and `b @ a` get the same words from torch in a different order, and so do an operation
+    and its form in place; everybody writes a different text after `raise`.
+    """
+    error = fault.__cause__
+    if error is None or not isinstance(fault, AnswerRaised):
+        return f"{RAISED}{type(fault).__name__}"
+    words = [] if _is_raised_by_student(error) else sorted(set(_WORD.findall(str(error))))
+    return " ".join([f"{RAISED}{type(error).__name__}", *words])
+
+
+def comparable_chance(message: str) -> str:
+    """Write what a check found in random results: without counts, which vary with each draw."""
+    return _COUNT.sub("#", message)
+
+
+def _is_raised_by_student(error: BaseException) -> bool:
+    """Return whether an error comes from a `raise` or an `assert` outside torch and this kit."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return False
+    frame = traceback.tb_frame
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    operation = frame.f_code.co_code[traceback.tb_lasti]
+    return operation == dis.opmap["RAISE_VARARGS"] and package not in ("torch", "autograder")
+
+
+def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
+    """Return the place of sentences, and the sentences, readable only with equal answers."""
     text = _all(answers)
     place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
-    return place, base64.b64encode(_mixed(sentence.encode(), text)).decode()
+    return place, base64.b64encode(_mixed("\n".join(sentences).encode(), text)).decode()
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Return the sentence about the mistake that fails the same checks equally; empty if unknown.
+    """Return what is said of the mistakes that fail the same checks equally; empty if unknown.
 
     A sentence that mentions code is returned only for an answer whose `text` contains that code.
     """
     try:
         found = json.loads((checks / MISTAKES).read_text(encoding="utf-8"))
-        sentence = found.get(question, {}).get(sealed("", answers)[0], "")
-        known = _mixed(base64.b64decode(sentence), _all(answers)).decode()
+        sentences = found.get(question, {}).get(sealed([], answers)[0], "")
+        known = _mixed(base64.b64decode(sentences), _all(answers)).decode()
     except (OSError, ValueError, AttributeError, TypeError):  # students can do without it
         return ""
-    return known if _is_spoken_of(known, text) else ""
+    fitting = [sentence for sentence in known.splitlines() if _is_spoken_of(sentence, text)]
+    if len(fitting) <= 1:
+        return "".join(fitting)
+    return "\n".join([_TWO, *(f"- {sentence}" for sentence in fitting)])
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from ..errors import AnswerFault, AnswerRaised, UserError
+from ..errors import AnswerFault, UserError
 from ..suite import Gradients, Implementation, Layer, Outcome, Step, WatchedCall
 from ..suite.implementation import PLAIN, GradientOptions
 from ..worker.execution import COPY
-from .known_mistakes import RAISED, comparable_text
+from .known_mistakes import comparable_error, comparable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,7 @@ class Recorder:
         try:
             yield
         except AnswerFault as fault:
-            text = str(fault) if isinstance(fault, AnswerRaised) else type(fault).__name__
-            self.results.append(RAISED + text)
+            self.results.append(comparable_error(fault))
             raise
 
     def returned(self, value: Any, inputs_after: tuple[Any, ...] = ()) -> None:

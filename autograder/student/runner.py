@@ -19,6 +19,7 @@ import torch
 from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
+from ..suite.failures import WrongAnswer
 from ..suite.plugin import ANSWERS
 from .check_results import (
     CheckedQuestion,
@@ -28,7 +29,7 @@ from .check_results import (
     standing_of,
 )
 from .explaining import AnswerContext, explained, is_stub
-from .known_mistakes import Answers, sentence_of
+from .known_mistakes import Answers, comparable_chance, sentence_of
 from .last_call import RecordedCall, Recorder
 from .quiet_output import LimitedOutput, quiet
 from .time_limit import SECONDS, CheckTimeout, limited
@@ -245,10 +246,12 @@ class _Run:
             found.tests.append(CheckedTest(item.name, True))
             found.results_when_right[item.name] = tuple(self._answers.results)
             return
-        found.results[item.name] = tuple(self._answers.results)
         self._failed_at[item.name] = self._answers.last
         found.is_too_slow = isinstance(failure, CheckTimeout)
         by_chance = item.get_closest_marker("by_chance") is not None
+        found.results[item.name] = tuple(self._answers.results)
+        if by_chance and isinstance(failure, WrongAnswer) and failure.fault is None:
+            found.results[item.name] = (comparable_chance(failure.message.differs),)
         step = self._answers.last
         found.tests.append(explained(item.name, failure, step, self._around, by_chance))
         if isinstance(failure, AnswerFault):

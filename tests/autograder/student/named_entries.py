@@ -1,7 +1,7 @@
 """Checks wrong answers as a student would: `python named_entries.py ROOT FOLDER`.
 
 FOLDER/entries.json lists assignment, exercise, question, sentence and module; FOLDER/named.json
-then says for each whether `check` showed the sentence.
+then says for each whether `check` showed the sentence, alone or as one of two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def main(root: Path, folder: Path) -> None:
         module = folder / "work" / assignment / f"{exercise}.py"
         module.write_text(text)
         (found,) = check_folder(module.parent, [question])
-        named.append((question, found.questions[0].mistake == sentence))
+        # a question with the name of its exercise asks for all of the exercise's questions
+        (asked,) = (result for result in found.questions if result.question == question)
+        named.append((question, sentence in asked.mistake))
     (folder / "named.json").write_text(json.dumps(named))
 
 

@@ -10,18 +10,27 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
 
 from autograder.course import Course, load_course, mistake_sentences
 from autograder.course.manifest import MISTAKES
+from autograder.errors import AnswerFault
 from autograder.grading.naming.rows import hint_of
 from autograder.student import as_text, check_folder
-from autograder.student.known_mistakes import comparable_text, sealed, sentence_of
-from autograder.suite.variants import module_texts, variants_in
+from autograder.student.known_mistakes import (
+    comparable_chance,
+    comparable_error,
+    comparable_text,
+    sealed,
+    sentence_of,
+)
+from autograder.suite import LocalImplementation
+from autograder.suite.variants import Variant, module_texts, variants_in
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = """
@@ -76,7 +85,7 @@ def test_a_bundle_without_sentences_checks_all_the_same(folder: Path, damage: st
 
 def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
     right, error = comparable_text(torch.tensor([1.0, -0.0])), "raised ValueError: no"
-    place, text = sealed("Which sum is it?", {"one": [right], "other": [error]})
+    place, text = sealed(["Which sum is it?"], {"one": [right], "other": [error]})
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
     again = {"other": [error], "one": [comparable_text(torch.tensor([1.0 + 1e-7, 0.0]))]}
     assert sentence_of(tmp_path, "question", again) == "Which sum is it?"
@@ -89,10 +98,68 @@ def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
 
 def test_a_sentence_about_code_needs_an_answer_with_it(tmp_path: Path) -> None:
     answers = {"one": ["1"]}
-    place, text = sealed("`math.sqrt` gives a number. And?", answers)
+    place, text = sealed(["`math.sqrt` gives a number. And?"], answers)
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
     assert sentence_of(tmp_path, "question", answers, "scores / math.sqrt(d)")
     assert not sentence_of(tmp_path, "question", answers, "scores / d ** 0.5")
+
+
+def _compared(function: Callable[..., object], *args: object) -> str:
+    with pytest.raises(AnswerFault) as caught:
+        LocalImplementation({"function": function}).call("function", args)
+    return comparable_error(caught.value)
+
+
+def test_errors_are_compared_without_a_students_own_words() -> None:
+    def refused(text: str) -> None:
+        raise ValueError(text)
+
+    def added(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        return one + other
+
+    two, three = torch.ones(2), torch.ones(3)
+    assert _compared(refused, "too long") == _compared(refused, "3 tokens") == "raised ValueError"
+    assert _compared(added, two, three) == _compared(added, three, two)
+    assert _compared(added, two, three) != _compared(added, two, torch.ones(4))
+
+
+def test_random_results_are_compared_without_counts() -> None:
+    one, other = (f"got       {n} of 1050 entries dropped, 4.0 kept" for n in (613, 620))
+    assert comparable_chance(one) == comparable_chance(other)
+    assert comparable_chance(one) != comparable_chance(one.replace("4.0", "3.0"))
+
+
+def test_two_mistakes_with_the_same_answers_are_both_shown(tmp_path: Path) -> None:
+    answers = {"one": ["1"]}
+    place, text = sealed(["The scores are not scaled.", "`int` cuts the root."], answers)
+    (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
+    both = sentence_of(tmp_path, "question", answers, "scores / int(root)")
+    assert both.splitlines()[1:] == ["- The scores are not scaled.", "- `int` cuts the root."]
+    alone = sentence_of(tmp_path, "question", answers, "scores / root")
+    assert alone == "The scores are not scaled."
+
+
+def test_three_mistakes_or_an_error_give_no_sentence(
+    monkeypatch: pytest.MonkeyPatch, tool: ModuleType
+) -> None:
+    def chosen(*results: tuple[int, str]) -> int:
+        """The number of sentences if changes of these ranks and answers are known."""
+        changes = {
+            Variant("question", str(at), object): (rank, f"Sentence {at}.")
+            for at, (rank, _) in enumerate(results)
+        }
+        answers = {v: {"check": (results[int(v.name)][1],)} for v in changes}
+        monkeypatch.setattr(tool, "changes_of", lambda exercise: changes)
+        monkeypatch.setattr(tool, "answers_of", lambda exercise, variants: answers)
+        monkeypatch.setattr(tool, "variants_in", lambda path: [])
+        exercise = tool.Exercise.__new__(tool.Exercise)
+        course = SimpleNamespace(variants=lambda kind, exercise: Path())
+        return sum(map(len, tool.sentences(course, exercise).values()))
+
+    assert chosen((0, "1"), (0, "1")) == 1
+    assert chosen((0, "1"), (0, "1"), (0, "1")) == 0
+    assert chosen((0, "raised ValueError: no")) == 0
+    assert chosen((tool._ENTRY, "raised ValueError: no")) == 1
 
 
 def test_nearly_every_mistake_is_named_while_a_student_works(
