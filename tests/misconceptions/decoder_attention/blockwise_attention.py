@@ -365,6 +365,22 @@ def faded(highest, higher):
     return (torch.exp(highest - higher),) * 2
 
 
+def merged(queries, keys, values, block_size, carry):
+    """The outputs of blocks, merged one by one, with a rule for the log-sum-exp that goes on."""
+    output, lse = (
+        torch.zeros_like(values[..., :1, :]),
+        torch.full_like(queries[..., :1], -torch.inf),
+    )
+    for place in range(0, keys.shape[-2], block_size):
+        scores = scores_of(queries, keys[..., place : place + block_size, :])
+        new = torch.logsumexp(scores, dim=-1, keepdim=True)
+        both = torch.logaddexp(lse, new)
+        block = weights_of(scores) @ values[..., place : place + block_size, :]
+        output = torch.exp(lse - both) * output + torch.exp(new - both) * block
+        lse = carry(lse, new) if place else new
+    return output
+
+
 @misconception(
     "blockwise_attention",
     confuses="sums with different shifts: the old output is not rescaled when the maximum grows",
@@ -525,6 +541,58 @@ def maximum_of_this_block_alone(queries, keys, values, block_size):
         weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
         total = total + weights.sum(dim=-1, keepdim=True)
         output = output + weights @ values[..., place : place + block_size, :]
+    return output / total
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="all keys so far with those of the last block: each new block is weighed against the "
+    "block before it alone",
+    hint="Three blocks have equal scores. Which share of the result does the last block get?",
+)
+def last_log_sum_exp_carried_on(queries, keys, values, block_size):
+    return merged(queries, keys, values, block_size, lambda old, new: new)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="all keys so far with those of the first block: each new block is weighed against the "
+    "first block alone",
+    hint="Three blocks have equal scores. Which share of the result does the last block get?",
+)
+def first_log_sum_exp_carried_on(queries, keys, values, block_size):
+    return merged(queries, keys, values, block_size, lambda old, new: old)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="all keys with those of the last block: the result is divided by the sum of the last "
+    "block alone",
+    hint="If all values are one, every output must be one. What is yours with two blocks?",
+)
+def sum_of_the_last_block_alone(queries, keys, values, block_size):
+    def fade(highest, higher):
+        return torch.zeros_like(higher), torch.exp(highest - higher)
+
+    return online(queries, keys, values, block_size, fade)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="the largest score so far with that of the last block: the shift gets smaller with a "
+    "block of lower scores",
+    hint="The first block has scores of 1000, the second one of 0. What is exp(1000 - 0)?",
+)
+def maximum_of_the_last_block_alone(queries, keys, values, block_size):
+    highest = torch.full_like(queries[..., :1], -torch.inf)
+    total, output = torch.zeros_like(highest), torch.zeros_like(highest)
+    for place in range(0, keys.shape[-2], block_size):
+        scores = scores_of(queries, keys[..., place : place + block_size, :])
+        shift = scores.amax(dim=-1, keepdim=True)
+        weights, fade = torch.exp(scores - shift), torch.exp(highest - shift)
+        total = fade * total + weights.sum(dim=-1, keepdim=True)
+        output = fade * output + weights @ values[..., place : place + block_size, :]
+        highest = shift
     return output / total
 
 

@@ -156,6 +156,17 @@ def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
+    confuses="scores with weights: the weights are divided by the root, not the scores",
+    hint="Give values that are all 1. What should come out, and what does?",
+)
+def weights_divided_by_the_root(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1)
+    weights = torch.softmax(scores.masked_fill(mask, -torch.inf), -1)
+    return weights / math.sqrt(queries.shape[-1]) @ values
+
+
+@misconception(
+    "masked_attention",
     confuses="a score of 0, or near it, with a very low one",
     hint="Which weight does softmax give to a score of 0, if all others are negative?",
 )

@@ -291,6 +291,22 @@ class softmax_over_heads(_Layers):
 
 @misconception(
     "CausalSelfAttention",
+    confuses="tokens with heads: the heads of one token attend to each other",
+    hint="Change the first token. Do later tokens of your result change?",
+)
+class attention_between_heads(_Layers):
+    def hide(self, scores):
+        heads = scores.size(-1)
+        return scores.masked_fill(self.mask[:, :, :heads, :heads] == 0, float("-inf"))
+
+    def forward(self, x):
+        q, k, v = (self.split(one).transpose(1, 2) for one in self.project(x))
+        context = self.weigh(self.hide(self.scores(q, k))) @ v
+        return self.finish(context.flatten(2))
+
+
+@misconception(
+    "CausalSelfAttention",
     confuses="rows and columns: softmax runs over the queries",
     hint="Whose attention adds up to one?",
 )

@@ -254,6 +254,15 @@ def heads_averaged(x):
 
 @misconception(
     "merge_heads",
+    confuses="joining with adding: the heads are added up",
+    hint="How many columns should a token have when 3 heads give 2 columns each?",
+)
+def heads_added(x):
+    return x.sum(dim=1)
+
+
+@misconception(
+    "merge_heads",
     confuses="a swap of dimensions with a new memory order: `view` follows a swap",
     hint="Read the error message of torch to its end: it names a way out.",
 )
@@ -537,6 +546,27 @@ def heads_see_each_other(queries, keys, values):
     flat = (batch, heads * tokens, head_dim)
     weights = _weights(queries.reshape(flat), keys.reshape(flat))
     return (weights @ values.reshape(flat)).reshape(queries.shape)
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="tokens with heads: the heads of one token attend to each other",
+    hint="Change the values of the first token. Do later tokens of your result change?",
+)
+def attention_between_heads(queries, keys, values):
+    queries, keys, values = (one.transpose(1, 2) for one in (queries, keys, values))
+    return (torch.softmax(_scores(queries, keys), dim=-1) @ values).transpose(1, 2)
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="tokens with heads: the heads of one token attend to each other, and later heads are "
+    "hidden instead of later tokens",
+    hint="Change the values of the first token. Do later tokens of your result change?",
+)
+def causal_attention_between_heads(queries, keys, values):
+    queries, keys, values = (one.transpose(1, 2) for one in (queries, keys, values))
+    return (_weights(queries, keys) @ values).transpose(1, 2)
 
 
 @misconception(

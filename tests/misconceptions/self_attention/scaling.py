@@ -695,6 +695,15 @@ def context_without_softmax(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
+    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    hint="Which numbers in your code sum to one? They should be the weights of the keys.",
+)
+def softmax_of_the_context(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5 @ values, dim=-1)
+
+
+@misconception(
+    "scaled_dot_product_attention",
     confuses="weights and context vectors: no values are mixed",
     hint="Change the values. Does your result change?",
 )

@@ -323,6 +323,18 @@ class NoSoftmax(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
+    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    hint="Which numbers in your code sum to one? They should be the weights of the tokens.",
+)
+class SoftmaxOfTheContext(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores @ values, dim=-1)
+
+
+@misconception(
+    "SelfAttentionV1",
     confuses="weights and context vectors",
     hint="Which shape does the result have, (..., T, T) or (..., T, d_out)?",
 )
@@ -615,6 +627,18 @@ class LayersFrozen(_Linears):
 
 
 # SelfAttentionV2: forward
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    hint="Which numbers in your code sum to one? They should be the weights of the tokens.",
+)
+class SoftmaxTakenOfTheContext(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores @ values, dim=-1)
 
 
 @misconception(

@@ -491,6 +491,26 @@ def softmax_left_out(inputs):
 
 @misconception(
     "simplified_self_attention",
+    confuses="weights with context vectors: softmax is taken of the context, not of the scores",
+    hint="Which numbers in your code sum to one? They should be the weights of the tokens.",
+)
+def softmax_of_the_context(inputs):
+    return torch.softmax(inputs @ inputs.transpose(-2, -1) @ inputs, dim=-1)
+
+
+@misconception(
+    "simplified_self_attention",
+    confuses="the order of two steps: each row is divided by its sum, and the exponentials of "
+    "these shares are the weights",
+    hint="What do the rows of your mixing matrix sum to?",
+)
+def exponentials_of_the_shares(inputs):
+    scores = inputs @ inputs.transpose(-2, -1)
+    return torch.exp(scores / scores.sum(dim=-1, keepdim=True)) @ inputs
+
+
+@misconception(
+    "simplified_self_attention",
     confuses="softmax with plain shares: each row is divided by its sum",
     hint="Which of the ways to normalize is meant: the one with exponentials or the one without?",
 )

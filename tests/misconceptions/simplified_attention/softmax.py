@@ -242,6 +242,16 @@ def denominator_of_plain_scores(scores):
 
 @misconception(
     "naive_softmax",
+    confuses="the order of two steps: the scores are divided by their sum first, and the "
+    "exponentials of these shares are the result",
+    hint="Do the rows of your result sum to one?",
+)
+def exponentials_last(scores):
+    return torch.exp(scores / scores.sum(dim=-1, keepdim=True))
+
+
+@misconception(
+    "naive_softmax",
     confuses="which part is an exponential: only the denominator is an exponential",
     hint="Do your rows sum to one? Look at what you divide.",
 )
