@@ -37,7 +37,7 @@ from autograder.records import Assignment, Exercise
 from autograder.student import known_mistakes
 from autograder.student import last_call as recording
 from autograder.student.known_mistakes import MOST_SENTENCES, RAISED, Answers, sealed
-from autograder.student.runner import answers_in
+from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
 
@@ -127,11 +127,16 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
     by_question: defaultdict[str, list[Variant]] = defaultdict(list)
     for variant in variants:
         by_question[variant.question].append(variant)
+    turns = [
+        {v.question: v for v in together if v is not None}
+        for together in zip_longest(*by_question.values())
+    ]
+    asked = [
+        (LocalImplementation({**right, **{n: v.implementation for n, v in wrong.items()}}), wrong)
+        for wrong in turns
+    ]
     answers: dict[Variant, Answers] = {}
-    for together in zip_longest(*by_question.values()):
-        wrong = {v.question: v for v in together if v is not None}
-        own = {name: variant.implementation for name, variant in wrong.items()}
-        found = answers_in(exercise.public_suite, LocalImplementation({**right, **own}))
+    for wrong, found in zip(turns, answers_in_turn(exercise.public_suite, asked), strict=True):
         answers |= {
             variant: found[name]
             for name, variant in wrong.items()

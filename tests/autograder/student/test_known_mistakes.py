@@ -29,7 +29,9 @@ from autograder.student.known_mistakes import (
     sealed,
     sentence_of,
 )
+from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
+from autograder.suite.local import load_module
 from autograder.suite.variants import Variant, module_texts, variants_in
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -121,6 +123,20 @@ def test_errors_are_compared_without_a_students_own_words() -> None:
     assert _compared(refused, "too long") == _compared(refused, "3 tokens") == "raised ValueError"
     assert _compared(added, two, three) == _compared(added, three, two)
     assert _compared(added, two, three) != _compared(added, two, torch.ones(4))
+
+
+def test_implementations_in_turn_give_what_each_gives_alone() -> None:
+    suite = ROOT / "tests" / "public" / "simplified_attention" / "test_softmax.py"
+    right = vars(load_module(ROOT / "solutions" / "simplified_attention" / "softmax.py"))
+    wrong: dict[str, Callable[..., object]] = {
+        "naive_softmax": torch.exp,
+        "softmax": lambda scores, dim=-1: scores.exp_(),
+    }
+    both = [LocalImplementation({**right, name: wrong[name]}) for name in wrong]
+    alone = [answers_in(suite, one) for one in both]
+    in_turn = answers_in_turn(suite, [(one, [name]) for one, name in zip(both, wrong, strict=True)])
+    assert in_turn == [{name: one[name]} for one, name in zip(alone, wrong, strict=True)]
+    assert all(all(one.values()) for one in in_turn)
 
 
 def test_random_results_are_compared_without_counts() -> None:
