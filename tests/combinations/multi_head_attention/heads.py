@@ -72,9 +72,7 @@ def mean_of_heads(x):
     return x.mean(1)
 
 
-@intended(
-    "merge_heads", "the sum of the heads", "a_sum_runs_over_dimension_1_which_nobody_asked_for"
-)
+@intended("merge_heads", "the sum of the heads", "heads_added")
 def sum_of_heads(x):
     return x.sum(1)
 
@@ -120,9 +118,7 @@ def root_of_heads(queries, keys, values):
     return _weights(queries, keys, keys.shape[1] ** 0.5) @ values
 
 
-@intended(
-    "causal_head_attention", "heads attend to heads", "dimensions_1_and_2_are_taken_for_each_other"
-)
+@intended("causal_head_attention", "heads attend to heads", "causal_attention_between_heads")
 def heads_attend_to_heads(queries, keys, values):
     q, k, v = queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
     return (_weights(q, k, k.shape[-1] ** 0.5) @ v).transpose(1, 2)
