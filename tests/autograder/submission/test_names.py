@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from autograder.cli import cli
 from autograder.escaping import for_file_name
 from autograder.results.file import read_results
+from autograder.submission import find_submissions
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = b"def query_scores(inputs, query):\n    return inputs @ query\n"
@@ -143,8 +144,20 @@ def test_a_name_that_nbgrader_can_not_take_is_told(outcome: Outcome) -> None:
     assert document["submissions"] > len(NAMES) // 2
 
 
+def test_links_to_submissions_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "zoe" / "lab").mkdir(parents=True)
+    (tmp_path / "mal").mkdir()
+    (tmp_path / "mal" / "lab").symlink_to(tmp_path / "zoe" / "lab")
+    (tmp_path / "eve").symlink_to(tmp_path / "zoe")
+    found = find_submissions(tmp_path, ("lab",))
+    assert [submission.student for submission in found.submissions] == ["zoe"]
+    assert {(item.path.name, item.reason) for item in found.skipped} == {
+        ("eve", "a link: links are not followed"),
+        ("lab", "a link: links are not followed"),
+    }
+
+
 def test_a_hidden_folder_counts_if_it_contains_an_assignment(tmp_path: Path) -> None:
-    from autograder.submission import find_submissions
 
     for path in (".dot/simplified_attention", "ada/simplified_attention", ".git/objects"):
         (tmp_path / path).mkdir(parents=True)
@@ -156,7 +169,6 @@ def test_a_hidden_folder_counts_if_it_contains_an_assignment(tmp_path: Path) -> 
 def test_an_unreadable_folder_is_reported_and_the_others_are_graded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from autograder.submission import find_submissions
 
     for student in ("ada", "bob"):
         (tmp_path / student / "simplified_attention").mkdir(parents=True)
