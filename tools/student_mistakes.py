@@ -29,8 +29,9 @@ import torch
 
 from autograder.course import Course, find_root, load_course
 from autograder.course.manifest import MISTAKES
+from autograder.grading.naming import families
 from autograder.grading.naming.families import members
-from autograder.grading.naming.known import likeliest
+from autograder.grading.naming.known import digest_of_families, likeliest
 from autograder.grading.naming.probe import silence
 from autograder.grading.naming.rows import Row, hint_of
 from autograder.records import Assignment, Exercise
@@ -175,11 +176,12 @@ def _place(course: Course, assignment: Assignment) -> Path:
 def _digest(course: Course, assignment: Assignment) -> str:
     """Returns a digest of everything that the file depends on."""
     files = [Path(known_mistakes.__file__), Path(recording.__file__)]
+    files.append(Path(families.__file__).with_name("words.toml"))
     for exercise in assignment.exercises:
         files += [exercise.public_suite, exercise.solution]
         files.append(course.variants("misconceptions", exercise))
     texts = (path.read_bytes() for path in files if path.is_file())
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+    return hashlib.sha256(b"\0".join([digest_of_families().encode(), *texts])).hexdigest()
 
 
 if __name__ == "__main__":
