@@ -54,5 +54,5 @@ def test_a_number_may_be_typed_as_a_text(capsys: pytest.CaptureFixture[str]) -> 
     predict("four", lambda: torch.tensor(4.0))
     assert capsys.readouterr().out.splitlines() == [
         "✓ as you said: 4.0",
-        "! you said four, and it is 4.0. Why?",
+        "! you said four, but it is 4.0. Why?",
     ]

@@ -36,7 +36,7 @@ CLAIMS = {
     "All messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
     "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
     "`NO_COLOR` is obeyed": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
-    "cannot show a sign gets another": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
+    "cannot show a sign, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
     "on your own computer, without a sandbox": f"{STUDENT}/test_notebook.py::test_checks_import",
@@ -44,7 +44,7 @@ CLAIMS = {
     "Below a right answer there is a folded": (
         "tests/autograder/authoring/test_notebooks.py::test_every_question_has_a_text_for_afterw"
     ),
-    "Pictures have no background of their own": (
+    "Pictures have a transparent background": (
         "tests/autograder/attention/test_pictures.py::test_jupyter_puts_no_box_behind_a_picture"
     ),
     "The last cell uses what you have built": (
