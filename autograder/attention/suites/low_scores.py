@@ -29,9 +29,9 @@ _LOUD = 1e5
 
 @dataclass(frozen=True, slots=True)
 class ScaledScores:
-    """Scores divided by the root of this size, far below zero before that.
+    """Declares that scores are divided by the root of a size, and makes very low scores.
 
-    The first two tensors of a function are queries and keys, and the third its values.
+    The first three tensors of a function are its queries, keys and values.
     """
 
     letter: str

@@ -101,7 +101,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> None:
-    """Test a layer near the largest size whose root divides."""
+    """Test a layer whose size `root` is near its largest value."""
     layer = built(expect, traits, sizes)
     layer.fill(root.weights(expect.draw, sizes.letters[root.letter]))
     layer.move(dtype=torch.float64)

@@ -63,7 +63,10 @@ class Case:
 
 
 class Root(Protocol):
-    """A size whose root divides, and numbers that show it when the size is near its largest."""
+    """A size whose square root is a divisor, with inputs that show a wrong divisor.
+
+    They are used in one call, with the size near its largest value.
+    """
 
     @property
     def letter(self) -> str:
@@ -102,7 +105,7 @@ class Traits:
     token may look at each. With `judged`, only gradients to the arguments at these places are
     compared; the `case` of a function is called with gradients, too. `likely` replaces the likely
     cause in the message of a trait's failure.
-    `root` is the size whose root divides, with numbers that show a wrong one.
+    `root` is the size whose square root is a divisor, with inputs that show a wrong one.
     `own` names, by trait, a test of the suite that shows it; `without` says why there is none.
     """
 

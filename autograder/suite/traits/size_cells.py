@@ -69,8 +69,8 @@ class CallSizes:
         self._many = draw.integer(_MANY, _LARGEST["B"] - 1)
         self._long = draw.integer(_VECTORS.start, _VECTORS.stop - 1)
         self._letters, self._built = traits.call_letters(), traits.built_letters()
-        #: of two lengths, one is shorter by one, so that a call with both at their largest tells
-        #: them apart
+        #: if there are two lengths, the largest value of one of them is smaller by one, so that
+        #: a call with both at their largest shows whether an answer swaps them
         self._shorter = ("T", "S")[draw.integer(0, 1)] if {"T", "S"} <= {*self._letters} else ""
         self._is_batched = traits.has_leading
         self.leads = LeadingDimensions(traits)
