@@ -1,28 +1,34 @@
-"""The command of a grading run: grade."""
+"""The command of a grading run: grade, of a folder or of paths on standard input."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.table import Table
 
-from ..escaping import for_terminal
+from ..escaping import for_json, for_terminal
 from ..grading.costs import Stage
+from ..grading.stream import RefusedLine
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from ..worker import late
 from .options import in_course
 from .output import WAITS, as_json, console, emit, errors
 from .progress import RunProgress, progress_bar
-from .streaming import STANDARD_INPUT, stream
 from .strict_command import command
-from .torch_start import begin_loading
+from .torch_start import begin_loading, end_loading
 
+#: the path that means standard input
+STANDARD_INPUT = Path("-")
+#: the options of `grade` that are only for a whole class
+_FOR_A_CLASS = ("shard", "resume", "gradebook", "question", "scheduler", "as_json")
 _MOST_ROWS = 60
 _MOST_WAITING = 10
 
@@ -117,7 +123,7 @@ def grade(
         place = for_terminal(str(secret))
         errors.print(f"note: there is no secret at {place} yet: the first grading creates it")
     if submitted == STANDARD_INPUT:
-        return stream(context, context.params)
+        return _stream(context, context.params)
     begin_loading()
     late.defer()
     with progress_bar() as progress, (run := RunProgress(progress)).may_be_stopped():
@@ -269,3 +275,39 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
     )
     if (document["gradebook"] or {}).get("db_url"):
         console.print(f"gradebook: {for_terminal(document['gradebook']['db_url'])}", soft_wrap=True)
+
+
+def _stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
+    """Answers each line until there are no more; returns the exit code."""
+    for name in _FOR_A_CLASS:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")
+    begin_loading()
+    late.defer()
+    try:
+        report = grading.grade_stream(
+            sys.stdin,
+            _print_answer,
+            course=chosen["course_folder"],
+            jobs=chosen["jobs"],
+            assignment=chosen["assignment"],
+            tier=Tier(chosen["tier"]) if chosen["tier"] else None,
+            results=chosen["results"],
+            secret=chosen["secret"],
+            ready=_say_ready,
+        )
+    except BrokenPipeError:
+        # nobody reads the answers any more; Python must not write to stdout again when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 2 if report.failed else int(report.refused > 0)
+
+
+def _print_answer(answer: SubmissionResult | RefusedLine) -> None:
+    sys.stdout.write(for_json(answer.to_json()) + "\n")
+    sys.stdout.flush()
+
+
+def _say_ready(tier: Tier | None) -> None:
+    end_loading()
+    errors.print(f"isolation tier {tier}; ready: one path of a submission per line")

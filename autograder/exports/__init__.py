@@ -1,7 +1,56 @@
 """Exports results to files: tables, learning platforms, continuous integration."""
 
-from .class_grades import Grades, Missing
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+
+from ..errors import UserError
+from ..records import SubmissionResult
+from . import formats
+from .class_grades import Grades, Missing, grades_of
 from .export_tables import Exported
-from .writing import default_name, export, export_formats
+from .roster import read_roster
 
 __all__ = ["Exported", "Grades", "Missing", "default_name", "export", "export_formats"]
+
+
+def export_formats() -> tuple[str, ...]:
+    """Returns the names of all formats."""
+    return tuple(sorted(module.name for module in iter_modules(formats.__path__)))
+
+
+def default_name(name: str) -> str:
+    """Returns a format's default file name; raises `UserError` if the format does not exist."""
+    return str(_format(name).DEFAULT)
+
+
+def export(
+    name: str,
+    results: Grades | Iterable[SubmissionResult],
+    path: Path,
+    roster: Path | None = None,
+) -> Exported:
+    """Writes the latest results in a format, for the people of a roster if one is given.
+
+    Raises `UserError` if the format does not exist or can't use a roster.
+    """
+    module, grades = _format(name), grades_of(results)
+    if roster is None:
+        written: Exported = module.write(grades, path)
+        return written
+    if not hasattr(module, "write_with_roster"):
+        able = ", ".join(n for n in export_formats() if hasattr(_format(n), "write_with_roster"))
+        raise UserError(f"the format {name!r} has no use for a roster; these have: {able}")
+    mapped: Exported = module.write_with_roster(grades, path, read_roster(roster))
+    return mapped
+
+
+def _format(name: str) -> ModuleType:
+    if name not in export_formats():
+        known = ", ".join(export_formats())
+        raise UserError(f"there is no export format {name!r}; there are: {known}")
+    return import_module(f"{formats.__name__}.{name}")

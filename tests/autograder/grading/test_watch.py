@@ -13,7 +13,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import AnswerMemory
-from autograder.grading import job_timeout, submissions
+from autograder.grading import job, submissions
 from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
 from autograder.grading.naming.diagnosis import Diagnosis
@@ -45,8 +45,8 @@ def hostile(a_class: ClassFolder) -> ClassFolder:
 @pytest.fixture(autouse=True)
 def short_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that does nothing is abandoned after some seconds."""
-    monkeypatch.setattr(job_timeout, "quiet_seconds", lambda assignment: 4.0)
-    monkeypatch.setattr(job_timeout, "whole_seconds", lambda assignment: 3600.0)
+    monkeypatch.setattr(job, "quiet_seconds", lambda assignment: 4.0)
+    monkeypatch.setattr(job, "whole_seconds", lambda assignment: 3600.0)
 
 
 @pytest.mark.parametrize("ending", ["time", "crash", "sleep"])
@@ -144,7 +144,7 @@ def test_a_table_of_known_mistakes_has_more_time(
 ) -> None:
     watch, now = Watch(), [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    waits = job_timeout.JobTimeout(watch, pid=0)
+    waits = job.JobTimeout(watch, pid=0)
     waits.begin(course.assignment(ASSIGNMENT))
     watch.enter_tables()
     for now[0] in range(5, 1_800, 5):
@@ -159,7 +159,7 @@ def test_time_while_the_grader_was_stopped_is_not_the_jobs(
 ) -> None:
     watch, now = Watch(), [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    waits = job_timeout.JobTimeout(watch, pid=0)
+    waits = job.JobTimeout(watch, pid=0)
     waits.begin(course.assignment(ASSIGNMENT))
     if in_tables:
         watch.enter_tables()

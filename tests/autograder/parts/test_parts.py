@@ -10,8 +10,7 @@ import torch
 from autograder import parts
 from autograder.course import Course, load_course
 from autograder.grading.judging.parts import modules_of, parts_given, refusal
-from autograder.grading.validation.cases import cases_of
-from autograder.grading.validation.part_texts import part_texts
+from autograder.grading.validation.cases import cases_of, part_texts
 from autograder.suite import load_module
 
 ROOT = Path(__file__).parents[3]

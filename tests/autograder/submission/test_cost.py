@@ -18,8 +18,8 @@ import pytest
 
 import autograder
 from autograder.errors import SubmissionError
+from autograder.operations.mistakes import anonymous_code
 from autograder.submission import module_of_notebook
-from autograder.submission.anonymous import anonymous_code
 from autograder.submission.bounds import check_code
 from autograder.submission.cells import names_defined_in, read_cells
 from autograder.submission.magic import python_of

@@ -21,9 +21,8 @@ from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation.entries import Entry, with_entry
 from autograder.operations import misconceptions, mistakes
 from autograder.operations.misconceptions import AddedMisconception, _unusual
-from autograder.operations.mistakes import UnnamedMistake
+from autograder.operations.mistakes import UnnamedMistake, anonymous_code
 from autograder.sandbox import ForkServer
-from autograder.submission.anonymous import anonymous_code
 
 ROOT = Path(__file__).resolve().parents[4]
 ASSIGNMENT = "simplified_attention"
