@@ -25,6 +25,7 @@ _PRONOUNS = (("he", "his"), ("she", "her"))
 
 _WORD = re.compile(r" ?[A-Za-z]+|[^A-Za-z]")
 _SYLLABLE = rf"[{_CONSONANTS}][{_VOWELS}]"
+_NAME_PART = re.compile(rf" [{_CONSONANTS.upper()}][{_VOWELS}]|{_SYLLABLE}")
 _NAME = re.compile(rf" ?[{_CONSONANTS.upper()}][{_VOWELS}](?:{_SYLLABLE})+")
 
 #: the loss on held-out stories after every 50 steps of the capstone with the ready-made block, as
@@ -107,9 +108,5 @@ def tokens(text: str) -> list[str]:
 
 
 def is_syllable(token: str) -> bool:
-    """Return whether a token can be a part of a name: "Ra", " Ra" or "ka"."""
-    return bool(re.fullmatch(f" ?{_SYLLABLE}", token.lower())) and token.strip() not in _SHORT
-
-
-#: words of two letters that are not parts of names
-_SHORT = frozenset({"he", "So", "No", "to"})
+    """Return whether a token is a part of a name: " Ra" or "ka"; not " So", which may be a word."""
+    return bool(_NAME_PART.fullmatch(token)) and token != " So"

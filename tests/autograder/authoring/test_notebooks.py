@@ -25,6 +25,10 @@ ROOT = Path(__file__).parents[3]
 RUNNER = Path(__file__).with_name("notebook_runs.py")
 COURSE = load_course(ROOT)
 EXERCISES = [exercise for assignment in COURSE.assignments for exercise in assignment.exercises]
+#: notebooks without questions
+EXTRAS = sorted((ROOT / "source").glob("*/extras/*.md"))
+#: the tag of a cell that takes minutes, and that no test runs
+LONG = "takes-minutes"
 #: a notebook may take 20 s; starting a kernel and importing torch, which is warm here, takes 4
 MOST_CPU_SECONDS = 16.0
 
@@ -46,14 +50,30 @@ def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
     return notebook
 
 
+def source_cells(lesson: Path) -> list[Any]:
+    """The cells of a lesson as its author wrote them, with claims in the text."""
+    cells: list[Any] = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
+    return cells
+
+
 def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
     """The claims of each cell of text, by what students read there."""
-    cells = jupytext.reads(exercise.source.read_text(encoding="utf-8"), fmt="md:myst").cells
     return {
         without_claims(cell.source): claims_in(cell.source)
-        for cell in cells
+        for cell in source_cells(exercise.source)
         if cell.cell_type == "markdown"
     }
+
+
+def cells_of_extra(lesson: Path) -> list[Any]:
+    """Returns the claims and the code of a notebook without questions, but for what takes long."""
+    cells: list[Any] = []
+    for cell in source_cells(lesson):
+        if cell.cell_type == "markdown":
+            cells += [["holds", claim] for claim in claims_in(cell.source)]
+        elif LONG not in cell.metadata.get("tags", ()):
+            cells.append(cell.source)
+    return cells
 
 
 def cells_of(exercise: Exercise, *, solved: bool) -> list[Any]:
@@ -84,6 +104,11 @@ def run_all(folders: Path, *, solved: bool) -> Runs:
         )
         for exercise in EXERCISES
     ]
+    if solved:
+        tasks += [
+            (lesson.stem, str(folders / lesson.parts[-3] / "extras"), cells_of_extra(lesson))
+            for lesson in EXTRAS
+        ]
     runs: Runs = run_tasks([str(RUNNER)], tasks, folders)
     return runs
 
@@ -125,6 +150,13 @@ def test_every_claim_of_a_text_holds(solved: Runs, exercise: Exercise) -> None:
     assert solved[name_of(exercise)]["untrue"] == []
 
 
+@pytest.mark.parametrize("lesson", EXTRAS, ids=lambda path: path.stem)
+def test_every_claim_of_an_extra_holds_and_its_cells_run(solved: Runs, lesson: Path) -> None:
+    assert claims_in(lesson.read_text(encoding="utf-8"))
+    assert solved[lesson.stem]["untrue"] == []
+    assert solved[lesson.stem]["troubles"] == []
+
+
 #: with two decimals or more, or with commas between thousands, as formulas and text write them
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d{2,}|(?<![\w.])\d{1,3}(?:\{?,\}?\d{3})+(?!\d|\.\d)")
 
@@ -133,9 +165,11 @@ def plain_number(text: str) -> str:
     return re.sub(r"[{},_]", "", text)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
-def test_every_long_number_of_a_text_is_claimed_or_computed(exercise: Exercise) -> None:
-    cells = jupytext.reads(exercise.source.read_text(encoding="utf-8"), fmt="md:myst").cells
+@pytest.mark.parametrize(
+    "lesson", [exercise.source for exercise in EXERCISES] + EXTRAS, ids=lambda path: path.stem
+)
+def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> None:
+    cells = source_cells(lesson)
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     sources = [cell.source for cell in cells if cell.cell_type == "code"]
     sources += [claim for text in texts for claim in claims_in(text)]
