@@ -93,11 +93,15 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the numbers of the people that a name may mean; just one if it is certain."""
+        """Returns the numbers of the people that a name may mean; just one if it is certain.
+
+        The name may be in any of the forms that a person's own may have, as `Lovelace, Ada`.
+        """
+        forms = _forms(name)
         for tier, known in enumerate(self._tiers):
-            key = squashed(name) if tier == len(self._tiers) - 1 else normal(name)
-            if found := known.get(key):
-                return frozenset(found)
+            keys = map(squashed if tier == len(self._tiers) - 1 else normal, forms)
+            if found := frozenset[int]().union(*(known.get(key, ()) for key in keys if key)):
+                return found
         return frozenset()
 
 

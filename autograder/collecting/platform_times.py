@@ -53,7 +53,7 @@ class Times:
         `person` is who the owner is on the class's roster.
         """
         keys = _keys(owner)
-        keys += [person.student, person.email, person.name] if person else []
+        keys += _names(person) if person else []
         row = self._row_of(owner)
         row = self._row(keys) if row is None else row
         return None if row is None or self._is_anothers(row, owner) else self.times[row]
@@ -79,6 +79,11 @@ class Times:
         row = self._row_of(owner)
         return "" if row is None else self.emails[row]
 
+    def number_of(self, person: Person) -> str:
+        """Returns the number of a person in Moodle's worksheet; empty if that is not certain."""
+        row = self._row(_names(person)) if self.numbers else None
+        return "" if row is None else self.numbers[row]
+
     def _row_of(self, owner: Owner) -> int | None:
         """Returns the row of an owner: by Moodle's number, which is surer, or by names."""
         if owner.platform == MOODLE and owner.number and self.numbers:
@@ -90,6 +95,10 @@ class Times:
     def _row(self, keys: Iterable[str]) -> int | None:
         rows = (only_item(self.index.find(key)) for key in keys if key)
         return next((row for row in rows if row is not None), None)
+
+
+def _names(person: Person) -> list[str]:
+    return [person.student, person.email, person.name]
 
 
 def _keys(owner: Owner) -> list[str]:

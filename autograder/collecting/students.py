@@ -67,11 +67,17 @@ class Students:
                 owner,
                 student=person.student,
                 key=f"{owner.key} {person.student}",
-                platform="",
-                number="",
+                number=self._number_of(owner.platform, person),
             )
             for person in group
         )
+
+    def _number_of(self, platform: str, person: Person) -> str:
+        """Returns a person's own number on a platform, where a group has one, too; or nothing.
+
+        Moodle's belongs to one assignment, so that only its worksheet, the table, can say it.
+        """
+        return self._table.number_of(person) if platform == MOODLE else person.number
 
     def know(self, owners: Iterable[Owner]) -> None:
         """Registers who is in the download, so that namesakes are kept apart from the beginning."""

@@ -23,7 +23,7 @@ from ..results.last import keys_of, results_of
 from ..results.wording import points_text, readable
 from ..submission.class_files import FEEDBACK
 
-_CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
+_CANVAS_NUMBERS = re.compile(r"(.*?_)(\d+)(_\d+_)(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
 #: the oldest date that a zip can contain, so that the same feedback makes the same archive
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
@@ -80,31 +80,39 @@ def _archives(
     way: DeliveryFormat, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
     """Packs one archive for each assignment."""
-    files: dict[str, list[tuple[str, Path]]] = {}
+    platform = way.value.capitalize()
+    files: dict[str, dict[str, Path]] = {}
     notes: list[str] = []
+    waits = False
     for student, assignment in keys_of(pages):
         origin = to.origins.get((student, assignment))
-        name = _NAMES[way](origin) if origin else None
-        if name is None:
-            notes.append(f"{student}/{assignment}: not collected from {way.value.capitalize()}")
-        else:
+        if origin is None or origin.platform != platform:
+            notes.append(f"{student}/{assignment}: not collected from {platform}")
+        elif name := _NAMES[way](origin):
             page = page_of(class_folder, (student, assignment))
-            files.setdefault(assignment, []).append((name, page))
+            # without numbers of their own, the members of a group share the one of its upload
+            files.setdefault(assignment, {}).setdefault(name, page)
+        else:
+            notes.append(f"{student}/{assignment}: {_NO_NUMBER[way]}")
+            waits = True
     if not files:
         raise UserError(
-            f"{class_folder}: no submission was collected from {way.value.capitalize()}, so there "
+            f"{class_folder}: no submission was collected from {platform}, so there "
             "is nothing to pack\n  fix: collect the archive of its submissions, or pack for "
             "another platform"
+            if not any(origin.platform == platform for origin in to.origins.values())
+            else f"{class_folder}: nothing can be packed for {platform}:\n{notes[0]}"
         )
     target = class_folder / f"feedback.{way}"
     paths = [
-        _zipped(own, target / for_file_name(name, ".zip")) for name, own in sorted(files.items())
+        _zipped(own.items(), target / for_file_name(name, ".zip"))
+        for name, own in sorted(files.items())
     ]
-    return DeliveryReport(tuple(paths), sum(map(len, files.values())), tuple(notes))
+    return DeliveryReport(tuple(paths), len(pages) - len(notes), tuple(notes), waits)
 
 
 def _moodle_name(origin: Origin) -> str | None:
-    if origin.platform != "Moodle" or not origin.number:
+    if not origin.number:
         return None
     name = origin.name.replace("_", " ").replace("/", " ")
     # Moodle before 4.1 requires the underscore at the end, and later versions accept it
@@ -112,10 +120,17 @@ def _moodle_name(origin: Origin) -> str | None:
 
 
 def _canvas_name(origin: Origin) -> str | None:
-    match = _CANVAS_NUMBERS.match(origin.entry) if origin.platform == "Canvas" else None
-    return f"{match[0]}feedback.html" if match else None
+    is_anonymous = origin.number and not origin.number.isdigit()
+    match = None if is_anonymous else _CANVAS_NUMBERS.match(origin.entry)
+    return f"{match[1]}{origin.number or match[2]}{match[3]}feedback.html" if match else None
 
 
+_NO_NUMBER = {
+    DeliveryFormat.MOODLE: "Moodle's number of this person is not known; collect the archive again "
+    "with --times and the assignment's grading worksheet",
+    DeliveryFormat.CANVAS: "an anonymous download, to which Canvas takes no feedback back; "
+    "download the submissions again with names",
+}
 _NAMES = {DeliveryFormat.MOODLE: _moodle_name, DeliveryFormat.CANVAS: _canvas_name}
 
 

@@ -10,18 +10,22 @@ the first two parts that are numbers as the user and the attachment.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from autograder.classroom import read_origins, read_roster
-from autograder.collecting import CollectOptions, collect
+from autograder.collecting import CollectOptions, Times, collect, read_times
+from autograder.deadlines import zone_of
 from autograder.errors import UserError
 from autograder.exports import Grades, Missing, export
 from autograder.feedback import DeliveryFormat, Recipients, deliver
+from autograder.operations.grades import DisplayOptions, class_grades
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
 
 COURSE = {"masks": ("masking",)}
@@ -61,12 +65,13 @@ class Class:
         self.folder = folder
         self.archive = folder / "download.zip"
 
-    def collect(self, files: dict[str, str]) -> None:
+    def collect(self, files: Mapping[str, str | bytes], times: Path | None = None) -> None:
         with zipfile.ZipFile(self.archive, "w") as archive:
             for name, text in files.items():
                 archive.writestr(name, text)
         target = self.folder / "course" / "submitted"
-        report = collect([self.archive], target, COURSE, CollectOptions("masks"))
+        table = read_times(times, zone_of("UTC")) if times else Times()
+        report = collect([self.archive], target, COURSE, CollectOptions("masks", times=table))
         assert report.missing == ()
 
     def grades(self) -> Grades:
@@ -74,7 +79,7 @@ class Class:
         found = (self.folder / "course" / "submitted").glob("*/masks/masking.py")
         points = {path.parent.parent.name: float(path.read_text()) for path in found}
         results = [result(student, score) for student, score in sorted(points.items())]
-        return Grades(tuple(results), missing=Missing.ZERO, zero_for=frozenset({"masks"}))
+        return class_grades(self.folder / "course", results, DisplayOptions(missing=Missing.ZERO))
 
     def exported(self, kind: str, table: Path) -> list[dict[str, str]]:
         """Returns the rows that the platform imports; none may be left over."""
@@ -185,6 +190,57 @@ def test_moodle_with_groups(term: Class) -> None:
     ]
     rows = term.exported("moodle", table(term.folder, sheet))
     assert [row["Grade"] for row in rows] == ["7", "8", "7"]
+
+
+def in_a_group(term: Class, *, numbers: bool) -> None:
+    """Puts the first three people into the group Blue Team of the class's roster."""
+    rows = [["student", "name", "number", "group"]]
+    rows += [[f"s{n}", PEOPLE[n], str(100 + n) if numbers else "", "Blue Team"] for n in range(3)]
+    (term.folder / "course").mkdir()
+    table(term.folder, rows).rename(term.folder / "course" / "roster.csv")
+
+
+def test_members_of_a_moodle_group_get_grade_and_feedback(term: Class) -> None:
+    in_a_group(term, numbers=False)
+    headings = ["Identifier", "Full name", "Group", "Status", "Grade", "Maximum Grade"]
+    sheet = [[*headings, "Last modified (submission)"]]
+    sheet += [
+        [f"Participant {70 + n}", full_name(PEOPLE[n]), "Blue Team", "", "", "99.00", "-"]
+        for n in range(3)
+    ]
+    archive = {"Blue Team_77_assignsubmission_file/masking.py": "42"}
+    term.collect(archive)
+    with pytest.raises(UserError, match="s0/masks: Moodle's number .* --times"):
+        term.delivered(DeliveryFormat.MOODLE)  # 77 may be the number of anybody
+    term.collect(archive, times=table(term.folder, sheet))
+    term.collect(archive, times=table(term.folder, sheet))
+    rows = term.exported("moodle", table(term.folder, sheet))
+    assert [row["Grade"] for row in rows] == ["42", "42", "42"]
+    names = [name.split("_")[1] for name in term.delivered(DeliveryFormat.MOODLE)]
+    assert names == ["70", "71", "72"]
+
+
+@pytest.mark.parametrize("has_numbers", [True, False])
+def test_members_of_a_canvas_group_get_grade_and_feedback(term: Class, has_numbers: bool) -> None:
+    in_a_group(term, numbers=has_numbers)
+    term.collect({"blueteam_101_7_masking.py": "42"})
+    sheet = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Masks (4711)"]]
+    sheet += [[PEOPLE[n], str(100 + n), "", f"s{n}", "A", ""] for n in range(3)]
+    rows = term.exported("canvas", table(term.folder, sheet))[1:]
+    assert [row["Masks (4711)"] for row in rows] == ["42", "42", "42"]
+    # Canvas gives a file of one member to the others, too
+    pages = [f"blueteam_{n}_7_feedback.html" for n in ([100, 101, 102] if has_numbers else [101])]
+    assert list(term.delivered(DeliveryFormat.CANVAS)) == pages
+
+
+def test_feedback_for_anonymous_work_of_canvas_has_nobodys_number(term: Class) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("masking.py", "42")
+    # the student's own name of the file looks like a user's number and an attachment's
+    term.collect({"anon_3kF9a_67002_8_9_work.zip": inner.getvalue()})
+    with pytest.raises(UserError, match="an anonymous download"):
+        term.delivered(DeliveryFormat.CANVAS)
 
 
 def test_gradescope(term: Class) -> None:
