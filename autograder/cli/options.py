@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from ..operations.class_folder import class_home
 from ..operations.courses import HERE
+from ..submission.class_files import class_home
 
 F = TypeVar("F", bound=Callable[..., Any])
 

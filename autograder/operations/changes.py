@@ -35,8 +35,7 @@ from ..results.changes import (
 from ..results.file import iterate_results
 from ..results.last import keys_of
 from ..results.manual import Request
-from ..submission.class_files import EARLIER, RESULTS_FILE
-from .class_folder import class_home
+from ..submission.class_files import EARLIER, RESULTS_FILE, class_home
 from .reading import last_class_results, results_file
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed

@@ -30,9 +30,8 @@ from ..errors import UserError
 from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
-from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED
+from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED, existing_class
 from ..submission.find import find_submissions
-from .class_folder import existing_class
 from .courses import HERE, class_course
 
 

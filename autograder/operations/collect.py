@@ -21,8 +21,7 @@ from ..deadlines import zone_of
 from ..errors import UserError
 from ..records import Key
 from ..results.manual import Request
-from ..submission.class_files import SUBMITTED
-from .class_folder import existing_class, submissions_of
+from ..submission.class_files import SUBMITTED, existing_class, submissions_of
 from .courses import HERE, course_at
 from .second_looks import question_named_in
 

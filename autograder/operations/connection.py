@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..files import running_alone
 from ..live import Member, Platform, PlatformAssignment, RetryPolicy, Token, address_of, connect
 from ..records import Assignment
-from .class_folder import class_home
+from ..submission.class_files import class_home
 from .courses import class_course, course_of_class
 
 _LOCK = ".live.lock"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
-from ..errors import UserError
+from ..errors import ContentError, UserError
 from ..grading.run_options import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
-from ..submission import CODE
-from ..submission.class_files import CONFIG_FILE, SUBMITTED, is_of_students
+from ..submission.class_files import (
+    CONFIG_FILE,
+    SUBMITTED,
+    class_home,
+    configured_around,
+    inside,
+    outermost_of_students,
+)
 from ..submission.find import FoundSubmissions, find_submissions
-from .class_folder import class_home
 
 #: the folder at or above which a course is searched for, unless one is named
 HERE = Path()
@@ -26,18 +31,38 @@ class Courses:
     """The submissions below a folder, and the courses that grade them.
 
     `own` grades with its suites; the nbgrader course in the folder `notebooks` grades by executing
-    notebooks as they are. At least one of them is there. If `question` is given, only this question
-    is graded.
+    notebooks as they are. At least one of them is there. `submitted` is the folder that was named,
+    and `whole` the class's folder of submissions around it. If `question` is given, only this
+    question is graded. `stopped` are the assignments that were submitted and can't be graded.
     """
 
     own: Course | None
     notebooks: Path | None
     found: FoundSubmissions
+    submitted: Path = HERE
+    whole: Path = HERE
     question: QuestionSelector | None = None
+    stopped: Mapping[str, ContentError] = field(default_factory=dict)
 
-    def owns(self, assignment: str) -> bool:
-        """Returns whether an assignment is graded with suites."""
-        return assignment in _names(self.own)
+    @property
+    def class_folder(self) -> Path:
+        """The folder of the class, for its results and tables."""
+        return self.notebooks or self.whole.parent
+
+    def without(self, error: ContentError) -> Courses | None:
+        """Returns the courses without the assignment of a wrong file; None if nothing is left."""
+        submissions = self.found.submissions
+        names = sorted({submission.assignment for submission in submissions})
+        wrong = next((name for name in names if name in error.path.parts), None)
+        left = tuple(s for s in submissions if s.assignment != wrong)
+        if self.own is None or wrong is None or not left:
+            return None
+        return replace(
+            self,
+            own=self.own.without(wrong, error),
+            found=replace(self.found, submissions=left),
+            stopped={**self.stopped, wrong: error},
+        )
 
 
 def course_at(folder: Path) -> Course:
@@ -54,19 +79,20 @@ def whole_course(folder: Path) -> Course:
 
 
 def find_courses(
-    submitted: Path,
+    folder: Path,
     course_folder: Path,
     assignment: str | None = None,
     question: str | None = None,
 ) -> Courses:
     """Lists the submissions, and finds their course and the nbgrader course around them, if any.
 
-    `question`, if given, is the name of the only question that is graded. Raises `UserError` if
-    there is neither a course of ours nor one of nbgrader's, no submission, or no such question.
+    `folder` is a class, its folder of submissions or one of these. `question`, if given, is the
+    name of the only question that is graded. Raises `UserError` if there is neither a course of
+    ours nor one of nbgrader's, no submission, or no such question.
     """
-    theirs = _of_students(submitted)
-    folders = (folder for folder in theirs.parents if not is_of_students(folder))
-    class_folder = next((folder for folder in folders if (folder / CONFIG_FILE).is_file()), None)
+    submitted = inside(folder)
+    theirs, home = outermost_of_students(submitted), class_home(submitted)
+    class_folder = configured_around(theirs)
     sources = class_folder.glob("source/*/*.ipynb") if class_folder else ()
     names = {path.parent.name for path in sources}
     own = _own_course(course_folder, class_folder)
@@ -74,25 +100,36 @@ def find_courses(
         own = course_at(course_folder)  # raises an error that says what is missing
     if own is not None:
         _refuse_a_students_course(own, theirs)
-        own = with_class_dates(own, class_home(submitted))
-    others = names - _names(own)
+        own = with_class_dates(own, home)
+    others, broken = names - _names(own), own.broken if own else {}
     known = sorted(_names(own) | others)
-    if own is not None and assignment is not None and assignment in own.broken:
-        raise own.broken[assignment]
+    if assignment is not None and assignment in broken:
+        raise broken[assignment]
     if assignment not in (None, *known):
         raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
     wanted = _wanted(own, assignment, question) if question else None
-    _suggest_folder(submitted, known)
-    found = find_submissions(submitted, known, wanted.assignment if wanted else assignment)
-    broken = sorted(own.broken) if own else []
-    if not found.submissions and own and find_submissions(submitted, broken).submissions:
-        raise own.broken[broken[0]]
-    submitted_names = {s.assignment for s in found.or_refuse(submitted).submissions}
+    listed = find_submissions(
+        submitted, sorted({*known, *broken}), wanted.assignment if wanted else assignment
+    )
+    listed = listed.or_refuse(submitted, known)
+    found = replace(
+        listed, submissions=tuple(s for s in listed.submissions if s.assignment in known)
+    )
+    stopped = {
+        s.assignment: broken[s.assignment] for s in listed.submissions if s.assignment not in known
+    }
+    if not found.submissions:
+        raise next(iter(stopped.values()))
+    submitted_names = {s.assignment for s in found.submissions}
+    graded = own if submitted_names & _names(own) else None
     return Courses(
-        own if submitted_names & _names(own) else None,
+        graded,
         class_folder if submitted_names & others and not wanted else None,
         found,
+        submitted,
+        submissions_around(submitted, graded),
         wanted,
+        stopped,
     )
 
 
@@ -137,15 +174,6 @@ def submissions_around(submitted: Path, course: Course | None) -> Path:
     return around if around.name == SUBMITTED and place.name in _names(course) else place
 
 
-def _of_students(submitted: Path) -> Path:
-    """Returns the outermost folder that students may have filled: of one student, or of all."""
-    place = submitted.resolve()
-    with contextlib.suppress(OSError):
-        if any(path.suffix in CODE for path in place.iterdir()):
-            return place.parent
-    return place
-
-
 def _refuse_a_students_course(course: Course, theirs: Path) -> None:
     """Raises `UserError` if the course is part of what is graded: its tests run in the grader."""
     if course.root.is_relative_to(theirs):
@@ -157,16 +185,6 @@ def _refuse_a_students_course(course: Course, theirs: Path) -> None:
 
 def _names(course: Course | None) -> set[str]:
     return {assignment.name for assignment in course.assignments} if course else set()
-
-
-def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
-    """Raises `UserError` if a student's folder was given instead of the folder of submissions."""
-    own = next((name for name in known if (submitted / name).is_dir()), None)
-    if own and not find_submissions(submitted, known).submissions:
-        raise UserError(
-            f"{submitted} is the folder of one student: autograder grade {submitted / own} grades "
-            f"one assignment of theirs, autograder grade {submitted.parent} the class"
-        )
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:

@@ -24,7 +24,7 @@ from ..grading.run_options import QuestionSelector, wanted_question
 from ..records import Key
 from ..results.last import results_of
 from ..results.manual import QuestionKey, Request
-from .class_folder import existing_class
+from ..submission.class_files import existing_class
 from .classes import known_student
 from .courses import HERE, class_course
 from .reading import last_class_results

@@ -10,8 +10,7 @@ from ..records import SubmissionResult
 from ..results.file import read_results
 from ..results.last import LastResults
 from ..results.manual import counted
-from ..submission.class_files import RESULTS_FILE
-from .class_folder import class_home
+from ..submission.class_files import RESULTS_FILE, class_home
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:

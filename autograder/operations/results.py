@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.last import keys_of
+from ..submission.class_files import class_home
 from .cached_steps import CachedStep
-from .class_folder import class_home
 from .courses import HERE, course_of_class
 from .reading import class_folder_at, counted_results, last_class_results
 

@@ -23,7 +23,7 @@ from ..errors import UserError
 from ..grading.run_options import wanted_question
 from ..records import Key
 from ..results.manual import HumanWork, QuestionKey, Request
-from .class_folder import existing_class
+from ..submission.class_files import existing_class
 from .classes import known_student
 from .courses import HERE, class_course
 

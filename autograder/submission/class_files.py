@@ -1,10 +1,13 @@
-"""The names in a class folder, and whether a folder is part of students' work."""
+"""The names in a class folder, and how to find it, whichever of its folders was named."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
+from ..errors import UserError
 from ..escaping import for_file_name
+from .intake import CODE
 
 #: folders in a class folder, as nbgrader calls them
 SUBMITTED, AUTOGRADED, FEEDBACK = "submitted", "autograded", "feedback"
@@ -17,6 +20,12 @@ ROSTER_FILE, DUE_FILE, COLLECTED_FILE = "roster.csv", "due.csv", "collected.csv"
 EXTENSIONS_FILE, WITHDRAWALS_FILE = "extensions.csv", "withdrawals.csv"
 #: folders that contain what students wrote
 OF_STUDENTS = (SUBMITTED, AUTOGRADED, EARLIER, WAITING)
+#: files that only a class folder contains
+_MARKS = (
+    *(RESULTS_FILE, GRADEBOOK_FILE, CONFIG_FILE, ROSTER_FILE, DUE_FILE, COLLECTED_FILE),
+    *(EXTENSIONS_FILE, WITHDRAWALS_FILE),
+)
+_PARTS = (*OF_STUDENTS, FEEDBACK)
 
 
 def is_of_students(folder: Path) -> bool:
@@ -25,6 +34,21 @@ def is_of_students(folder: Path) -> bool:
     Nothing there is a course or a configuration, whose code would run as the instructor.
     """
     return not set(OF_STUDENTS).isdisjoint(folder.parts)
+
+
+def outermost_of_students(folder: Path) -> Path:
+    """Returns the outermost folder that students may have filled: of one student, or of all."""
+    place = folder.resolve()
+    with contextlib.suppress(OSError):
+        if any(path.suffix in CODE for path in place.iterdir()):
+            return place.parent
+    return place
+
+
+def configured_around(folder: Path) -> Path | None:
+    """Returns the nearest folder around this one with nbgrader's configuration, if any."""
+    outside = (around for around in folder.parents if not is_of_students(around))
+    return next((around for around in outside if (around / CONFIG_FILE).is_file()), None)
 
 
 def submission_folder(
@@ -39,3 +63,63 @@ def submission_folder(
         for name in (student, assignment)
     ]
     return class_folder.joinpath(below, *names)
+
+
+def is_class_folder(folder: Path) -> bool:
+    """Returns whether this folder itself is a class folder; no folder of students is one."""
+    if is_of_students(folder.absolute()):
+        return False
+    return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
+
+
+def class_home(path: Path | str) -> Path:
+    """Returns the class folder that a path is, or is in; the path itself if there is none.
+
+    A file, such as the results of a shard, does not belong to a class.
+    """
+    place = Path(path)
+    if place.is_file() or is_class_folder(place):
+        return place
+    around = place.absolute()
+    for folder in (around, *around.parents):
+        if folder.name == SUBMITTED or (folder.name in _PARTS and is_class_folder(folder.parent)):
+            return _as_named(place, folder.parent)
+    return place
+
+
+def _as_named(place: Path, folder: Path) -> Path:
+    """Returns a folder around a path, written in the way in which the path was typed."""
+    steps = len(place.absolute().parts) - len(folder.parts)
+    inside = len(place.parts) > steps
+    return place.parents[steps - 1] if inside and steps else folder
+
+
+def inside(folder: Path) -> Path:
+    """Returns the folder of submissions of a class folder; any other folder unchanged."""
+    below = folder / SUBMITTED
+    return below if below.is_dir() and not is_of_students(folder.absolute()) else folder
+
+
+def submissions_of(path: Path | str) -> Path:
+    """Returns the folder of submissions of the class that a path names.
+
+    A folder of submissions with a different name is returned unchanged; a new folder is taken for a
+    class folder.
+    """
+    place = Path(path)
+    if place.name == SUBMITTED:
+        return place
+    home = class_home(place)
+    if home != place or is_class_folder(home):
+        return home / SUBMITTED
+    has_submissions = any(path.is_dir() for path in place.glob("*/*"))
+    return place if has_submissions else place / SUBMITTED
+
+
+def existing_class(path: Path | str) -> Path:
+    """Returns the class folder that a path is or is in; raises `UserError` if it isn't a folder."""
+    folder = Path(path)
+    if not folder.is_dir():
+        what = "it is a file" if folder.exists() else "there is no such folder"
+        raise UserError(f"{folder} is not a class folder: {what}")
+    return class_home(folder)

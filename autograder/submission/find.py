@@ -38,14 +38,22 @@ class FoundSubmissions:
     submissions: tuple[Submission, ...]
     skipped: tuple[SkippedEntry, ...]
 
-    def or_refuse(self, submitted: Path) -> FoundSubmissions:
-        """Returns itself; raises `UserError` if no submission was found."""
-        if not self.submissions:
+    def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
+        """Returns itself; raises `UserError` if no submission was found.
+
+        The error suggests another folder if this one is a student's, by the `known` assignments.
+        """
+        if self.submissions:
+            return self
+        if own := next((name for name in known if (submitted / name).is_dir()), None):
             raise UserError(
-                f"{submitted} contains no submission; expected <student>/<assignment>/ in it"
-                + "".join(f"\n  {item.path}: {item.reason}" for item in self.skipped[:10])
+                f"{submitted} is the folder of one student: autograder grade {submitted / own} "
+                f"grades one assignment of theirs, autograder grade {submitted.parent} the class"
             )
-        return self
+        raise UserError(
+            f"{submitted} contains no submission; expected <student>/<assignment>/ in it"
+            + "".join(f"\n  {item.path}: {item.reason}" for item in self.skipped[:10])
+        )
 
 
 def find_submissions(

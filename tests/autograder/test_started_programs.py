@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from autograder.errors import UserError
-from autograder.operations.class_folder import class_home, inside
 from autograder.operations.courses import find_courses
+from autograder.submission.class_files import class_home, inside
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENT = "simplified_attention"

@@ -16,7 +16,8 @@ from autograder.course import load_course
 from autograder.grading.digests import submitted_digest, suite_digest
 from autograder.grading.run import RunReport
 from autograder.operations.courses import Courses, submissions_around
-from autograder.operations.grade import GradeReport, _record
+from autograder.operations.grade import GradeReport
+from autograder.operations.outcome import _record
 from autograder.results.file import ResultsFile
 from autograder.results.last import LastResults
 from autograder.submission import FoundSubmissions, Submission
@@ -134,8 +135,8 @@ def test_a_second_night_still_waits_for_what_cannot_be_recorded(
     with ResultsFile(class_folder / "results.jsonl") as file:
         for student in ("ada", "a\nb"):
             file.append(make_result(student))
-    found = Courses(course, None, FoundSubmissions((), ()))
+    found = Courses(course, None, FoundSubmissions((), ()), whole=class_folder / "submitted")
     last = LastResults(class_folder / "results.jsonl")
-    nights = [_record(found, class_folder, last, True) for _ in range(2)]
+    nights = [_record(found, last, gradebook=True) for _ in range(2)]
     assert [night.unrecorded for night in nights if night] == [1, 1]
     assert nights[0] == nights[1]

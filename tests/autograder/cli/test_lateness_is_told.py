@@ -9,10 +9,9 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.operations.courses import Courses
-from autograder.operations.grade import _lateness, grade
+from autograder.operations.grade import grade
+from autograder.operations.outcome import _dated, _lateness
 from autograder.records import SubmissionResult
-from autograder.submission import FoundSubmissions
 
 
 def test_due_date_and_late_students_are_sentences(
@@ -22,11 +21,7 @@ def test_due_date_and_late_students_are_sentences(
     place = tmp_path / "term" / "course" / "submitted" / "ada" / "masks"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 01:00:00 UTC")
-    told = _lateness(
-        Courses(course, None, FoundSubmissions((), ())),
-        tmp_path / "term" / "course",
-        [make_result("ada")],
-    )
+    told = _lateness(_dated(course), tmp_path / "term" / "course", [make_result("ada")])
     assert told == (
         "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 is late",
         "late for masks: ada by 3 h 1 min",
@@ -36,12 +31,7 @@ def test_due_date_and_late_students_are_sentences(
 def test_without_a_due_date_nothing_is_said(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
-    assert (
-        _lateness(
-            Courses(course, None, FoundSubmissions((), ())), class_folder, [make_result("ada")]
-        )
-        == ()
-    )
+    assert _lateness(_dated(course), class_folder, [make_result("ada")]) == ()
 
 
 def test_an_unreadable_roster_is_reported_before_anything_is_graded(

@@ -17,10 +17,9 @@ from autograder.cli import cli
 from autograder.course import Course, load_course
 from autograder.errors import ContentError
 from autograder.nbgrader import class_lateness, prepare_class_folder, record
-from autograder.operations.courses import Courses, class_course
-from autograder.operations.grade import _late_days
+from autograder.operations.courses import class_course
+from autograder.operations.outcome import _dated, _late_days
 from autograder.records import SubmissionResult
-from autograder.submission import find_submissions
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
 #: the platform's information on each student; none on zoe
@@ -251,8 +250,7 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     assert term.grades()["ben"]["masks/late"] == "2 h 30 min"
     (term.folder / "class.toml").write_text("late_days = 1\n")
     of_class = class_course(term.course.root, term.folder)
-    found = find_submissions(term.folder / "submitted", ["masks"])
-    told = _late_days(Courses(of_class, None, found), term.folder)
+    told = _late_days(_dated(of_class), term.folder)
     assert told == ("ben takes 1 of 1 late days for masks",)
     record(of_class, term.folder, term.results)
     row = term.grades()["ben"]

@@ -18,7 +18,7 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.nbgrader import prepare_class_folder, record
 from autograder.operations.changes import class_changes
-from autograder.operations.grade import _waiting
+from autograder.operations.outcome import _waiting
 from autograder.records import SubmissionResult, Verdict
 
 ROSTER = "student,name,grader,login\nada,Ada L,tim,ada-codes\nben,Ben B,uli,\nzoe,Zoe Z,tim,\n"

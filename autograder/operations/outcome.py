@@ -1,0 +1,208 @@
+"""Brings a class up to date after a run: which submission counts, who is late, the gradebook."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from ..classroom import (
+    ALLOWED_FILE,
+    CountingRule,
+    count_late_days,
+    lateness_lines,
+    read_marks,
+    read_roster,
+    read_rules,
+    read_withdrawals,
+    unused_dates,
+)
+from ..course import Course
+from ..grading.run import grade_class
+from ..grading.run_options import RunOptions, SilentEvents
+from ..grading.suite_engine import SuiteEngine
+from ..records import Assignment, Key, SubmissionResult
+from ..results.last import LastResults, keys_of
+from ..results.review import waits_for_a_person
+from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
+from ..submission.find import FoundSubmissions, find_submissions
+from .cached_steps import CachedStep
+from .courses import Courses, class_course
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedGrades:
+    """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it.
+
+    `unrecorded` is the number of results that can't be recorded before a person has done something.
+    """
+
+    db_url: str | None
+    submissions: int
+    notes: tuple[str, ...]
+    unrecorded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The results of a run that count, and what became of them in the class.
+
+    For the other fields see `GradeReport`; `seconds` is the CPU time for the gradebook.
+    """
+
+    results: LastResults
+    recorded: RecordedGrades | None
+    seconds: float
+    lateness: tuple[str, ...] = ()
+    unused_dates: tuple[str, ...] = ()
+    waiting: tuple[Key, ...] = ()
+
+
+def class_outcome(
+    courses: Courses,
+    options: RunOptions,
+    course: Path,
+    *,
+    gradebook: bool,
+    tell_lateness: Callable[[Sequence[str]], None],
+) -> Outcome:
+    """Returns the results of a run that count, after the rules of the class if it has a gradebook.
+
+    `course` is the folder of the course. `tell_lateness` is called before penalties are applied.
+    """
+    own, folder = courses.own, courses.class_folder
+    keys = {(s.student, s.assignment) for s in courses.found.submissions}
+    best = _best(own, folder, options, keys) if own and gradebook else ()
+    results = LastResults(options.results, keys)
+    dated = _dated(own) if own and gradebook else []
+    days = _late_days(dated, folder) if dated else ()
+    lateness = (*best, *days, *(_lateness(dated, folder, results) if dated else ()))
+    tell_lateness(lateness)
+    begin = time.process_time()
+    recorded = _record(courses, results, gradebook=gradebook) if results else None
+    seconds = time.process_time() - begin
+    if not gradebook:
+        return Outcome(results, recorded, seconds)
+    unused, waiting = _unused_dates(course, folder), _waiting(folder, results)
+    return Outcome(results, recorded, seconds, lateness, unused, waiting)
+
+
+def _best(
+    own: Course, class_folder: Path, options: RunOptions, keys: Collection[Key]
+) -> tuple[str, ...]:
+    """Lets the best submission of each student count, if that is the rule of the class.
+
+    A shard, or results in a different file, do not know all submissions.
+    """
+    of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
+    is_whole = of_class and options.shard == (1, 1)
+    if not is_whole or read_rules(class_folder).counts is not CountingRule.BEST:
+        return ()
+    from .best import let_best_count
+
+    again = replace(options, resume=False, question=None, assignment=None)
+
+    def grade_more(found: FoundSubmissions) -> None:
+        grade_class([SuiteEngine(own)], again, SilentEvents(), found=found)
+
+    return let_best_count(class_folder, own, options.results, sorted(keys), grade_more)
+
+
+def _dated(course: Course) -> list[Assignment]:
+    return [assignment for assignment in course.assignments if assignment.duedate]
+
+
+def _late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
+    """Counts the late days of all submissions of the class, if it has a budget of them."""
+    budget = read_rules(class_folder).late_days
+    if not budget:
+        return ()
+    from ..nbgrader import class_lateness
+
+    names = [assignment.name for assignment in dated]
+    found = find_submissions(class_folder / SUBMITTED, names).submissions
+    keys = [(s.student, s.assignment) for s in found]
+    arrived = class_lateness(class_folder, keys, dated)
+    ends = {
+        key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
+        for key, one in arrived.items()
+    }
+    return count_late_days(class_folder, budget, ends)
+
+
+def _lateness(
+    dated: Sequence[Assignment], class_folder: Path, results: Sequence[SubmissionResult]
+) -> tuple[str, ...]:
+    names = {assignment.name for assignment in dated}
+    keys = [key for key in keys_of(results) if key[1] in names]
+    if not keys:
+        return ()
+    from ..nbgrader import class_lateness
+
+    arrived = class_lateness(class_folder, keys, dated)
+    return lateness_lines(dated, arrived)
+
+
+def _unused_dates(course_folder: Path, class_folder: Path) -> tuple[str, ...]:
+    if not (class_folder / DUE_FILE).exists():
+        return ()
+    course = class_course(course_folder, class_folder)
+    return unused_dates(class_folder, course, read_roster(class_folder))
+
+
+def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> RecordedGrades | None:
+    """Fills the gradebook; a run over notebooks with nbgrader's own tests has already done so."""
+    class_folder = courses.class_folder
+    names = {assignment.name for assignment in courses.own.assignments} if courses.own else set()
+    others = results.of(lambda key: key[1] not in names)
+    notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
+    if courses.own is None or not gradebook:
+        return RecordedGrades(None, len(others), tuple(notes)) if courses.notebooks else None
+    step = CachedStep.of(
+        class_folder,
+        courses.own.root,
+        "record",
+        sorted(results.keys),
+        without=[GRADEBOOK_FILE, ALLOWED_FILE],
+    )
+    # in a mixed class, or with the gradebook elsewhere, it is always written
+    if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
+        known = step.known()
+        if known is not None:
+            return RecordedGrades(**(known | {"notes": tuple(known["notes"])}))
+    from ..nbgrader import record
+
+    summary = record(courses.own, class_folder, results.of(lambda key: key[1] in names))
+    recorded = RecordedGrades(
+        summary.db_url,
+        summary.submissions + len(others),
+        (*(": ".join(filter(None, (n.student, n.text))) for n in summary.notes), *notes),
+        summary.unrecorded,
+    )
+    step.keep([], asdict(recorded))
+    return recorded
+
+
+def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
+    """Returns the submissions with a reason to look that no person has dealt with.
+
+    A person deals with it by points or a comment, by agreeing with the automatic points, or by
+    withdrawing the submission. A grading that failed is repeated by the next run.
+    """
+    found = [result for result in results if waits_for_a_person(result, ())]
+    if not found:
+        return ()
+    from ..nbgrader import human_work
+
+    withdrawn = read_withdrawals(class_folder)
+    done: dict[Key, list[Sequence[str]]] = {}
+    for student, assignment, *place in human_work(class_folder).grades:
+        done.setdefault((student, assignment), []).append(place)
+    for mark in read_marks(class_folder):
+        if mark.points:
+            place = mark.question.split("/")
+            done.setdefault((mark.student, mark.assignment), []).append(place)
+    waiting = (r for r in found if waits_for_a_person(r, done.get(r.key, ())))
+    return tuple(r.key for r in waiting if r.key not in withdrawn)
