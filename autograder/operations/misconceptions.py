@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,20 +16,12 @@ from ..results.review import latest
 from ..results.unnamed import UnnamedAnswer, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import RESULTS_FILE
-from ..suite.evasions import evasions
 from .courses import HERE, course_of_class
 from .mistakes import anonymous, folder_of
 from .reading import class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..grading.validation.entries import Entry
-
-
-#: packages that an answer may compute with; `autograder` contains the parts
-_COMPUTING = {
-    *("torch", "math", "cmath", "numpy", "typing", "functools", "itertools", "operator"),
-    *("collections", "dataclasses", "enum", "random", "autograder", "__future__"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +67,16 @@ def add_misconception(
     if not name.isidentifier():
         raise UserError(f"--name {name}: use letters, digits and _, as for a function")
     from ..grading.naming.rows import hint_of
+    from ..grading.validation.computing import uses_besides_computing
     from ..grading.validation.entries import Entry, graded_entry, with_entry
     from ..suite.variants import variants_of_text
 
     with BoundedReader(anonymous) as reader:
         code = reader(str(folder_of(folder, found)), content, question)
-    if unusual := _unusual(code):
+    if others := uses_besides_computing(code):
         raise UserError(
-            f"{name} was not added: its code has {unusual}, but the code of a known mistake may "
-            "only compute; write an entry by hand that makes the same mistake"
+            f"{name} was not added: its code uses {', '.join(others)}, but the code of a known "
+            "mistake may only compute; write an entry by hand that makes the same mistake"
         )
     entry = Entry(question, name, confuses, hint, code)
     path = of_class.variants("misconceptions", content)
@@ -117,21 +109,6 @@ def _take_back(path: Path, before: str) -> None:
         replace_file(path, before)
     else:
         path.unlink(missing_ok=True)
-
-
-def _unusual(code: str) -> str:
-    """Returns imports and other code that no ordinary answer needs; empty if there are none."""
-    named = [
-        name
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in (
-            [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
-        )
-    ]
-    others = [f"import {n or '.'}" for n in named if (n or ".").partition(".")[0] not in _COMPUTING]
-    ways = (way for way in evasions(code) if f"import {way}" not in others)
-    return ", ".join([*others, *ways])
 
 
 def _chosen(
