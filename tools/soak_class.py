@@ -21,7 +21,7 @@ from pathlib import Path
 
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import read_results
-from autograder.sandbox import examine
+from autograder.sandbox.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[1]
 #: submissions that are graded again and again

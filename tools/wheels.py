@@ -12,7 +12,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from autograder.authoring import package_wheel
+from autograder.authoring.package_wheel import package_wheel
 from autograder.authoring.student_wheel import student_wheel
 
 ROOT = Path(__file__).resolve().parent.parent

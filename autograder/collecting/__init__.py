@@ -2,34 +2,9 @@
 
 from .clones import read_logins
 from .collection import CollectOptions, CollectReport, collect
-from .downloaded import RefusedFile
 from .issues import FoundRequest, read_asked
 from .owners import UNCLEAR
 from .placing import CollectedSubmission, Ends, Outcome, earlier_place, is_collected
 from .platform_times import Times, read_times
 from .platforms import CANVAS, MOODLE, Owner
 from .transaction import UndoReport, collecting_alone, undo
-
-__all__ = [
-    "CANVAS",
-    "MOODLE",
-    "UNCLEAR",
-    "FoundRequest",
-    "CollectOptions",
-    "CollectReport",
-    "CollectedSubmission",
-    "Ends",
-    "Outcome",
-    "Owner",
-    "RefusedFile",
-    "Times",
-    "UndoReport",
-    "collect",
-    "collecting_alone",
-    "earlier_place",
-    "is_collected",
-    "read_asked",
-    "read_logins",
-    "read_times",
-    "undo",
-]

@@ -11,15 +11,3 @@ from .content import (
 )
 from .ways import mistake_sentences
 from .todo import refuse_unfinished
-
-__all__ = [
-    "BEGIN_SOLUTION",
-    "END_SOLUTION",
-    "TABLES",
-    "Course",
-    "find_root",
-    "graded_files",
-    "load_course",
-    "mistake_sentences",
-    "refuse_unfinished",
-]

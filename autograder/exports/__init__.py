@@ -15,8 +15,6 @@ from .class_grades import Grades, Missing, grades_of
 from .export_tables import Exported
 from .roster import read_roster
 
-__all__ = ["Exported", "Grades", "Missing", "default_name", "export", "export_formats"]
-
 
 def export_formats() -> tuple[str, ...]:
     """Returns the names of all formats."""

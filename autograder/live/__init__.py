@@ -4,8 +4,8 @@ It does not use a class folder. It reads and writes the records of `platform_rec
 same for each platform.
 """
 
-from .connect import PLATFORMS, Address, address_of, connect
-from .http import PlatformFailure, RetryPolicy, Token, find_token
+from .connect import PLATFORMS, address_of, connect
+from .http import PlatformFailure, RetryPolicy, Token
 from .platform_records import (
     SAME_GRADE,
     Attempt,
@@ -16,28 +16,5 @@ from .platform_records import (
     PlatformAssignment,
     SubmittedFile,
     UpdateOutcome,
-    has_arrived,
     squeezed,
 )
-
-__all__ = [
-    "PLATFORMS",
-    "SAME_GRADE",
-    "Address",
-    "Attempt",
-    "Grade",
-    "GradeUpdate",
-    "Member",
-    "Platform",
-    "PlatformAssignment",
-    "PlatformFailure",
-    "RetryPolicy",
-    "SubmittedFile",
-    "Token",
-    "UpdateOutcome",
-    "address_of",
-    "connect",
-    "find_token",
-    "has_arrived",
-    "squeezed",
-]

@@ -2,7 +2,6 @@
 
 from .class_source import write_class_source
 from .gradebook import (
-    Note,
     RecordSummary,
     cells_to_grade,
     class_duedates,
@@ -14,26 +13,5 @@ from .gradebook import (
     record,
     set_extension,
 )
-from .settings import Settings, configure, load_settings, missing_lines, prepare_class_folder
+from .settings import configure, load_settings, missing_lines, prepare_class_folder
 from .steps import use_sandboxed_steps
-
-__all__ = [
-    "Note",
-    "RecordSummary",
-    "Settings",
-    "cells_to_grade",
-    "class_duedates",
-    "class_lateness",
-    "class_penalty",
-    "configure",
-    "enter_grade",
-    "graded_elsewhere",
-    "human_work",
-    "load_settings",
-    "missing_lines",
-    "prepare_class_folder",
-    "record",
-    "set_extension",
-    "use_sandboxed_steps",
-    "write_class_source",
-]

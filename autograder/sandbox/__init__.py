@@ -5,20 +5,7 @@ here; `sandbox.session`, the channel to a worker, is imported with the first wor
 """
 
 from .clock import Budget
-from .doctor import Finding, examine, fork_server_ahead, start_fork_server
+from .doctor import fork_server_ahead, start_fork_server
 from .environment import ALLOWED, Libraries, Preparation
 from .fork_server import ForkServer
 from .temporary import temporary_folder
-
-__all__ = [
-    "ALLOWED",
-    "Preparation",
-    "Budget",
-    "Finding",
-    "Libraries",
-    "ForkServer",
-    "examine",
-    "fork_server_ahead",
-    "start_fork_server",
-    "temporary_folder",
-]

@@ -213,6 +213,49 @@ def _declared_for(path: Path) -> set[str]:
     return names
 
 
+def test_a_face_hands_on_what_somebody_takes() -> None:
+    # the linter doesn't know: a face uses none of the names that it imports
+    taken: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ImportFrom):
+                names = {alias.name for alias in node.names}
+                taken.setdefault(_source(path, node), set()).update(names)
+            elif isinstance(node, ast.Attribute):
+                taken.setdefault("", set()).add(node.attr)
+    idle = [
+        f"{_name(path)}: {alias.name}"
+        for path in PACKAGE.rglob("__init__.py")
+        if len(path.read_text(encoding="utf-8").splitlines()) > 5
+        for node in _tree(path).body
+        if isinstance(node, ast.ImportFrom) and node.level
+        for alias in node.names
+        if (alias.asname or alias.name)
+        not in taken.get(_package(path), set()) | taken[""] | _used_in(path)
+    ]
+    assert not idle, f"nobody takes it from there: {idle}"
+
+
+def _package(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).parent.parts)
+
+
+def _source(path: Path, node: ast.ImportFrom) -> str:
+    """Returns the package or module from which names are imported."""
+    if not node.level:
+        return node.module or ""
+    around = path.relative_to(ROOT).parent.parts
+    place = around[: len(around) - node.level + 1]
+    return ".".join((*place, *filter(None, [node.module])))
+
+
+def _used_in(path: Path) -> set[str]:
+    """Returns the names that a module itself reads, or names in a string."""
+    nodes = list(ast.walk(_tree(path)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return names | {str(node.value) for node in nodes if isinstance(node, ast.Constant)}
+
+
 def test_every_dependency_is_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = {line.partition("==")[0] for line in lines if not line.startswith("#")}

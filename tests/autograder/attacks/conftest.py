@@ -23,7 +23,8 @@ from autograder.grading.run import grade_class
 from autograder.grading.run_options import RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
-from autograder.sandbox import ForkServer, examine
+from autograder.sandbox import ForkServer
+from autograder.sandbox.doctor import examine
 
 from ..grading_runs import Results
 

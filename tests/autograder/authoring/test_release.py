@@ -21,6 +21,7 @@ import pytest
 from autograder import authoring
 from autograder.authoring import release, verify_fresh
 from autograder.authoring.course_map import CourseMap
+from autograder.authoring.package_wheel import package_wheel
 from autograder.authoring.release import whole_course
 from autograder.authoring.student_wheel import student_wheel, wheel_bytes
 from autograder.course import Course, load_course
@@ -362,13 +363,13 @@ def test_a_wheel_that_can_not_be_built_says_why(tmp_path: Path) -> None:
     own = "[project]\nname = 'attention-autograder'\nversion = '1'\n"
     tmp_path.joinpath("pyproject.toml").write_text(broken + own)
     with pytest.raises(GraderError, match="can't be built"):
-        authoring.package_wheel(tmp_path, tmp_path / "out")
+        package_wheel(tmp_path, tmp_path / "out")
 
 
 def test_the_projects_wheel_is_reproducible_and_holds_only_the_package(tmp_path: Path) -> None:
     root = Path(authoring.__file__).parents[2]
-    first = authoring.package_wheel(root, tmp_path / "one")
-    second = authoring.package_wheel(root, tmp_path / "two")
+    first = package_wheel(root, tmp_path / "one")
+    second = package_wheel(root, tmp_path / "two")
     assert first.read_bytes() == second.read_bytes()
     with zipfile.ZipFile(first) as archive:
         folders = {name.partition("/")[0] for name in archive.namelist()}

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom import (
-    ClassRules,
     CountingRule,
     count_late_days,
     read_allowances,
@@ -19,6 +18,7 @@ from autograder.classroom import (
     unused_dates,
     with_class_dates,
 )
+from autograder.classroom.dates import ClassRules
 from autograder.collecting import CollectOptions, Outcome, collect
 from autograder.course import Course
 from autograder.errors import ContentError, UserError

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.live import Address, Platform, RetryPolicy, Token, address_of, connect, find_token
+from autograder.live import Platform, RetryPolicy, Token, address_of, connect
+from autograder.live.connect import Address
+from autograder.live.http import find_token
 
 from .servers import MOODLE_TOKEN, TOKEN, Canvas, Fault, Moodle, Response
 

@@ -37,7 +37,7 @@ CONTAINER = [
 _EXAMINE = """
 import sys
 from autograder.records import Tier
-from autograder.sandbox import examine
+from autograder.sandbox.doctor import examine
 finding = examine(Tier(sys.argv[1]))
 print(finding.works, finding.reason)
 """

@@ -21,8 +21,9 @@ from autograder.grading.sources import ListedSubmissions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Limits, SubmissionResult, Tier
 from autograder.results.file import ResultsFile
-from autograder.sandbox import ForkServer, clock, doctor, examine, start_fork_server
+from autograder.sandbox import ForkServer, clock, doctor, start_fork_server
 from autograder.sandbox.clock import Budget
+from autograder.sandbox.doctor import examine
 from autograder.sandbox.session import Session
 
 ROOT = Path(__file__).resolve().parents[3]
