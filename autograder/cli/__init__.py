@@ -32,10 +32,10 @@ _SECTIONS = {
     },
     "Instructors": {
         "new": ("authoring", "Write all files of a new exercise, question or course."),
-        "validate": ("instructor", "Check the content: solutions pass, mistakes fail."),
+        "validate": ("authoring", "Check the content: solutions pass, mistakes fail."),
         "expected": ("authoring", "Grade the example class and write its scores."),
-        "release": ("instructor", "Write assignments/ and the bundles for students."),
-        "nbgrader": ("nbgrading", "Turn a folder into a course of nbgrader."),
+        "release": ("authoring", "Write assignments/ and the bundles for students."),
+        "nbgrader": ("authoring", "Turn a folder into a course of nbgrader."),
         "collect": ("collecting", "Bring downloads and clones into the class folder."),
         "pull": ("live", "Bring roster, dates and submissions from Canvas or Moodle."),
         "roster": ("classes", "Set who is in the class, or show who has submitted."),
@@ -44,7 +44,7 @@ _SECTIONS = {
     },
     "Grading runs": {
         "grade": ("grading", "Grade every submission below a folder."),
-        "merge": ("merging", "Merge the results of shards into one file."),
+        "merge": ("results", "Merge the results of shards into one file."),
         "doctor": ("doctor", "Show which isolation tier this machine supports."),
     },
     "Results": {
@@ -56,7 +56,7 @@ _SECTIONS = {
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a page of feedback for every student."),
         "report": ("results", "Write a report on the class."),
-        "similar": ("similar", "Find pairs of submissions that are alike."),
+        "similar": ("results", "Find pairs of submissions that are alike."),
         "mistakes": ("mistakes", "Show wrong answers that behave alike and have no name."),
         "misconception": ("mistakes", "Make a student's answer a known mistake."),
         "export": ("results", "Export grades for a platform."),

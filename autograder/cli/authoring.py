@@ -1,17 +1,25 @@
-"""Commands for authors: new, expected."""
+"""Commands for a course: new, validate, expected, release, nbgrader."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
 
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import course_content
 from .options import JOBS, in_course
 from .output import as_json, console, emit, number_of
+from .progress import counting
 from .strict_command import command
+
+if TYPE_CHECKING:
+    from ..grading.validation.validate import ValidationReport
 
 
 @command()
@@ -70,4 +78,232 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
     return 0
 
 
-COMMANDS = (new, expected)
+@command()
+@click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
+@JOBS
+@click.option(
+    "--form", type=click.Choice(["module", "notebook"]), help="Only this form (default: both)."
+)
+@in_course
+@as_json
+def validate(
+    names: tuple[str, ...], jobs: int, form: str | None, course_folder: Path, as_json: bool
+) -> int:
+    """Check the content: solutions earn full marks, stubs none, and known mistakes are caught.
+
+    Grades solutions, stubs, alternatives and misconceptions in the sandbox, both as modules and as
+    notebooks, and checks that assignments/ is up to date and reveals nothing hidden.
+
+    \b
+    Example: autograder validate simplified_attention/scores --form module
+    """
+    with counting("validating") as (starts, one_more):
+        proof = course_content.validate(
+            names,
+            course=course_folder,
+            forms=(form,) if form else None,
+            jobs=jobs,
+            starts=starts,
+            judged=one_more,
+        )
+    assignments = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
+    released = course_content.check_release(assignments, course=course_folder)
+    stale, leaks = list(released.not_fresh), list(released.leaks)
+    if as_json:
+        emit({**dataclasses.asdict(proof), "not_fresh": stale, "leaks": leaks})
+    else:
+        _print_proof(proof, stale, leaks)
+    return 1 if proof.problems or stale or leaks else 0
+
+
+@command()
+@click.argument("assignments", nargs=-1)
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Write nothing; check that assignments/ is up to date and reveals nothing hidden.",
+)
+@click.option(
+    "--after",
+    is_flag=True,
+    help="Add other right ways as code to the bundles, after everybody has submitted.",
+)
+@in_course
+@as_json
+def release(
+    assignments: tuple[str, ...],
+    only_check: bool,
+    after: bool,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Write assignments/ and the bundle for students.
+
+    \b
+    Example: autograder release simplified_attention
+    """
+    if only_check:
+        return _check_release(
+            course_content.check_release(assignments, course=course_folder), as_json
+        )
+    report = course_content.release(assignments, after=after, course=course_folder)
+    if as_json:
+        emit(
+            [
+                {
+                    "assignment": a.name,
+                    "folder": str(a.folder),
+                    "bundle": str(a.bundle),
+                    "changed": list(a.changed),
+                    "points": a.points,
+                }
+                for a in report.assignments
+            ]
+        )
+        return 0
+    for a in report.assignments:
+        changed = f"{number_of(len(a.changed), 'file')} changed" if a.changed else "unchanged"
+        console.print(
+            f"{a.name}: {a.points:g} points, {changed}; bundle {a.bundle}", soft_wrap=True
+        )
+    for name in report.removed:
+        console.print(f"{name}: removed, because the course no longer has this assignment")
+    return 0
+
+
+def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
+    stale, leaks = found.not_fresh, found.leaks
+    if as_json:
+        emit(dataclasses.asdict(found))
+    else:
+        for line in stale:
+            console.print(for_terminal(_not_fresh(line)), soft_wrap=True)
+        for line in leaks:
+            console.print(f"[red]leak[/]: {for_terminal(line)}", soft_wrap=True)
+        if not stale and not leaks:
+            console.print("assignments/ is up to date and reveals nothing hidden")
+    return 1 if stale or leaks else 0
+
+
+def _not_fresh(difference: str) -> str:
+    return f"{difference}: assignments/ is not up to date; run autograder release"
+
+
+def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) -> None:
+    table = Table("question", box=None, pad_edge=False)
+    for column in ("accepted", "caught", "named"):
+        table.add_column(column, justify="right")
+    for q in proof.questions:
+        table.add_row(
+            f"{q.assignment}/{q.exercise}/{q.question}",
+            f"{q.accepted}/{q.alternatives}",
+            f"{q.caught}/{q.misconceptions}",
+            f"{q.named}/{q.misconceptions}",
+        )
+    sums = [
+        sum(getattr(q, name) for q in proof.questions)
+        for name in ("accepted", "alternatives", "caught", "misconceptions", "named")
+    ]
+    accepted, alternatives, caught, misconceptions, named = sums
+    table.add_section()
+    table.add_row(
+        f"all, {len(proof.questions)} questions",
+        f"{accepted}/{alternatives}",
+        f"{caught}/{misconceptions}",
+        f"{named}/{misconceptions}",
+    )
+    console.print(table)
+    _print_traits(proof)
+    _print_rules(proof)
+    for label in proof.not_named:
+        console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
+    for group in proof.not_told_apart:
+        console.print(f"not distinguished, one hint for all: {for_terminal(group)}", soft_wrap=True)
+    for problem in (*proof.problems, *map(_not_fresh, stale), *leaks):
+        lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
+        console.print(f"[red]problem[/]: {lines}", soft_wrap=True)
+    console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
+
+
+def _print_traits(proof: ValidationReport) -> None:
+    """Prints, for each question and trait, the kind of its test or a reason (see --json)."""
+    if not proof.traits:
+        return
+    traits = list(next(iter(proof.traits.values())))
+    table = Table("general properties", box=None, pad_edge=False)
+    for trait in traits:
+        table.add_column(trait)
+    for question, cells in proof.traits.items():
+        table.add_row(question, *(_short(cells[trait]) for trait in traits))
+    console.print(table)
+
+
+def _print_rules(proof: ValidationReport) -> None:
+    """Prints how many questions each general rule applies to, and why not others (see --json)."""
+    rules = list(next(iter(proof.rules.values()), {}))
+    if not rules:
+        return
+    table = Table("general rule", "asked of", "why not in the others", box=None, pad_edge=False)
+    for rule in rules:
+        cells = [cells[rule] for cells in proof.rules.values()]
+        reasons = Counter(cell.strip("()") for cell in cells if cell.startswith("("))
+        summary = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+        asked = sum(bool(cell) for cell in cells) - sum(reasons.values())
+        table.add_row(rule, str(asked), summary)
+    console.print(table)
+
+
+def _short(cell: str) -> str:
+    if cell in ("", "generated"):
+        return cell or "[red]empty[/]"
+    return "-" if cell.startswith("(") else "own test"
+
+
+@command()
+@click.argument("class_folder", type=click.Path(path_type=Path))
+@click.argument("assignments", nargs=-1)
+@click.option("--force", is_flag=True, help="Overwrite existing source files that differ.")
+@in_course
+@as_json
+def nbgrader(
+    class_folder: Path,
+    assignments: tuple[str, ...],
+    force: bool,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Turn CLASS_FOLDER into a course of nbgrader, or add assignments to one.
+
+    Writes source/<assignment>/ and, if there is none, nbgrader_config.py. From then on, nbgrader's
+    commands and formgrader work there, and grade in the sandbox.
+
+    \b
+    Example: autograder nbgrader course
+             autograder nbgrader ~/cs101 causal_attention
+    """
+    made = course_content.prepare_nbgrader(
+        class_folder, assignments, force=force, course=course_folder
+    )
+    if as_json:
+        emit(
+            {
+                "config": str(made.config),
+                "add_to_config": made.add_to_config,
+                "changed": made.changed,
+            }
+        )
+        return 0
+    for name, files in made.changed.items():
+        what = f"{number_of(len(files), 'file')} written" if files else "unchanged"
+        console.print(f"{name}: {what} in {for_terminal(str(made.folders[name]))}", soft_wrap=True)
+    if made.add_to_config:
+        console.print(f"add to {for_terminal(str(made.config))}:", soft_wrap=True)
+        for line in made.add_to_config:
+            console.print(f"    {for_terminal(line)}", soft_wrap=True)
+    else:
+        console.print(f"settings: {for_terminal(str(made.config))}", soft_wrap=True)
+    return 0
+
+
+COMMANDS = (new, validate, expected, release, nbgrader)

@@ -1,4 +1,4 @@
-"""Commands for a class's results: record, feedback, report, export, and Gradescope's bundle."""
+"""Commands for a class's results, from merge and record to export and Gradescope's bundle."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from .strict_command import command
 if TYPE_CHECKING:
     from ..classroom import Selection
     from ..feedback import DeliveryReport
+    from ..feedback.similar import SimilarPair
 
 _MOST_NOTES = 10
+_MOST_PAIRS = 20
 
 
 @command()
@@ -257,4 +259,101 @@ def gradescope_bundle(
     return 0
 
 
-COMMANDS = (record, feedback, report, export, gradescope_bundle)
+@command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--to", "to", required=True, type=click.Path(path_type=Path), help="Output file.")
+@as_json
+def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
+    """Merge the RESULTS of shards, or of other machines, into one file.
+
+    It is an error if a submission has different points in two files; the message names both files.
+    The output file may be one of RESULTS.
+
+    \b
+    Example: autograder merge shards/1.jsonl shards/2.jsonl --to course/results.jsonl
+             autograder record course
+    """
+    report = operations.merge(results, to)
+    if as_json:
+        emit(
+            {
+                "to": str(report.to),
+                "lines": report.lines,
+                "equal": report.equal,
+                "failed_before": report.failed_before,
+            }
+        )
+        return 0
+    left_out = f", {report.equal} in two files counted once" if report.equal else ""
+    if report.failed_before:
+        left_out += f", {report.failed_before} failed results left out, which were graded elsewhere"
+    console.print(
+        f"{number_of(report.lines, 'line')} from {number_of(len(results), 'file')} in "
+        f"{for_terminal(str(report.to))}{left_out}",
+        soft_wrap=True,
+    )
+    return 0
+
+
+@command()
+@CLASS
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Output file (default: CLASS/similar.html).",
+)
+@of_people
+@ANONYMOUS
+@in_course
+@as_json
+def similar(
+    class_folder: Path,
+    path: Path | None,
+    selection: Selection,
+    anonymous: bool,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Find pairs of similar submissions for a person to look at. A pair is not an accusation.
+
+    Code from the stub, and code that many students of the class wrote, is left out. The page shows
+    both submissions side by side.
+
+    \b
+    Example: autograder similar course --assignment causal_attention
+    """
+    from ..feedback import write_similar
+    from ..operations.grades import DisplayOptions
+
+    # compare everybody even if one student is selected: that student's pairs are chosen below
+    showing = DisplayOptions(dataclasses.replace(selection, student=None), is_anonymous=anonymous)
+    pairs = operations.similar(class_folder, showing, course=course_folder)
+    who = selection.student
+    if who is not None and not anonymous:
+        pairs = [pair for pair in pairs if who in (pair.left.student, pair.right.student)]
+    if as_json:
+        emit([_pair(pair) for pair in pairs])
+        return 0
+    for pair in pairs[:_MOST_PAIRS]:
+        both = f"{pair.left.student} and {pair.right.student}"
+        line = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare passages in common"
+        console.print(for_terminal(line), soft_wrap=True)
+    written = write_similar(pairs, path or class_folder / "similar.html")
+    console.print(
+        f"{number_of(len(pairs), 'pair')} to look at, side by side: {for_terminal(str(written))}"
+    )
+    return 0
+
+
+def _pair(pair: SimilarPair) -> dict[str, object]:
+    return {
+        "students": [pair.left.student, pair.right.student],
+        "assignment": pair.assignment,
+        "exercise": pair.exercise,
+        "shared": pair.shared,
+        "share": round(pair.share, 4),
+    }
+
+
+COMMANDS = (record, feedback, report, export, gradescope_bundle, merge, similar)

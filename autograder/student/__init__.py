@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..suite.message import CodeLine
     from .check_results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
-    from .display import LOOKS, as_text, body_of, headline, readable
+    from .display import LOOKS, as_text, body_of, headline, readable, what_to_submit
     from .folder import check_folder, retry_folder, star_of, status, trace_folder
     from .hints import Hint, afterwards, next_hint, other_ways
     from .notebook_tools import check, hint, retry, trace
     from .saved_files import saved_exercises
     from .stars import SIGNS
-    from .submitting import what_to_submit
 
 __all__ = [
     "LOOKS",
@@ -51,13 +50,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "display": "LOOKS as_text body_of headline readable",
+    "display": "LOOKS as_text body_of headline readable what_to_submit",
     "folder": "check_folder retry_folder star_of status trace_folder",
     "hints": "Hint afterwards next_hint other_ways",
     "notebook_tools": "check hint retry trace",
     "check_results": "CheckedExercise CheckedQuestion CheckedTest CodeLine Progress Standing",
     "stars": "SIGNS",
-    "submitting": "what_to_submit",
     "saved_files": "saved_exercises",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
