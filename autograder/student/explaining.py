@@ -189,6 +189,17 @@ def _timeout_message(
     return _step_message(step, f"no result: it {failure}", "a result", hint, places, "too slow")
 
 
+def cause_of(failure: BaseException, around: AnswerContext) -> str:
+    """Describe the mistake that an unexpected error of the answer always has, if there is one."""
+    fault: BaseException | None = failure
+    if isinstance(failure, WrongAnswer):
+        fault = failure.fault if NO_ERROR in failure.message.differs else None
+    error = origin(fault) if fault is not None else None
+    places = around.places(error)
+    source = places[-1].source if places else ""
+    return raised.cause_of(exception_text(error), source) if error is not None else ""
+
+
 def origin(failure: BaseException) -> BaseException | None:
     """Return the error that the answer itself raised, if that is why the check failed."""
     if isinstance(failure, AnswerFault) and failure.__cause__ is not None:

@@ -29,7 +29,7 @@ from .check_results import (
     failures_to_show,
     standing_of,
 )
-from .explaining import AnswerContext, explained, is_stub
+from .explaining import AnswerContext, cause_of, explained, is_stub
 from .known_mistakes import Answers, comparable_chance, sentence_of
 from .last_call import RecordedCall, Recorder
 from .quiet_output import LimitedOutput, quiet
@@ -148,6 +148,8 @@ class _QuestionResults:
 
     tests: list[CheckedTest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    #: the mistakes that errors of the answer always have
+    causes: set[str] = field(default_factory=set)
     printed: str = ""
     is_too_slow: bool = False
     #: the results in each check that failed, and in each that passed
@@ -278,6 +280,7 @@ class _Run:
             found.tests.append(CheckedTest(item.name, False))
             return
         found.tests.append(explained(item.name, failure, step, self._around, by_chance))
+        found.causes |= {cause_of(failure, self._around)} - {""}
         if isinstance(failure, AnswerFault):
             is_other = failure.verdict.value == "not_implemented" and not is_stub(failure)
             found.faults.append("" if is_other else failure.verdict.value)
@@ -290,9 +293,15 @@ class _Run:
             standing = Standing.TOO_SLOW
         else:
             standing = standing_of(tests, found.faults)
-        known = standing is Standing.FIX
-        mistake = sentence_of(self._checks, question, found.results, self._text) if known else ""
+        mistake = self._mistake(question, found) if standing is Standing.FIX else ""
         return CheckedQuestion(question, standing, tests, found.printed, mistake=mistake)
+
+    def _mistake(self, question: str, found: _QuestionResults) -> str:
+        """Return the sentence of the known mistake, or else of the mistake that all errors show."""
+        if known := sentence_of(self._checks, question, found.results, self._text):
+            return known
+        (cause,) = found.causes if len(found.causes) == 1 else ("",)
+        return f"{cause[:1].upper()}{cause[1:]}." if cause else ""
 
 
 class _Turns:

@@ -20,11 +20,11 @@ from ..errors import (
     AnswerRaised,
     AnswerTimeout,
 )
-from .raised_table import OF_PYTHON, OTHER_ARGUMENTS, Row, row
+from .raised_table import OF_LINES, OF_PYTHON, OTHER_ARGUMENTS, Row, row
 from .raised_tensors import OF_TENSORS
 
 #: all kinds of errors that have a text of their own
-TABLE: tuple[Row, ...] = (*OF_PYTHON, *OF_TENSORS)
+TABLE: tuple[Row, ...] = (*OF_LINES, *OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
     (AnswerMissing, ""),  # its message says why it may be missing
@@ -49,38 +49,6 @@ _REFUSED = row(
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
 #: the words before the student's own lines
 _WHERE = "\nin "
-#: advice if the error and the line that raised it together show the slip
-_OF_LINES = (
-    (
-        # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which
-        # names batches, refuses any other number of dimensions, however they are turned
-        re.compile(
-            r"^(?!.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be)).*"
-            r"(sizes?|shapes?|[123]-?D|dimension)",
-            re.DOTALL,
-        ),
-        re.compile(r"\.(T\b|t\(\))"),
-        "`.T` is for a single matrix: of a batch it reverses all dimensions. "
-        "Write `.transpose(-2, -1)`, which swaps the last two",
-    ),
-    (
-        re.compile(r"sizes?|shapes?|dimension"),
-        re.compile(r"\.transpose\((0, ?1|1, ?0)\)"),
-        "with a batch in front, `transpose(0, 1)` moves the batch: count from the right, "
-        "`.transpose(-2, -1)`",
-    ),
-    (
-        re.compile(r"must match the size"),
-        re.compile(r"\.(sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"),
-        "the sum, maximum or mean of a row loses its dimension, so it does not line up with the "
-        "row any more: keep it with `keepdim=True`",
-    ),
-    (
-        re.compile(r"softmax\(\) (received|missing)|missing.*argument.*'?dim"),
-        re.compile(r"softmax\("),
-        "softmax has to be told along which dimension the weights sum to 1: `dim=-1`, the keys",
-    ),
-)
 _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
     "the line where it stops"
@@ -99,7 +67,7 @@ def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
 
 
 def _about_error(error: str, question: str, signature: str) -> str:
-    if _SIGNATURE.search(error):
+    if _SIGNATURE.search(error) and not cause_of(error):
         return _about_arguments(error, question, signature)
     return advice_for(error, (*TABLE, _REFUSED)) or _OTHERWISE
 
@@ -109,21 +77,22 @@ def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> st
 
     `source` is the line that raised it, if the error does not include it.
     """
-    text, _, line = error.partition(_WHERE)
-    if not _ON_PURPOSE.search(text):
-        for says, written, advised in _OF_LINES:
-            if says.search(text) and written.search(line or source):
-                return advised
-    fits = _row_of(error, table)
+    fits = _row_of(error, table, source)
     found = fits and fits.says.search(error)
     return fits.to_do.format(**found.groupdict()) if fits and found else ""
 
 
-def _row_of(error: str, table: Iterable[Row]) -> Row | None:
-    """Return the row that matches an error, without regard to the line that raised it."""
-    text = error.partition(_WHERE)[0]
+def cause_of(error: str, source: str = "") -> str:
+    """Describe the mistake that an error always has; empty if it may have several."""
+    fits = _row_of(error, TABLE, source)
+    return fits.shows if fits and fits.is_cause else ""
+
+
+def _row_of(error: str, table: Iterable[Row], source: str = "") -> Row | None:
+    """Return the row that matches an error and the line that raised it."""
+    text, _, line = error.partition(_WHERE)
     rows = [_REFUSED] if _ON_PURPOSE.search(text) else table
-    return next((row for row in rows if row.says.search(text)), None)
+    return next((row for row in rows if row.fits(text, line or source)), None)
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
@@ -133,7 +102,7 @@ def kind_of(errors: Iterable[str], question: str) -> str:
 
 
 def _kind(error: str, question: str) -> str:
-    if _SIGNATURE.search(error):
+    if _SIGNATURE.search(error) and not cause_of(error):
         return _OTHER_DEFINITION if _is_definition(error, question) else OTHER_ARGUMENTS
     fits = _row_of(error, (*TABLE, _REFUSED))
     return fits.shows if fits else ""

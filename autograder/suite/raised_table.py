@@ -13,17 +13,71 @@ OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 class Row:
     """A kind of error: what it says as "Type: text", what that shows, and what to do about it.
 
-    The text may contain named groups of the pattern.
+    The text may contain named groups of the pattern. A row with `written` is about errors in lines
+    of code that match it. `is_cause` if such an error always has the mistake that it shows.
     """
 
     says: re.Pattern[str]
     shows: str
     to_do: str
+    written: re.Pattern[str] | None = None
+    is_cause: bool = False
+
+    def fits(self, text: str, line: str) -> bool:
+        """Return whether the row is about an error with this text in this line of code."""
+        is_written = self.written is None or bool(self.written.search(line))
+        return is_written and bool(self.says.search(text))
 
 
-def row(says: str, shows: str, to_do: str) -> Row:
+def row(says: str, shows: str, to_do: str, written: str = "", is_cause: bool = False) -> Row:
     """Make a row of a table."""
-    return Row(re.compile(says, re.DOTALL), shows, to_do)
+    line = re.compile(written) if written else None
+    return Row(re.compile(says, re.DOTALL), shows, to_do, line, is_cause)
+
+
+#: errors in a line that shows the slip
+OF_LINES: tuple[Row, ...] = (
+    row(
+        # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which
+        # names batches, refuses any other number of dimensions, however they are turned
+        r"^(?!.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
+        r"(sizes?|shapes?|[123]-?D|dimension)",
+        "`.T` reverses all dimensions of a batch",
+        "`.T` is for a single matrix: of a batch it reverses all dimensions. "
+        "Write `.transpose(-2, -1)`, which swaps the last two",
+        r"\.(T\b|t\(\))",
+        is_cause=True,
+    ),
+    row(
+        r"^(?!.*view size).*(sizes?|shapes?|dimension)",
+        "tensors of different sizes meet",
+        "with a batch in front, `transpose(0, 1)` moves the batch: count from the right, "
+        "`.transpose(-2, -1)`",
+        r"\.transpose\((0, ?1|1, ?0)\)",
+    ),
+    row(
+        r"must match the size",
+        "a sum, maximum or mean loses its dimension, so it does not line up with the rows",
+        "the sum, maximum or mean of a row loses its dimension, so it does not line up with the "
+        "row any more: keep it with `keepdim=True`",
+        r"\.(sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d",
+        is_cause=True,
+    ),
+    row(
+        r"softmax\(\) (received|missing)|missing.*argument.*'?dim",
+        "softmax is called without a dimension",
+        "softmax needs the dimension along which the weights sum to 1: `dim=-1`, the keys",
+        r"softmax\((?!.*(\w=|, ?)-?\d)",
+        is_cause=True,
+    ),
+    row(
+        r'(?P<function>\w+)\(\) missing \d+ required positional arguments: .*"dim"',
+        "a function is called without a dimension",
+        "`{function}` needs the dimension along which it works: `dim=-1` is the last one",
+        r"^(?!.*\w=-?\d)",  # not a misspelt name of the argument
+        is_cause=True,
+    ),
+)
 
 
 #: Python's own errors: names, calls, lists and numbers
@@ -33,18 +87,21 @@ OF_PYTHON: tuple[Row, ...] = (
         "`super().__init__()` is missing, or comes too late",
         "the first line of `__init__` must be `super().__init__()`: it is missing, has no "
         "brackets, or something is assigned to `self` above it",
+        is_cause=True,
     ),
     row(
         r'missing the required "forward"',
         "the class has no method `forward`",
         "the class has no method `forward`: is its name spelled right, and is it indented inside "
         "the class?",
+        is_cause=True,
     ),
     row(
         r"return_types|'(max|min)' object",
         "two results are taken for one tensor",
         "with a dimension, `max`, `min`, `median` and `sort` return two tensors, values and "
         "indices: take `.values`, or use `amax` and `amin`",
+        is_cause=True,
     ),
     row(
         r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple|"

@@ -65,6 +65,7 @@ OF_TENSORS: tuple[Row, ...] = (
         "`view` is used where memory is in a different order",
         "`view` needs the numbers in memory order, and `transpose` changed it: `reshape` makes "
         "a copy if `view` can't be used",
+        is_cause=True,
     ),
     row(
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
@@ -116,12 +117,14 @@ OF_TENSORS: tuple[Row, ...] = (
         "a mask or table is a plain attribute, and stays behind when the module is moved",
         "`module.to(device)` moves parameters and buffers only, so `self.{name}` stays behind: "
         'write `self.register_buffer("{name}", ...)` in `__init__`',
+        is_cause=True,
     ),
     row(
         rf"\bmeta\b|{MIXED_DEVICES}|Expected all tensors to be on the same device",
         "a tensor is created on a different device than the input",
         "a tensor that you create is on a different device than the input: create it "
         "with `device=x.device`, or register it as a buffer",
+        is_cause=True,
     ),
     row(
         r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"

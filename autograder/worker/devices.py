@@ -50,12 +50,12 @@ def second_device(
     return contextlib.nullcontext()
 
 
-def _plain_attributes(function: object) -> dict[int, str]:
-    """Returns the names of tensors that a module and its parts have as plain attributes, by id."""
+def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
+    """Returns the tensors that a module and its parts have as plain attributes, by id."""
     if not isinstance(function, nn.Module):
         return {}
     return {
-        id(value): name
+        id(value): (value, name)
         for module in nn.Module.modules(function)
         for name, value in vars(module).items()
         if _is_tensor(value)
@@ -65,8 +65,9 @@ def _plain_attributes(function: object) -> dict[int, str]:
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
     """Raises RuntimeError if an operator needs its tensors on one device and gets them on two."""
 
-    def __init__(self, attributes: Mapping[int, str]) -> None:
+    def __init__(self, attributes: dict[int, tuple[torch.Tensor, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
+        #: also what was made of them; the tensors are kept, so that no id is used again
         self._attributes = attributes
 
     def __torch_dispatch__(
@@ -79,11 +80,11 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         kwargs = dict(kwargs or {})
         name = func._schema.name
         if name in _COPYING:
-            return _copied(func, args, kwargs)
+            return self._named(args[:1], _copied(func, args, kwargs))
         together = args[:1] + args[2:] if name in _INDEXING else args
         tensors = [leaf for leaf in tree_leaves((together, kwargs)) if _is_tensor(leaf)]
         if not any(map(_is_moved, tensors)):
-            return func(*args, **kwargs)
+            return self._named(tensors, func(*args, **kwargs))
         for tensor in tensors:
             if not _is_moved(tensor) and tensor.dim():
                 raise RuntimeError(self._error_text(name, tensor))
@@ -91,10 +92,22 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             return late.on_device(func, *args, **kwargs)
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
+    def _named(self, tensors: Sequence[torch.Tensor], result: Any) -> Any:
+        """Returns a result of tensors, with the name of the attribute that one of them has."""
+        if (
+            _is_tensor(result)
+            and not _is_moved(result)
+            and (name := next(filter(None, map(self._name, tensors)), ""))
+        ):
+            self._attributes[id(result)] = result, name
+        return result
+
+    def _name(self, tensor: torch.Tensor) -> str:
+        return self._attributes.get(id(tensor), (tensor, ""))[1]
+
     def _error_text(self, operator: str, tensor: torch.Tensor) -> str:
         """Returns an error message that names the tensor on the other device by its attribute."""
-        base = tensor._base if tensor._base is not None else tensor
-        attribute = self._attributes.get(id(tensor)) or self._attributes.get(id(base))
+        attribute = self._name(tensor)
         where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""
         return (
             f"{operator.removeprefix('aten::')} got {MIXED_DEVICES}: one of shape "

@@ -25,7 +25,7 @@ from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import RecordedAnswers, Search, SearchResult
 from .table import RowAnswers
-from .unmatched import of_parameters, unmatched_rows
+from .unmatched import of_causes, of_parameters, unmatched_rows
 
 #: sends a batch to a question's worker; None if that ends the worker
 Ask = Callable[[str, Batch], Replies | None]
@@ -159,10 +159,16 @@ class Diagnosis:
         members, parameters = search.members(), of_parameters(known, question, asked)
         if any(row.name == CUT for row in members):  # a weight of another kind has no gradient
             members = parameters or members
-        if entries or members:
+        if entries or _agree(members):
             return SearchResult((), members)
-        members = search.pair(partial(known.of_pair, question)) or parameters
+        causes = of_causes(known, question, asked)
+        members = causes or search.pair(partial(known.of_pair, question)) or parameters
         if members:
             return SearchResult((), members)
         most = search.most()
         return most if most.entries or most.members else SearchResult((), shown())
+
+
+def _agree(rows: Sequence[Row]) -> bool:
+    """Returns whether rows that all fit give one name."""
+    return bool(name_and_hint((), rows)[0])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 
-from ...suite.raised import kind_of
+from ...suite.raised import cause_of, kind_of
 from .call_facts import CallFacts
 from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
@@ -82,6 +82,7 @@ def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -
     """Returns rows about parameters, the type of results, the calls that are right, and errors."""
     return (
         of_parameters(known, question, answers)
+        or of_causes(known, question, answers)
         or _of_results(known, question, answers)
         or _of_chance(known, question, answers)
         or _of_calls(known, question, answers)
@@ -93,6 +94,18 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
     words, sentence = parameter_sentences(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
     return [_shown(words, lead, sentence)] if words else []
+
+
+def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
+    """Returns a row about the mistake that all errors show whose line and text prove one."""
+    found = {
+        cause_of(error)
+        for test in known.tests(question)
+        for error, call in zip(answers.errors(test), answers.answered(test).calls, strict=True)
+        if call.raised and call.is_asked
+    }
+    causes = found - {""}
+    return [_shown(causes.pop(), _ERRORS)] if len(causes) == 1 else []
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:

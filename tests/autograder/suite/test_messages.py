@@ -12,6 +12,7 @@ from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.compare import difference
 from autograder.suite.failures import explained, merge_equal_causes
+from autograder.suite.raised import cause_of
 from autograder.suite.relations import relation
 from autograder.suite.traits.self_checks import EqualResults
 
@@ -125,6 +126,28 @@ def test_an_error_has_a_text_of_its_own(answer: object, told: str) -> None:
     with pytest.raises(AnswerRaised) as raised:
         expect.same("answer", torch.ones(3, 2), torch.ones(2), likely="a text about values")
     assert told in str(raised.value) and "about values" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "cause"),
+    [
+        (
+            'TypeError: softmax() missing 1 required positional arguments: "dim"',
+            "softmax(x)",
+            "dim",
+        ),
+        ('TypeError: logsumexp() missing 1 required positional arguments: "dim"', "f(x)", "dim"),
+        ('TypeError: sum() missing 1 required positional arguments: "dim"', "x.sum(axes=-1)", ""),
+        ("RuntimeError: The size of tensor a (3) must match", "q @ k.T", "`.T` reverses"),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied", "q @ k.T", ""),
+        ("RuntimeError: view size is not compatible", "x.transpose(0, 1).view(2)", "`view`"),
+        ("ValueError: sizes do not fit", "q @ k.T", ""),
+    ],
+)
+def test_a_cause_is_what_text_and_line_prove(error: str, line: str, cause: str) -> None:
+    found = cause_of(error, line)
+    assert (cause in found) if cause else not found
+    assert cause_of(f"{error}\nin forward: {line}") == found
 
 
 def test_a_missing_super_is_told_as_such() -> None:

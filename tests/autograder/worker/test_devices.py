@@ -59,6 +59,21 @@ def test_a_value_on_the_first_device_shows() -> None:
     assert value.device.type == "cpu"
 
 
+class _WithPlainMask(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask = torch.ones(2, 2).triu(1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mask = self.mask.bool()[:2, :2]
+        return x.masked_fill(mask, -torch.inf)
+
+
+def test_what_is_made_of_a_plain_attribute_keeps_its_name() -> None:
+    with pytest.raises(RuntimeError, match=r"`self.mask` is a plain attribute"):
+        execution.call(_WithPlainMask(), [torch.ones(2, 2, device="meta")])
+
+
 def test_a_student_gets_advice_about_a_tensor_left_behind() -> None:
     with pytest.raises(RuntimeError) as refused:
         execution.call(lambda x: x / torch.tensor([3.0]), [torch.ones(2, device="meta")])

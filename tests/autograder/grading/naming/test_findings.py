@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 
@@ -12,8 +15,8 @@ from autograder.attention.suites.chance import (
     repeat_problem,
     shared_or_rate_problem,
 )
-from autograder.grading.naming.record import in_words
-from autograder.grading.naming.unmatched import found_by_statistics
+from autograder.grading.naming.record import Call, in_words
+from autograder.grading.naming.unmatched import found_by_statistics, of_causes
 
 NAMES = ("calls", "samples", "heads", "queries", "keys")
 SHAPE = (5, 4, 3, 12, 12)
@@ -69,3 +72,22 @@ def test_failures_that_say_different_things_have_no_finding_in_common() -> None:
     assert found_by_statistics([one, other]) == ("", "")
     assert found_by_statistics([one, "f():\ngot       1"]) == ("", "")
     assert found_by_statistics([]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("errors", "name"),
+    [
+        (["The size of tensor a (3) must match", "shape '[6]' is invalid for input"], "t_reverses"),
+        (["The size of tensor a (3) must match", "view size is not compatible"], ""),
+        (["mat1 and mat2 shapes cannot be multiplied"], ""),
+    ],
+)
+def test_errors_with_one_proven_cause_give_its_name(errors: list[str], name: str) -> None:
+    texts = [f"RuntimeError: {error}\nin forward: x.view(6) @ y.T" for error in errors]
+    calls = [Call("call", "RuntimeError", "", (), ()) for _ in texts]
+    known: Any = SimpleNamespace(tests=lambda question: ["test"])
+    answers: Any = SimpleNamespace(
+        errors=lambda test: texts, answered=lambda test: SimpleNamespace(calls=calls)
+    )
+    found = [row.name for row in of_causes(known, "question", answers)]
+    assert [one[: len(name)] for one in found] == [name] * bool(name)
