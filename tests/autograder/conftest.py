@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -49,6 +50,9 @@ _REPEATING = (
     *("test_notebook_fuzz.py", "test_public_messages.py", "test_unnoticed_mistakes.py"),
     *("test_unseen.py", "test_attack.py"),
 )
+#: tracing makes a test almost twice as slow, and further cases of one test execute few new lines
+_MEASURED_CASES = 4
+_CASES_RUN = pytest.StashKey[Counter[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,8 +63,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Does not measure coverage of repeated code whose tracing would take minutes."""
-    unmeasured = item.path.name in (*_LONG, *_REPEATING)
+    """Measures the coverage of the first cases of each test, except in files that take minutes."""
+    cases_run = item.config.stash.setdefault(_CASES_RUN, Counter())
+    test = item.nodeid.partition("[")[0]
+    cases_run[test] += 1
+    unmeasured = item.path.name in (*_LONG, *_REPEATING) or cases_run[test] > _MEASURED_CASES
     measuring = Coverage.current() if unmeasured else None
     if measuring is None:
         return (yield)
