@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -82,7 +83,8 @@ class ExerciseGrader:
 
     def _results(self, task: _Task) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         exercise, answers = task.exercise, task.answers
-        results = self._named(task, self._judged(task))
+        with closing(self._planned(task)) as worker:
+            results = self._named(task, worker, self._judged(task, worker))
         notes = []
         for number, result in enumerate(results):
             names = functions_to_substitute(exercise, answers.text, results, result)
@@ -104,62 +106,58 @@ class ExerciseGrader:
         solution = replace(task, answers=replace(task.answers, text=text, broken={}))
         reference = RemoteImplementation(*self._worker_of(solution), given=self._given_to(task))
         substitution = ReferenceSubstitution(reference, names)
-        try:
-            again = self._judged(task, result.question, substitution)
+        with closing(reference), closing(self._planned(task, result.question, substitution)) as own:
+            again = self._judged(task, own, result.question)
             better = again[0].score > result.score
-            return self._named(task, again, substitution)[0] if better else None
-        finally:
-            reference.close()
+            return self._named(task, own, again)[0] if better else None
 
-    def _judged(
+    def _planned(
         self,
         task: _Task,
         only: str | None = None,
         substitution: ReferenceSubstitution | None = None,
-    ) -> Sequence[QuestionResult]:
-        """Judges all questions, or one, with a single batch, and with substitutes if given."""
-        suite, seed = task.exercise.hidden_suite, task.seed
-        if substitution is not None and only is not None:
-            substitution.begin_question(only)
-        plan = self._plans.of(suite, seed, only)
-        worker = PlannedImplementation(
+    ) -> PlannedImplementation:
+        """Returns a worker that answers all questions, or one, in a single batch."""
+        plan = self._plans.of(task.exercise.hidden_suite, task.seed, only)
+        return PlannedImplementation(
             *self._worker_of(task), plan, substitution, self._given_to(task)
         )
+
+    def _judged(
+        self, task: _Task, worker: PlannedImplementation, only: str | None = None
+    ) -> Sequence[QuestionResult]:
+        """Judges all questions, or one, by the replies of a worker."""
+        suite, seed = task.exercise.hidden_suite, task.seed
+        plan = self._plans.of(suite, seed, only)
         begin = partial(task.begin, worker)
         judgement = Judgement(suite, plan, worker, self._outcomes, begin)
         try:
             return self._runner.judge(suite, worker, seed, judgement, only)
         finally:
-            worker.close()
             task.ruled.update(worker.ruled)
             task.add(worker.replies_hash())
 
     def _named(
-        self,
-        task: _Task,
-        results: Sequence[QuestionResult],
-        substitution: ReferenceSubstitution | None = None,
+        self, task: _Task, worker: PlannedImplementation, results: Sequence[QuestionResult]
     ) -> list[QuestionResult]:
-        """Adds the names of mistakes to the results; a new worker makes the calls for this."""
+        """Adds the names of mistakes to the results.
+
+        The worker that was judged makes the calls for this, because starting one costs as much as
+        the calls. It is replaced if it has ended or if a thread is left in it.
+        """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
-        worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
         named = []
-        try:
-            for result in results:
-                place = Position(task.exercise.name, result.question, is_naming=True)
-                task.watch.enter(place)
-                if place in task.watch.left_out:
-                    named.append(result)
-                    continue
-                task.watch.enter_tables()
-                diagnosis.prepare(result)
-                task.watch.enter(place)
-                if substitution is not None:
-                    substitution.begin_question(result.question)
-                ask = partial(_probed, task, worker)
-                named.append(diagnosis.explain(result, ask, task.answers.text))
-        finally:
-            worker.close()
+        for result in results:
+            place = Position(task.exercise.name, result.question, is_naming=True)
+            task.watch.enter(place)
+            if place in task.watch.left_out:
+                named.append(result)
+                continue
+            task.watch.enter_tables()
+            diagnosis.prepare(result)
+            task.watch.enter(place)
+            ask = partial(_probed, task, worker)
+            named.append(diagnosis.explain(result, ask, task.answers.text))
         return named
 
     def _worker_of(

@@ -64,10 +64,10 @@ class PlannedImplementation(RemoteImplementation):
 
     def begin_question(self, question: str) -> None:
         """See `RemoteImplementation.begin_question`."""
+        super().begin_question(question)
         if not self._asked:
             self._asked = True
             self._replies = self._all_replies()
-        super().begin_question(question)
 
     def begin_test(self, test: str) -> None:
         """Begins a test; the next calls are part of it."""

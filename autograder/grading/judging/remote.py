@@ -82,6 +82,8 @@ class RemoteImplementation(RequestImplementation):
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
+        if self._substitution is not None:
+            self._substitution.begin_question(question)
         if self._session is not None and not self._session.idle:
             self.close()
 
