@@ -40,7 +40,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways, as code, and what they cost"
 
 
-def check(question: object, rule: str = "") -> None:
+def check(question: object = "", rule: str = "") -> None:
     """Run the public checks of one question on the answer defined in this notebook.
 
     The question is given by name (`"query_scores"`), or as the function or class itself.
@@ -173,7 +173,7 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
         cells = _defining(result.question, namespace)
         return replace(result, note=unfinished(result.question, cells[-1]) if cells else "")
     result = replace(result, ran=run_of(result.question, namespace))
-    note = stale(result.question, namespace, folder)
+    note = stale(result.question, namespace, folder, _manifest(folder).points)
     passes = result.standing is Standing.PASSED
     found = replace(
         result, note=note, standing=Standing.STALE if note and passes else result.standing
@@ -255,6 +255,8 @@ def find_suite(question: str, folder: Path) -> Path:
         if suite.stem == f"test_{question}":
             raise UserError(f"{question} is an exercise; its questions: {', '.join(questions)}")
         known += questions
+    if not question:
+        raise UserError(f"name a question, as in check({known[0]!r}); here are: {', '.join(known)}")
     near = closest(question, known)
     guess = f"did you mean {near}? There" if near else "there"
     raise UserError(f"no question is called {question!r} here; {guess} are: {', '.join(known)}")

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-PRINTED_CHARACTERS, PRINTED_LINES = 2000, 20
+PRINTED_CHARACTERS, PRINTED_LINES = 2000, 10
 
 
 class LimitedOutput(io.TextIOBase):
@@ -31,9 +31,9 @@ class LimitedOutput(io.TextIOBase):
 
     def write(self, text: str) -> int:
         self.length += len(text)
-        room = self._limit - len(self.text)
-        if room > 0 and self.text.count("\n") < PRINTED_LINES:
-            kept = "".join(text[:room].splitlines(keepends=True)[:PRINTED_LINES])
+        room, lines = self._limit - len(self.text), PRINTED_LINES - self.text.count("\n")
+        if room > 0 and lines > 0:
+            kept = "".join(text[:room].splitlines(keepends=True)[:lines])
             self.text += kept
             if len(kept) < len(text) or self.text.count("\n") == PRINTED_LINES:
                 self.text += "...\n" * self.text.endswith("\n") or " ...\n"

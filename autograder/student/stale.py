@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -21,15 +21,21 @@ FAILED = "the last run of this cell failed: what was checked is what it defined 
 CHANGED = "your cell was changed since it ran: run it again, then check"
 
 
-def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Say why a question's definition differs from its cell; empty if nothing shows it."""
+def stale(
+    question: str, namespace: Mapping[str, Any], folder: Path, questions: Collection[str] = ()
+) -> str:
+    """Say why a question's definition differs from its cell; empty if nothing shows it.
+
+    A later definition of another of the assignment's `questions` is not taken for a renamed one.
+    """
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     ran = _ran_at(namespace.get(question), cells)
     if ran is None:
         return ""
     defining = _definition_of(question)
     failed = [number for number, cell in enumerate(cells) if defining.search(cell) and number > ran]
-    if renamed := _renamed(question, cells[ran], cells[max([ran, *failed]) + 1 :], namespace):
+    later = cells[max([ran, *failed]) + 1 :]
+    if renamed := _renamed(question, {*_defined_in(cells[ran]), *questions}, later, namespace):
         return renamed
     if failed:
         return FAILED
@@ -64,11 +70,12 @@ def _codes(value: Any) -> Iterator[CodeType]:
         yield from (f.__code__ for f in vars(value).values() if isinstance(f, FunctionType))
 
 
-def _renamed(question: str, before: str, later: Sequence[str], namespace: Mapping[str, Any]) -> str:
+def _renamed(
+    question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
+) -> str:
     """Report a later cell that replaced the question's cell and defines nearly its name."""
-    old = set(_defined_in(before))
     for cell in reversed(later):
-        names = [name for name in _defined_in(cell) if name in namespace and name not in old]
+        names = [name for name in _defined_in(cell) if name in namespace and name not in known]
         if near := closest(question, names):
             return (
                 f"`{near}` is defined, the question is `{question}`: what was checked is an older "

@@ -79,6 +79,9 @@ def _call(step: RecordedCall, namespace: Mapping[str, Any], recorder: _Recorder)
             return
         function = function(*step.built)
         function.train(not step.is_eval)
+        tensors = [argument for argument in step.args if isinstance(argument, torch.Tensor)]
+        if real := [tensor.dtype for tensor in tensors if tensor.is_floating_point()]:
+            function.to(real[0])  # as the check did
     copies = [execution.copy_of(argument) for argument in step.args]
     with recorder.on():
         function(*copies)

@@ -30,12 +30,14 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
         return f"{_some([name[:-5] for name in without])} has no bias, and should have one"
     if not found:
         return (
-            "the layer has no weights: assign layers to `self` in `__init__` (a plain list hides "
-            "them: use nn.ModuleList)"
+            "the layer has no weights: assign layers, or tensors in nn.Parameter, to `self` in "
+            "`__init__` (a plain list hides them: use nn.ModuleList)"
         )
+    attribute = missing[0].partition(".")[0]
     return (
-        "every layer with weights is an attribute of `self` with the name that the docstring "
-        "gives; layers in a plain list are not found (use nn.ModuleList)"
+        f"assign each to `self` with the name that the docstring gives (`self.{attribute} = ...`): "
+        "a plain tensor is not found (use nn.Parameter), nor are layers in a plain list (use "
+        "nn.ModuleList)"
     )
 
 

@@ -82,9 +82,9 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"does not require grad|Can't call numpy|requires grad\. Use",
         "gradients end before the result",
-        "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there, "
-        "as with `.detach()`, `.data`, `torch.tensor(...)` of results and `torch.no_grad()`: "
-        "compute with tensors",
+        "`.item()`, `.numpy()`, `.tolist()`, `float(...)` and functions of numpy leave torch, and "
+        "gradients end there, as with `.detach()`, `.data`, `torch.tensor(...)` of results and "
+        "`torch.no_grad()`: compute with tensors",
     ),
     row(
         r"in-?place operation|is being used in an in-place|modified by an inplace|"

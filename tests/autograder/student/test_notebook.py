@@ -86,6 +86,11 @@ def test_an_unknown_question_is_told_which_there_are(here: Path) -> None:
         check_namespace("third", {}, here)
 
 
+def test_check_without_a_question_names_the_questions(here: Path) -> None:
+    with pytest.raises(UserError, match=r"as in check\('half'\); here are: half, plus_one, Layer"):
+        check_namespace("", {}, here)
+
+
 def test_a_notebook_moved_out_of_its_folder_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="keep the notebook in the folder that you unzipped"):
         check_namespace("half", {}, tmp_path)

@@ -100,3 +100,27 @@ def test_a_debugger_that_an_answer_starts_is_gone_after_it() -> None:
     after = sys.gettrace()
     sys.settrace(before)
     assert after is before
+
+
+def test_a_layer_is_traced_in_the_dtype_of_its_argument() -> None:
+    code = (
+        "import torch\n\nclass project(torch.nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.layer = torch.nn.Linear(4, 5)\n\n"
+        "    def forward(self, x):\n        y = self.layer(x)\n        return y\n"
+    )
+    namespace: dict[str, object] = {}
+    exec(compile(code, "project.py", "exec"), namespace)
+    step = RecordedCall("project", (torch.ones(2, 4, dtype=torch.float64),), built=())
+
+    text = traced(step, namespace, lambda file, line: (f"project.py:{line}", ""))
+
+    assert "y (2, 5)" in text
+    assert "stops here" not in text
+
+
+def test_output_of_several_prints_is_cut_after_ten_lines() -> None:
+    output = LimitedOutput()
+    with quiet(output):
+        for start in range(0, 18, 6):
+            print("\n".join(map(str, range(start, start + 6))))
+    assert output.text.splitlines() == [*map(str, range(10)), "..."]
