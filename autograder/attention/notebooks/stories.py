@@ -11,6 +11,12 @@ import math
 import random
 import re
 from collections.abc import Sequence
+from textwrap import fill
+
+from IPython.display import display
+
+from ...escaping import for_html
+from ...student.display import NotebookOutput
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _ANIMALS = ("mouse", "fox", "hare", "crow", "toad", "mole", "goat", "duck", "cat", "bear", "snail")
@@ -105,6 +111,13 @@ def tokens(text: str) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+def show(*texts: str) -> None:
+    """Show each text as a paragraph; printed lines would break inside words on a phone."""
+    paragraphs = "".join(f'<p style="max-width:40em">{for_html(text)}</p>' for text in texts)
+    output = NotebookOutput("\n\n".join(map(fill, texts)), paragraphs)
+    display(output)  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def is_syllable(token: str) -> bool:

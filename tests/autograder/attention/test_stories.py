@@ -14,8 +14,16 @@ import pytest
 import torch
 
 from autograder.attention.notebooks import own
+from autograder.attention.notebooks import stories as module
 from autograder.attention.notebooks.stored_weights import load_weights, save_weights
-from autograder.attention.notebooks.stories import KNOWN_CURVE, is_syllable, stories, story, tokens
+from autograder.attention.notebooks.stories import (
+    KNOWN_CURVE,
+    is_syllable,
+    show,
+    stories,
+    story,
+    tokens,
+)
 from autograder.parts import DecoderBlock
 
 ROOT = Path(__file__).parents[3]
@@ -50,6 +58,16 @@ def storyteller(capstone: dict[str, Any]) -> Any:
     model: torch.nn.Module = capstone["model"]
     load_weights(model, EXTRAS / "storyteller.json")
     return model
+
+
+def test_a_text_is_shown_as_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(module, "display", shown.append)
+    show("One <mouse>. " * 9, "Two.")
+    assert max(map(len, repr(shown[0]).splitlines())) <= 70
+    html = shown[0]._repr_html_()
+    assert html.count("<p ") == 2
+    assert "One &lt;mouse&gt;." in html
 
 
 def test_a_seed_always_gives_the_same_stories() -> None:
