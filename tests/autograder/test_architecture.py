@@ -28,6 +28,7 @@ P90_FUNCTION = 30
 #: distributions whose name differs from the name of the module
 DISTRIBUTIONS = {
     "IPython": "ipython",
+    "matplotlib_inline": "matplotlib-inline",
     "jupyter_core": "jupyter-core",
     "_pytest": "pytest",
     "yaml": "pyyaml",

@@ -12,9 +12,10 @@ import torch
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import _fetch_figure_metadata
+from matplotlib_inline.config import InlineBackend
 
 from autograder.attention.notebooks import pictures
-from autograder.attention.notebooks.drawing import WIDEST
+from autograder.attention.notebooks.drawing import WIDEST, styled
 from autograder.attention.notebooks.pictures import (
     attention_arrows,
     beside,
@@ -202,3 +203,13 @@ def test_an_answer_that_never_ends_is_a_quiet_panel(monkeypatch: pytest.MonkeyPa
     pictures.side_by_side(answer, torch.ones(2, 2))
     texts = [text.get_text() for axes in plt.gcf().axes for text in axes.texts]
     assert any("loop that never ends" in " ".join(text.split()) for text in texts)
+
+
+def test_pictures_in_a_notebook_have_twice_the_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    formats = InlineBackend.instance()
+    monkeypatch.setattr(matplotlib, "get_backend", lambda: "inline")
+    for chosen, shown in (({"png"}, {"retina"}), ({"svg"}, {"svg"})):
+        formats.figure_formats = chosen
+        with styled():
+            assert formats.figure_formats == shown
+    InlineBackend.clear_instance()
