@@ -41,3 +41,18 @@ def suspicious_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tenso
 def suspicious_dropout(x: torch.Tensor) -> torch.Tensor:
     """Return a matrix after dropout with p = 0.5, with one random number for each row."""
     return torch.where(torch.rand(x.shape[0], 1) < 0.5, 0.0, 2.0 * x)
+
+
+def suspicious_mask(scores: torch.Tensor) -> torch.Tensor:
+    """Return (T, T) scores plus minus infinity times a causal mask of zeros and ones."""
+    return scores + torch.ones_like(scores).triu(1) * -torch.inf
+
+
+def suspicious_norm(tokens: torch.Tensor) -> torch.Tensor:
+    """Return (T, D) tokens that were normalized over the tokens, not each over its entries."""
+    return (tokens - tokens.mean(0)) / tokens.var(0, correction=0).sqrt()
+
+
+def suspicious_turn(a: float, b: float, angle: torch.Tensor) -> torch.Tensor:
+    """Return (2, N): the arrow (a, b) after turns by N angles in which a minus is lost."""
+    return torch.stack([a * angle.cos() + b * angle.sin(), b * angle.cos() + a * angle.sin()])

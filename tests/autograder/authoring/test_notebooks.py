@@ -219,6 +219,13 @@ def test_given_cells_never_bind_usual_names_of_libraries(exercise: Exercise) -> 
     assert not bound & {"t", "th", "F", "nn", "N", "np", "plt", "m", "math", "torch"}
 
 
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_no_given_cell_contains_a_function_with_a_mistake(exercise: Exercise) -> None:
+    notebook = notebook_of(exercise, solved=False)
+    given = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    assert re.findall(r"def (suspicious\w*|wrong\w*)", given) == []
+
+
 @pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda item: item.name)
 def test_every_question_has_two_or_three_hints(assignment: Any) -> None:
     hints = hints_of(COURSE.root, assignment)
