@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
 #: replaces code that trains and writes for a minute
 SHORTER = {
-    "steps, length = 1000, 96": "steps, length = 6, 96",
+    "steps = 1000": "steps = 6",
     ", 300,": ", 20,",
     ", 95)": ", 5)",
     "()[:40]": "()[:3]",

@@ -56,3 +56,11 @@ def test_no_given_cell_shows_a_call_not_built_yet(assignment: str) -> None:
         nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
         shown = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         assert not shown & names, lesson.name
+
+
+@pytest.mark.parametrize(
+    "lesson", sorted((ROOT / "source").glob("*/*.md")), ids=lambda path: path.stem
+)
+def test_a_lesson_says_how_difficult_it_is(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+    assert re.search(r"^# .+\n\n\*(Easy|Easy to medium|Medium|Medium to hard|Hard)\.", text, re.M)

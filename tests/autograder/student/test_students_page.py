@@ -63,10 +63,10 @@ CLAIMS = {
         "tests/autograder/attention/test_own.py::test_the_capstone_runs_from_top_to_bottom"
     ),
     "next to a known curve": (
-        "tests/autograder/attention/test_stories.py::test_weights_and_curve_are_of_the_same_model"
+        "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_an_extra_holds"
     ),
     "which head looks up names": (
-        "tests/autograder/attention/test_stories.py::test_names_that_come_again_are_looked_up"
+        "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_an_extra_holds"
     ),
 }
 #: the first cell of each row of the table of tools, and the test that would fail if it were untrue
