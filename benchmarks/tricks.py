@@ -48,28 +48,33 @@ class Trick:
 
 
 def _no(module: str, name: str) -> str:
-    return f"import worker.{module}; worker.{module}.{name} = lambda *_: None"
+    return _instead(module, name, "lambda *_: None")
 
 
 def _as_is(module: str, name: str) -> str:
-    return f"import worker.{module}; worker.{module}.{name} = lambda value: value"
+    return _instead(module, name, "lambda value: value")
+
+
+def _instead(module: str, name: str, value: str) -> str:
+    """Returns a line that replaces a name, and fails if the module no longer has it."""
+    return f"import worker.{module} as m; m.{name}; m.{name} = {value}"
 
 
 TRICKS = (
     Trick("as it is"),
     Trick("calls asked one by one, not in one frame", one_by_one=True),
     Trick("the batch sent to each worker, not held", held=False),
-    Trick("the heap not moved into huge pages", _no("heap", "gather")),
+    Trick("the heap not moved into huge pages", _no("heap", "use_huge_pages")),
     Trick("the heap's holes left open", _no("heap", "close_holes")),
     Trick("what is held not side by side", _as_is("heap", "side_by_side")),
-    Trick("torch's code not moved into huge pages", _no("code_pages", "gather")),
+    Trick("torch's code not moved into huge pages", _no("code_pages", "use_huge_pages")),
     Trick("the compiler imported", _no("compiler", "defer")),
     Trick("Python's own allocator", without=("PYTHONMALLOC",)),
     Trick("the worker's code not warmed", _no("warming", "_answer_all")),
-    Trick("all arguments sent back", "import worker.execution as e; e.changed = lambda _, a: a"),
-    Trick("forked by os.fork", "import os, worker.forking as f; f._fork = os.fork"),
-    Trick("small tensors looked at, not copied", "import worker.layout as l; l.SMALL_BYTES = 0"),
-    Trick("a network of a worker's own", "import worker.confine as c; c._NEWNS |= 0x40000000"),
+    Trick("all arguments sent back", _instead("execution", "changed", "lambda _, a: a")),
+    Trick("forked by os.fork", _instead("forking", "_fork", "__import__('os').fork")),
+    Trick("small tensors looked at, not copied", _instead("layout", "SMALL_BYTES", "0")),
+    Trick("a network of a worker's own", _instead("confine", "_NEWNS", "m._NEWNS | 0x40000000")),
     Trick("garbage not frozen", "import gc; gc.freeze = lambda: None"),
     Trick("tier B: no namespaces of a worker's own", tier=Tier.B),
     Trick("tier C: no namespaces at all", tier=Tier.C),
