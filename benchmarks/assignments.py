@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course import Course, load_course
-from autograder.grading.costs import Stage
+from autograder.grading.watch import Stage
 from autograder.records import Assignment
 from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone

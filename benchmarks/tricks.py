@@ -73,7 +73,7 @@ TRICKS = (
     Trick("the worker's code not warmed", _no("warming", "_answer_all")),
     Trick("all arguments sent back", _instead("execution", "changed", "lambda _, a: a")),
     Trick("forked by os.fork", _instead("forking", "_fork", "__import__('os').fork")),
-    Trick("small tensors looked at, not copied", _instead("layout", "SMALL_BYTES", "0")),
+    Trick("small tensors looked at, not copied", _instead("wire", "SMALL_BYTES", "0")),
     Trick("a network of a worker's own", _instead("confine", "_NEWNS", "m._NEWNS | 0x40000000")),
     Trick("garbage not frozen", "import gc; gc.freeze = lambda: None"),
     Trick("tier B: no namespaces of a worker's own", tier=Tier.B),

@@ -14,8 +14,8 @@ import click
 from rich.table import Table
 
 from ..escaping import for_json, for_terminal
-from ..grading.costs import Stage
 from ..grading.stream import RefusedLine
+from ..grading.watch import Stage
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from ..worker import late

@@ -11,10 +11,10 @@ from ..errors import SubmissionError
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..sandbox import ForkServer
 from ..submission import Submission
-from .costs import Costs
 from .digests import JUDGING
 from .job import Grader
 from .sources import Source, Task
+from .watch import Costs
 
 _LONGEST_ERROR = 2000
 

@@ -21,8 +21,7 @@ from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
-from .costs import Stage
-from .watch import FailureLog, Watch
+from .watch import FailureLog, Stage, Watch
 
 #: seconds in addition to the limits of the submission or question
 _MORE_SECONDS = 60.0

@@ -15,11 +15,10 @@ from multiprocessing.connection import wait
 from ..records import Assignment, SubmissionResult, Tier
 from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
-from .costs import Costs, Stage, total_costs
 from .engine import OnResult, Ready, Scope
 from .job import Grader, Job, JobTask, SandboxFailure
 from .sources import Source
-from .watch import Watch
+from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
 #: how often a submission may lose its fork server before it is given up; the server is replaced

@@ -12,13 +12,13 @@ from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile, graded_key, iterate_results, read_results
 from ..submission import FoundSubmissions, Submission, find_submissions
-from .costs import Costs, Stage, total_costs
 from .engine import Backend, Engine, OnResult, Scope
 from .jobs import Jobs
 from .one_question import OneQuestionGrader, last_results
 from .run_options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
 from .sources import ListedSubmissions, Task
+from .watch import Costs, Stage, total_costs
 
 
 @dataclass(slots=True)

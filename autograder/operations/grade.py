@@ -9,13 +9,13 @@ from typing import Protocol
 
 from ..classroom import read_allowances, read_rules
 from ..errors import ContentError, UserError, install_with
-from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine, Ready
 from ..grading.run import RunReport, grade_class
 from ..grading.run_options import RunEvents, RunOptions, SilentEvents
 from ..grading.secret import FILE_NAME, named_secret
 from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
 from ..grading.suite_engine import SuiteEngine
+from ..grading.watch import Costs, Stage
 from ..records import Key, SubmissionResult, Tier
 from ..submission.class_files import RESULTS_FILE, SUBMITTED
 from .courses import HERE, Courses, course_at, find_courses

@@ -19,36 +19,6 @@ if TYPE_CHECKING:
     from .saved_files import saved_exercises
     from .stars import SIGNS
 
-__all__ = [
-    "LOOKS",
-    "SIGNS",
-    "CheckedExercise",
-    "CheckedQuestion",
-    "CheckedTest",
-    "Hint",
-    "CodeLine",
-    "Progress",
-    "Standing",
-    "afterwards",
-    "as_text",
-    "body_of",
-    "check",
-    "check_folder",
-    "headline",
-    "hint",
-    "next_hint",
-    "other_ways",
-    "readable",
-    "retry",
-    "retry_folder",
-    "saved_exercises",
-    "star_of",
-    "status",
-    "trace",
-    "trace_folder",
-    "what_to_submit",
-]
-
 _MODULES = {
     "display": "LOOKS as_text body_of headline readable what_to_submit",
     "folder": "check_folder retry_folder star_of status trace_folder",
@@ -59,6 +29,7 @@ _MODULES = {
     "saved_files": "saved_exercises",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import SubmissionError
 from ..submission import is_unanswered, module_of_notebook, without_copies, without_magic
-from ..submission.remedies import NOT_TEXT, remedy
-from ..submission.text import NOT_PYTHON, decoded, parsed
+from ..submission.text import NOT_PYTHON, NOT_TEXT, decoded, parsed, remedy
 from ..submission.unanswered import is_stub, is_stubs_line
 from ..suite.message import place_lines
 from ..worker import statements

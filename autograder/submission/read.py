@@ -20,9 +20,8 @@ from .magic import python_of
 from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
 from .opened import read_bytes
-from .remedies import explained
 from .statement import is_surely_defined, statements_of
-from .text import NOT_PYTHON, compiled, decoded, parsed
+from .text import NOT_PYTHON, compiled, decoded, explained, parsed
 from .unanswered import is_unanswered, without_copies
 
 _CLEAR = "clear all outputs and submit your own code only"

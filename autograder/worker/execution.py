@@ -18,7 +18,7 @@ from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from . import late
 from .devices import second_device
-from .layout import memory_of
+from .wire import memory_of
 
 
 def error_text(error: BaseException) -> str:

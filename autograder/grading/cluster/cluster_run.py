@@ -18,10 +18,10 @@ from distributed.comm import CommClosedError
 from ...course import Course, graded_files
 from ...errors import GraderError, UserError
 from ...records import SubmissionResult, SubmissionStatus, Tier
-from ..costs import Costs
 from ..engine import OnResult, Ready, Scope
 from ..secret import class_secret
 from ..sources import Source, Task
+from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 

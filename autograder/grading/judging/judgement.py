@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from .observer import Observer, RunTest
 from .plan import Plan
 from .planned import PlannedImplementation, RequestNotPlanned
+from .suites import Observer, RunTest
 from .verdicts import TestOutcome
 
 T = TypeVar("T")

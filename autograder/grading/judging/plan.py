@@ -21,11 +21,10 @@ from ...suite.local import LocalImplementation
 from ...suite.witness import Witness, with_witnesses
 from ...worker import late, wire
 from ...worker.answering import Worker, answer
-from .observer import Observer, RunTest
 from .remote import question_seed
 from .reply_agreement import Agreement, agreement
 from .requests import RequestImplementation
-from .suites import SuiteRunner
+from .suites import Observer, RunTest, SuiteRunner
 from .verdicts import TestOutcome
 
 #: the bytes up to which the requests of a test are planned; the largest test needs 6 MB. A limit of

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -24,8 +24,29 @@ from ...records import QuestionResult
 from ...suite.expect import Expect
 from ...suite.implementation import Implementation
 from ...suite.plugin import SOLUTIONS, draw_for
-from .observer import Observer
 from .verdicts import TestOutcome, blamed, judge
+
+
+class RunTest(Protocol):
+    """Runs a test; with soft assertions it makes all its calls even after a failure."""
+
+    def __call__(self, *, soft: bool) -> TestOutcome:
+        """Returns the outcome, with the first failure."""
+
+
+class Observer:
+    """Receives events while a suite runs. The default ignores them."""
+
+    def begin_question(self, question: str) -> None:
+        """Called before the tests of this question."""
+
+    def begin_test(self, test: str) -> None:
+        """Called before the calls of this test."""
+
+    def judged(self, run: RunTest) -> TestOutcome:
+        """Returns the outcome of the test that has begun; `run` runs it."""
+        return run(soft=True)
+
 
 _FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
 _PLUGINS_NOT_NEEDED = (

@@ -14,7 +14,7 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.grading import submissions
-from autograder.grading.costs import Stage
+from autograder.grading.watch import Stage
 from autograder.records import SubmissionResult, SubmissionStatus
 from autograder.results import file as results_file
 from autograder.results.file import read_results
