@@ -14,9 +14,8 @@ from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import course_content
 from .options import JOBS, in_course
-from .output import as_json, console, emit, number_of
+from .output import as_json, command, console, emit, number_of
 from .progress import counting
-from .strict_command import command
 
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport

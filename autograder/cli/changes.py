@@ -14,8 +14,7 @@ from ..operations import changes as operations
 from ..results.changes import Change, OutdatedScore
 from ..results.manual import Request
 from .options import ANONYMOUS, CLASS, of_people
-from .output import as_json, console, emit
-from .strict_command import command
+from .output import as_json, command, console, emit
 
 if TYPE_CHECKING:
     from ..classroom import Selection

@@ -11,8 +11,7 @@ import click
 from ..deadlines import duration_text, moment_text, parse_duration
 from ..escaping import for_terminal
 from .options import CLASS, in_course
-from .output import WAITS, as_json, console, emit
-from .strict_command import command
+from .output import WAITS, as_json, command, console, emit
 
 if TYPE_CHECKING:
     from ..operations.classes import Attendance, StoredExtension

@@ -14,8 +14,7 @@ from ..escaping import for_terminal
 from ..operations.collect import collect as bring
 from ..operations.collect import undo_collect
 from .options import in_course
-from .output import WAITS, as_json, console, emit, number_of
-from .strict_command import command
+from .output import WAITS, as_json, command, console, emit, number_of
 
 if TYPE_CHECKING:
     from ..collecting import CollectedSubmission, CollectReport

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..escaping import for_terminal
 from ..records import Tier
-from .output import as_json, console, emit
-from .strict_command import command
+from .output import as_json, command, console, emit
 
 
 @command()

@@ -20,9 +20,8 @@ from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from ..worker import late
 from .options import in_course
-from .output import WAITS, as_json, console, emit, errors
+from .output import WAITS, as_json, command, console, emit, errors
 from .progress import RunProgress, progress_bar
-from .strict_command import command
 from .torch_start import begin_loading, end_loading
 
 #: the path that means standard input

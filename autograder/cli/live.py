@@ -26,8 +26,7 @@ from .live_showing import (
     push_document,
 )
 from .options import ClassFolder, in_course, of_people
-from .output import WAITS, as_json, emit, errors
-from .strict_command import command
+from .output import WAITS, as_json, command, emit, errors
 
 if TYPE_CHECKING:
     from ..classroom import Selection

@@ -13,8 +13,7 @@ from ..operations import marking as operations
 from ..operations import second_looks
 from .changes import request_line
 from .options import CLASS, in_course
-from .output import WAITS, as_json, console, emit
-from .strict_command import command
+from .output import WAITS, as_json, command, console, emit
 
 
 @command()

@@ -12,8 +12,7 @@ from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
 from .options import CLASS, in_course
-from .output import as_json, console, emit
-from .strict_command import StrictCommand, command
+from .output import StrictCommand, as_json, command, console, emit
 
 _MOST_CALLS, _MOST_LINES = 4, 40
 #: the length of an escape such as `\U0001f600`

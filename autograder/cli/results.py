@@ -14,8 +14,7 @@ from ..operations import course_content
 from ..operations import results as operations
 from ..operations.marking import bank_uses
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
-from .output import WAITS, as_json, console, emit, number_of
-from .strict_command import command
+from .output import WAITS, as_json, command, console, emit, number_of
 
 if TYPE_CHECKING:
     from ..classroom import Selection

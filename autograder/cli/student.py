@@ -12,9 +12,8 @@ from typing import Any
 
 import click
 
-from .output import as_json, console, emit
+from .output import as_json, command, console, emit
 from .showing import Screen
-from .strict_command import command
 from .torch_start import loading
 
 _in_folder = click.option(

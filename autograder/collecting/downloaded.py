@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..escaping import visible
 from ..submission import NOISE
-from ..submission.bounds import MAX_FILES
-from ..submission.bounds import MAX_SUBMISSION_BYTES as MAX_BYTES
+from ..submission.opened import MAX_FILES
+from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 
 MAX_FILE_BYTES = 100 << 20
 #: deeper than anybody stores their work, and shallow enough for a recursive walk

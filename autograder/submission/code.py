@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
-from .bounds import MAX_NOTEBOOK_BYTES, check_code
 from .notebook import code_cells, notebook_of, source_of
-from .opened import read_bytes
+from .opened import MAX_NOTEBOOK_BYTES, check_code, read_bytes
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, decoded, parsed
 

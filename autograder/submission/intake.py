@@ -15,9 +15,8 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 from ..records import Exercise
-from .bounds import MAX_FILES
 from .near_names import closest
-from .opened import read_bytes
+from .opened import MAX_FILES, read_bytes
 
 #: the beginning of a note that asks a person to look
 LOOK = "look at "

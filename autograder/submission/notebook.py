@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SubmissionError
-from .bounds import check_cells, check_code, check_json
 from .cells import CodeCell, module_text, names_defined_in, read_cells
 from .magic import is_other_language
 from .near_names import hints
+from .opened import check_cells, check_code, check_json
 from .statement import Statement, is_surely_defined, statements_of
 from .text import decoded, parsed
 from .unanswered import without_copies

@@ -14,12 +14,11 @@ from pathlib import Path
 from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
 from ..worker.experiments import DEFINITIONS
-from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
 from .intake import missing_answer_note
 from .magic import python_of
 from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
-from .opened import read_bytes
+from .opened import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, read_bytes
 from .statement import is_surely_defined, statements_of
 from .text import NOT_PYTHON, compiled, decoded, explained, parsed
 from .unanswered import is_unanswered, without_copies

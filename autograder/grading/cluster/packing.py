@@ -13,8 +13,7 @@ from typing import Any
 
 from ...errors import SubmissionError
 from ...records import Assignment
-from ...submission.bounds import MAX_NOTEBOOK_BYTES
-from ...submission.opened import read_bytes
+from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
 #: as many as `submission.intake` reads of files whose name is wrong
 _MOST_ENTRIES = 200

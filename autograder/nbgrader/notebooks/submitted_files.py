@@ -14,8 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from ...errors import SubmissionError
-from ...submission.bounds import MAX_FILES, MAX_SUBMISSION_BYTES
-from ...submission.opened import Stamps, read_bytes, stamps_of
+from ...submission.opened import MAX_FILES, MAX_SUBMISSION_BYTES, Stamps, read_bytes, stamps_of
 
 _TOO_MUCH = (
     f"the folder contains more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import autograder.cli
 from autograder.cli import COMMANDS, cli
-from autograder.cli.strict_command import StrictCommand
+from autograder.cli.output import StrictCommand
 
 
 def test_the_table_names_every_command_of_every_module() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import autograder.cli
-from autograder.cli.machine import refusal
+from autograder.cli import refusal
 
 _CLOSING = """
 import os, sys
@@ -21,7 +21,7 @@ os.execv(sys.executable, [sys.executable, "-c", {code!r}])
 """
 _OPENING = """
 import os, sys
-from autograder.cli.machine import open_streams
+from autograder.cli import open_streams
 open_streams()
 print("shown")
 own = os.open(os.devnull, os.O_RDONLY)

@@ -14,8 +14,8 @@ import pytest
 from autograder.classroom.uploads import digest_of
 from autograder.collecting import CollectOptions, CollectReport, collect
 from autograder.errors import UserError
-from autograder.submission.bounds import MAX_FILES
 from autograder.submission.intake import unused_files
+from autograder.submission.opened import MAX_FILES
 
 COURSE = {
     "simplified_attention": ("scores", "softmax"),

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from autograder.errors import GraderError, SubmissionError
-from autograder.submission import bounded, bounds, module_of_notebook
+from autograder.submission import bounded, module_of_notebook, opened
 from autograder.submission.bounded import BoundedReader
-from autograder.submission.bounds import MAX_CODE
 from autograder.submission.code import read_code
+from autograder.submission.opened import MAX_CODE
 
 
 def _obey(what: str) -> str:
@@ -63,11 +63,11 @@ def test_a_fault_of_the_readers_own_is_told_as_one() -> None:
 @pytest.mark.parametrize(
     ("check", "argument"),
     [
-        (bounds.check_code, ["a\n" * 150_000]),
-        (bounds.check_code, ["f'" + "{" * 250_000]),
-        (bounds.check_code, ["def f(): 0\n" * 6_000]),
-        (bounds.check_code, ["#" * (MAX_CODE + 1)]),
-        (bounds.check_cells, 20_001),
+        (opened.check_code, ["a\n" * 150_000]),
+        (opened.check_code, ["f'" + "{" * 250_000]),
+        (opened.check_code, ["def f(): 0\n" * 6_000]),
+        (opened.check_code, ["#" * (MAX_CODE + 1)]),
+        (opened.check_cells, 20_001),
     ],
     ids=["words", "braces", "functions", "bytes", "cells"],
 )
@@ -80,7 +80,7 @@ def test_more_code_than_people_write_is_refused(
 
 def test_a_notebook_that_needs_much_memory_is_refused() -> None:
     with pytest.raises(SubmissionError, match="not a notebook that a person wrote"):
-        bounds.check_json(b"", "{" * (5 << 20))
+        opened.check_json(b"", "{" * (5 << 20))
 
 
 #: texts that once held up a whole class: a line of spaces, a million statements, lines of magic
