@@ -21,7 +21,11 @@ from .judging.parts import parts_given
 from .judging.plan import Plans
 from .judging.planned import PlannedImplementation
 from .judging.remote import RemoteImplementation
-from .judging.right_answers import ReferenceSubstitution, functions_to_substitute
+from .judging.right_answers import (
+    NOT_JUDGED_AGAIN,
+    ReferenceSubstitution,
+    functions_to_substitute,
+)
 from .judging.suites import SuiteRunner
 from .judging.verdicts import TestOutcome
 from .naming.diagnosis import Diagnosis
@@ -87,6 +91,8 @@ class ExerciseGrader:
             results = self._named(task, worker, self._judged(task, worker))
         notes = []
         for number, result in enumerate(results):
+            if result.verdict in NOT_JUDGED_AGAIN:
+                continue
             names = functions_to_substitute(exercise, answers.text, results, result)
             if names and (better := self._again(task, result, names)) is not None:
                 results[number] = better

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+import autograder
 from autograder.errors import IsolationUnavailable
 from autograder.grading.run_options import SilentEvents
 from autograder.records import SubmissionResult
@@ -32,3 +38,26 @@ def started_fork_server() -> Iterator[ForkServer]:
         pytest.skip(f"no submission is graded on this machine: {error}")
     with fork_server:
         yield fork_server
+
+
+@contextlib.contextmanager
+def executed_files(log: Path) -> Iterator[set[str]]:
+    """Collects the grader's files that this process and its forks execute within the block."""
+    package, seen = str(Path(autograder.__file__).parent), set()
+    found: set[str] = set()
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name not in seen and name.startswith(package):
+            seen.add(name)
+            os.write(descriptor, f"{os.path.relpath(name, package)}\n".encode())
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
+        os.close(descriptor)
+        found.update(log.read_text().splitlines())

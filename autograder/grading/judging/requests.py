@@ -1,4 +1,8 @@
-"""An implementation that calls answers by requests: operations and arguments as data."""
+"""An implementation that calls answers by requests: operations and arguments as data.
+
+Checks the form of each reply; until then every reply is considered hostile. Raises `AnswerProtocol`
+if a reply does not answer the request.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,7 @@ import torch
 from ...errors import AnswerFault, AnswerProtocol
 from ...suite.forbidden_calls import watched
 from ...suite.implementation import PLAIN, GradientOptions, Gradients, Outcome, Step, WatchedCall
-from ...worker.execution import COPY
-from . import reply_forms
+from ...worker.execution import COPY, LEFT
 
 
 class RequestImplementation(ABC):
@@ -46,24 +49,24 @@ class RequestImplementation(ABC):
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
-        return reply_forms.outcome(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
+        return outcome_of(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
         reply = self.ask(name, "gradients", name, list(args), cotangent, *options.request)
-        return reply_forms.gradients(reply, args)
+        return gradients_of(reply, args)
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
-        asked = self.ask(name, "steps", name, reply_forms.calls(steps), *_if(no_grad))
-        return reply_forms.values(asked, len(steps))
+        asked = self.ask(name, "steps", name, calls_of(steps), *_if(no_grad))
+        return values_of(asked, len(steps))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """See `Implementation.operators`."""
         return watched(
-            lambda: reply_forms.operators(self.ask(name, "operators", name, list(args), backward)),
+            lambda: operators_of(self.ask(name, "operators", name, list(args), backward)),
             lambda: self.call(name, args),
         )
 
@@ -85,23 +88,23 @@ class RequestLayer:
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Layer.forward`."""
-        return reply_forms.outcome(self._ask("forward", list(args), *_if(no_grad)), args)
+        return outcome_of(self._ask("forward", list(args), *_if(no_grad)), args)
 
     def gradients(
         self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
         """See `Layer.gradients`."""
         reply = self._ask("layer_gradients", list(args), cotangent, *options.request)
-        return reply_forms.gradients(reply, args)
+        return gradients_of(reply, args)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""
-        return reply_forms.values(self._ask("layer_steps", reply_forms.calls(steps)), len(steps))
+        return values_of(self._ask("layer_steps", calls_of(steps)), len(steps))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""
         reply = self._ask("weights")
-        if not reply_forms.is_named_tensors(reply):
+        if not is_named_tensors(reply):
             raise AnswerProtocol("the reply is not a table of weights")
         return dict(reply)
 
@@ -133,3 +136,69 @@ class RequestLayer:
 def _if(no_grad: bool) -> list[bool]:
     """Returns the last item of a request, which is left out by default."""
     return [True] if no_grad else []
+
+
+def outcome_of(reply: Any, args: Sequence[Any]) -> Outcome:
+    """Returns the value of a call with these arguments, and the arguments afterwards."""
+    match reply:
+        case (value, None):
+            return Outcome(value, tuple(args))
+        case (value, [*after]) if len(after) == len(args):
+            return Outcome(value, tuple(after))
+    raise AnswerProtocol("the reply is not a value of a call")
+
+
+def calls_of(steps: Sequence[Step]) -> list[Any]:
+    """Returns steps in the form of a request."""
+    return [(list(step.args), step.after) for step in steps]
+
+
+def values_of(reply: Any, count: int) -> tuple[Any, ...]:
+    """Returns the values of several calls."""
+    match reply:
+        case [*items] if len(items) == count:
+            return tuple(items)
+    raise AnswerProtocol("the reply is not a list of values")
+
+
+def gradients_of(reply: Any, args: Sequence[Any]) -> Gradients:
+    """Returns the value and the gradients of a call with these arguments."""
+    match reply:
+        case (value, [*inputs], dict() as weights, *left) if _fits(inputs, list(args)):
+            # names must be strings, or they could not be sorted
+            named = all(isinstance(n, str) and _is_gradient(w) for n, w in weights.items())
+            if named and all(isinstance(item, list) and LEFT.issuperset(item) for item in left):
+                return Gradients(value, tuple(inputs), weights, *map(tuple, left[:1]))
+    raise AnswerProtocol("the reply is not a gradient")
+
+
+def operators_of(reply: Any) -> tuple[list[str], Any]:
+    """Returns names of operators, and the value of the call that dispatched them."""
+    match reply:
+        case (list(names), value) if all(isinstance(name, str) for name in names):
+            return names, value
+    raise AnswerProtocol("the reply is not a list of operators")
+
+
+def _fits(gradient: Any, arg: Any) -> bool:
+    """Returns whether gradients have the structure of the argument."""
+    if isinstance(arg, tuple | list):
+        return (
+            isinstance(gradient, tuple | list)
+            and len(gradient) == len(arg)
+            and all(map(_fits, gradient, arg))
+        )
+    if isinstance(arg, dict):
+        return isinstance(gradient, dict)
+    return _is_gradient(gradient)
+
+
+def _is_gradient(value: Any) -> bool:
+    return value is None or isinstance(value, torch.Tensor)
+
+
+def is_named_tensors(reply: Any) -> bool:
+    """Returns whether a reply is a dictionary of tensors by name."""
+    return isinstance(reply, dict) and all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in reply.items()
+    )

@@ -18,7 +18,7 @@ from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 
 #: verdicts after which a question is not judged again, such as an invalid message to the grader
-_NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
+NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
 
 
 class Reference(Implementation, Protocol):
@@ -58,8 +58,6 @@ def functions_to_substitute(
     exercise: Exercise, text: str, results: Sequence[QuestionResult], result: QuestionResult
 ) -> tuple[str, ...]:
     """Returns the functions that a failed answer uses and that are themselves wrong."""
-    if result.verdict in _NOT_JUDGED_AGAIN:
-        return ()
     functions = {question.name for question in exercise.questions if not question.is_class}
     reached = definitions_reached(text, result.question)
     place = results.index(result)

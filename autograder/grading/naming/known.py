@@ -61,7 +61,11 @@ class KnownMistakes:
         self._exercise = exercise
         self._ask_text = ask_text
         self._path = course.variants("misconceptions", exercise)
-        self._store = Store(course.root)
+        self._course = course.root
+
+    @cached_property
+    def _store(self) -> Store:
+        return Store(self._course)
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:

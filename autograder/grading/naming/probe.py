@@ -28,10 +28,15 @@ from ...suite.message import short_message
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
 from ...worker.execution import tensors_in
-from ..judging import reply_forms as forms
 from ..judging.plan import bytes_of, rehearse
 from ..judging.planned import RequestNotPlanned
-from ..judging.requests import RequestImplementation
+from ..judging.requests import (
+    RequestImplementation,
+    gradients_of,
+    is_named_tensors,
+    outcome_of,
+    values_of,
+)
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
 from .record import (
@@ -275,19 +280,19 @@ def _compared_parts(request: Request, value: Any) -> Any:
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
-        outcome = forms.outcome(value, args)
+        outcome = outcome_of(value, args)
         after = list(outcome.inputs_after)
         return outcome.value, UNCHANGED if _is_same(args, after) else after
     if operation in OF_GRADIENTS:
-        found = forms.gradients(value, request[2])
+        found = gradients_of(value, request[2])
         if not _is_finite(found.value):
             return found.value, _THROUGH_NAN
         inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
         inputs, weights = _without_zeros([inputs, weights])
         return found.value, inputs, _by_name(weights), *found.left
     if operation in ("steps", "layer_steps"):
-        return forms.values(value, len(*asked))
-    if operation == "weights" and forms.is_named_tensors(value):
+        return values_of(value, len(*asked))
+    if operation == "weights" and is_named_tensors(value):
         return {name: tuple(weight.shape) for name, weight in _by_name(value)}
     return None
 

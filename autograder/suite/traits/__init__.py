@@ -2,7 +2,6 @@
 
 from .declaration import NO_TENSORS, TRAITS, Case, Traits
 from .function_tests import check_rule
-from .general import check_trait
 from .inputs import (
     CustomInput,
     Ids,
@@ -18,7 +17,7 @@ from .inputs import (
     rows,
 )
 from .self_checks import check_by_itself
-from .trait_table import Row, declarations, traits_of
+from .trait_table import Row, check_trait, declarations, traits_of
 
 __all__ = [
     "NO_TENSORS",

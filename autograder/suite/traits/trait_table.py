@@ -1,4 +1,7 @@
-"""A table of the tests that show each trait of each question; an empty cell needs a reason."""
+"""The traits in general: words for each, its generated test, and a table of what questions show.
+
+An empty cell of the table needs a reason.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..expect import Expect
 from ..local import load_module
+from .class_tests import LAYER_TESTS
 from .declaration import (
     CALLS,
     CHANCE,
     ERRORS,
     FLOAT64,
+    GENERATED,
     GRADIENTS,
     LAYOUT,
     SIZE,
     TRAITS,
     Traits,
 )
+from .function_tests import FUNCTION_TESTS
 
 #: the words in which students read what grading tries
 _FOR_STUDENTS: Mapping[str, str] = {
@@ -30,6 +37,19 @@ _FOR_STUDENTS: Mapping[str, str] = {
     FLOAT64: "float64",
     ERRORS: "errors",
     CHANCE: "chance over many draws",
+}
+
+
+#: the likely cause of a failure, unless the declaration has one
+_LIKELY = {
+    LAYOUT: "only the numbers count, not how they lie in memory: a tensor may be transposed, a "
+    "slice or expanded; `.view` needs contiguous memory, `.reshape` does not",
+    SIZE: "any size may be 1, and sequences may be long: no size is hard-coded, none is taken from "
+    "another dimension, and a dimension of size 1 stays (`.squeeze()` takes it away)",
+    CALLS: "every call is independent: nothing is left of an earlier one, no result, no mask "
+    "and no size",
+    GRADIENTS: "`.detach()`, `.item()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` cuts the "
+    "gradient of everything before it",
 }
 
 
@@ -186,3 +206,11 @@ def _problems(row: Row, tests: list[tuple[str, str, Any]]) -> Iterator[str]:
     for trait, test in row.own.items():
         if test not in names:
             yield f"{row.question}: {test} shows {trait!r}, but is not a test of this question"
+
+
+def check_trait(expect: Expect, traits: Traits, trait: str) -> None:
+    """Run the generated test of a trait; raises `LookupError` if no trait has this name."""
+    if trait not in GENERATED:
+        raise LookupError(f"no generated test is called {trait!r}; there are {GENERATED}")
+    tests = FUNCTION_TESTS if traits.build is None else LAYER_TESTS
+    tests[trait](expect, traits, traits.likely.get(trait, _LIKELY[trait]))

@@ -20,16 +20,22 @@ from autograder.results import file as results_file
 from autograder.results.file import read_results
 from autograder.results.review import reasons_to_look
 
+from ..grading_runs import executed_files
 from .conftest import ClassFolder
 
 SCHEMA = Path(results_file.__file__).with_name("result.schema.json")
+#: the grader's files that grading one right submission executes, outside the sandbox
+MOST_FILES = 71
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
 
-def test_a_right_submission_has_full_marks(a_class: ClassFolder) -> None:
-    result = a_class.grade_one()
+def test_a_right_submission_has_full_marks(a_class: ClassFolder, tmp_path: Path) -> None:
+    with executed_files(tmp_path / "executed") as files:
+        result = a_class.grade_one()
     assert (result.score, result.max_score) == (100, 100)
     assert result.status is SubmissionStatus.GRADED
+    # who wants to understand a grading reads these
+    assert len(files) <= MOST_FILES, f"between the folder and its line: {sorted(files)}"
 
 
 def test_every_line_is_of_the_schema(a_class: ClassFolder) -> None:
