@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from ..deadlines import once
@@ -26,7 +27,7 @@ _HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
 _REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
 #: limits for chains of references and of deltas; git itself makes at most 5 and 50
 _MOST_LINKS, _MOST_DELTAS = 5, 100
-_MOST_PACKS = 1000
+_MOST_FILES = 4000  # of packs and their indices
 _MOST_OF_REF, _MOST_OF_PACKED_REFS, _MOST_OF_COMMIT = 1 << 10, 8 << 20, 1 << 20
 _PIECE = 1 << 16
 _LOOSE, _INDEX = re.compile(rb"commit \d+\0"), b"\xfftOc\0\0\0\2"
@@ -92,11 +93,11 @@ class _GitFolder:
 
     def _packed_ref(self, name: bytes) -> bytes:
         with self._opened("packed-refs") as file:
-            lines = os.pread(file, _MOST_OF_PACKED_REFS, 0).split(b"\n")
-        for line in lines:
-            found, _, of = line.partition(b" ")
-            if of == name and _HASH.fullmatch(found):
-                return found
+            refs = b"\n" + os.pread(file, _MOST_OF_PACKED_REFS, 0) + b"\n"
+        end = refs.find(b" " + name + b"\n")
+        found = refs[refs.rfind(b"\n", 0, end) + 1 : end] if end >= 0 else b""
+        if _HASH.fullmatch(found):
+            return found
         raise _UnknownTime
 
     def commit(self, name: bytes) -> bytes:
@@ -113,9 +114,13 @@ class _GitFolder:
         return data[header.end() :]
 
     def _packed(self, name: bytes) -> bytes:
-        with self._opened("objects", "pack", flags=_FOLDER) as folder:
-            packs = sorted(one[:-4] for one in os.listdir(folder) if one.endswith(".idx"))
-        for pack in packs[:_MOST_PACKS]:
+        with (
+            self._opened("objects", "pack", flags=_FOLDER) as folder,
+            os.scandir(folder) as entries,
+        ):
+            names = [entry.name for entry in islice(entries, _MOST_FILES)]
+        packs = sorted(one.removesuffix(".idx") for one in names if one.endswith(".idx"))
+        for pack in packs:
             with self._opened("objects", "pack", f"{pack}.idx") as file:
                 index = _Index(file, len(name))
                 at = index.find(name)
@@ -230,7 +235,7 @@ def _inflated(file: int, at: int) -> bytes:
 
 def _applied(delta: bytes, base: bytes) -> bytes:
     """Applies a delta to its base: copies pieces of the base, and inserts new bytes."""
-    made, size, at = [], 0, _past_number(delta, _past_number(delta, 0))
+    made, at = bytearray(), _past_number(delta, _past_number(delta, 0))
     while at < len(delta):
         code, at = delta[at], at + 1
         if code & 0x80:
@@ -239,14 +244,13 @@ def _applied(delta: bytes, base: bytes) -> bytes:
                 if code >> place & 1:
                     numbers[place], at = delta[at], at + 1
             start, count = (int.from_bytes(n, "little") for n in (numbers[:4], numbers[4:]))
-            made.append(base[start : start + (count or 1 << 16)])
+            piece = base[start : start + (count or 1 << 16)]
         else:
-            made.append(delta[at : at + code])
-            at += code
-        size += len(made[-1])
-        if size > _MOST_OF_COMMIT:
+            piece, at = delta[at : at + code], at + code
+        made += piece
+        if not piece or len(made) > _MOST_OF_COMMIT:
             raise _UnknownTime
-    return b"".join(made)
+    return bytes(made)
 
 
 def _past_number(data: bytes, at: int) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.collecting import collect
+from autograder.collecting import collect, commits
 from autograder.collecting.commits import committed, is_repository
 
 COURSE = {"simplified_attention": ("scores", "softmax")}
@@ -109,7 +109,9 @@ def test_no_setting_of_a_repository_starts_a_program(
         "core.sshCommand": program, "extensions.partialClone": "origin",
         "remote.origin.promisor": "true", "remote.origin.url": f"ext::{program}",
         "remote.origin.uploadpack": program, "fetch.bundleURI": bundle.as_uri(),
-        "include.path": tmp_path / "more",
+        "include.path": tmp_path / "more", "includeIf.gitdir:/.path": tmp_path / "more",
+        "core.worktree": tmp_path, "core.alternateRefsCommand": program,
+        "uploadpack.packObjectsHook": program, "core.gitProxy": program,
     }.items():  # fmt: skip
         git(repository, "config", key, str(value))
     called = request.getfixturevalue("called")  # from here on, the program git is not git
@@ -164,7 +166,7 @@ def _bomb(git_folder: Path, other: Path) -> None:
     folder = git_folder / "objects/aa"
     folder.mkdir()
     with open(folder / ("b" * 38), "wb") as file:
-        file.write(zlib.compress(b"commit 9\0" + bytes(200 << 20)))
+        file.write(zlib.compress(b"commit 9\0" + bytes(50 << 20)))
     (git_folder / "HEAD").write_text("aa" + "b" * 38)
 
 
@@ -178,16 +180,46 @@ def _bomb_in_one_block(git_folder: Path, other: Path) -> None:
     (git_folder / "HEAD").write_text("aa" + "b" * 38)
 
 
-def _pack(data: bytes) -> Callable[[Path, Path], None]:
+def _pack(data: bytes, at: int = 0) -> Callable[[Path, Path], None]:
     def make(git_folder: Path, other: Path) -> None:
         name = b"\xaa" * 20
         counts = b"".join(struct.pack(">I", i >= 0xAA) for i in range(256))
-        index = b"\xfftOc\0\0\0\2" + counts + name + bytes(4) + struct.pack(">I", 12)
+        index = b"\xfftOc\0\0\0\2" + counts + name + bytes(4) + struct.pack(">I", 12 + at)
         (git_folder / "objects/pack/p.idx").write_bytes(index)
         (git_folder / "objects/pack/p.pack").write_bytes(b"PACK" + bytes(8) + data)
         (git_folder / "HEAD").write_text("aa" * 20)
 
     return make
+
+
+def _delta(base: bytes, steps: bytes) -> Callable[[Path, Path], None]:
+    """Makes a commit that is the changed text of another one in front of it."""
+    commit = b"\x10" + zlib.compress(base)
+    assert len(commit) < 0x80
+    delta = b"\x60" + bytes([len(commit)]) + zlib.compress(b"\0\0" + steps)
+    return _pack(commit + delta, len(commit))
+
+
+def _packed_refs(line: bytes) -> Callable[[Path, Path], None]:
+    def make(git_folder: Path, other: Path) -> None:
+        (git_folder / "refs/heads/main").unlink()
+        (git_folder / "packed-refs").write_bytes(line * ((8 << 20) // len(line)))
+
+    return make
+
+
+def _huge_index(git_folder: Path, other: Path) -> None:
+    (git_folder / "HEAD").write_text("aa" * 20)
+    with open(git_folder / "objects/pack/p.idx", "wb") as file:
+        file.write(b"\xfftOc\0\0\0\2" + b"\xff" * 1024)
+        file.truncate(1 << 40)
+
+
+def _worktree(git_folder: Path, other: Path) -> None:
+    """Makes the folder a worktree's: its objects and refs would be in another repository."""
+    for name in ("objects", "refs"):
+        (git_folder / name).rename(other / name)
+    (git_folder / "commondir").write_text(f"{other}\n")
 
 
 @pytest.mark.parametrize(
@@ -205,6 +237,11 @@ def _pack(data: bytes) -> Callable[[Path, Path], None]:
         _loop_of_refs,
         _bomb,
         _bomb_in_one_block,
+        _worktree,
+        _huge_index,
+        *map(_packed_refs, (b"\n", b"a\n", b" refs/heads/main\n")),
+        _delta(b"", b"\x80" * (1 << 20)),
+        _delta(b"x", b"\x90\1" * (1 << 19)),
         _pack(b"\x60\x80" + b"\x80" * 100),
         _pack(b"\x60\x00" + zlib.compress(b"\1\1\x80")),
         _pack(b"\x70" + b"\xaa" * 20 + zlib.compress(b"\1\1\x80")),
@@ -229,6 +266,19 @@ def test_a_hostile_git_folder_has_no_time_and_costs_little(
     assert sum(os.times()[:2]) - sum(before[:2]) < 2
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
+
+
+def test_of_any_number_of_packs_some_are_read(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        (repository / f".git/objects/pack/{number}.idx").touch()
+    (repository / ".git/HEAD").write_text("aa" * 20)
+    read: list[bytes] = []
+    monkeypatch.setattr(commits._Index, "find", lambda _, name: read.append(name))
+    monkeypatch.setattr(commits, "_MOST_FILES", 5)
+    assert committed(repository) is None
+    assert len(read) == 5
 
 
 def test_a_git_file_that_names_another_repository_is_none(repository: Path, tmp_path: Path) -> None:
