@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,21 @@ def _obey(what: str) -> str:
     return what
 
 
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """Lets a test fail after a minute instead of waiting for a reader that never ends."""
+
+    def stop(*_: object) -> None:
+        pytest.fail("the reader was not ended")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("patience")
 @pytest.mark.parametrize("what", ["compute", "allocate", "wait", "die", "talk", "refuse"])
 def test_a_reader_that_uses_too_much_costs_only_its_file(
     what: str, monkeypatch: pytest.MonkeyPatch
