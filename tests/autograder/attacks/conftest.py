@@ -27,6 +27,7 @@ from autograder.sandbox import ForkServer
 from autograder.sandbox.doctor import examine
 
 from ..grading_runs import Results
+from ..tiers import without_tier
 
 HERE = Path(__file__).resolve().parent
 COURSE = HERE / "course"
@@ -213,7 +214,7 @@ def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
         if tier not in running:
             finding = found(tier)
             if not finding.works:
-                pytest.skip(f"this machine does not give tier {tier}: {finding.reason[:300]}")
+                without_tier(tier, finding.reason)
             running[tier] = ForkServer(tier)
             running[tier].wait_until_ready()
         return running[tier]

@@ -26,6 +26,8 @@ from autograder.sandbox.clock import Budget
 from autograder.sandbox.doctor import examine
 from autograder.sandbox.session import Session
 
+from .. import tiers
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -137,13 +139,24 @@ def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
                 return super()._command(environment, control, file)
             return ["sh", "-c", "echo bwrap: No permissions to create a new namespace >&2; exit 1"]
 
-    if not examine(Tier.C).works:
-        pytest.skip("this machine does not give tier C")
+    if not (found := examine(Tier.C)).works:
+        tiers.without_tier(Tier.C, found.reason)
     monkeypatch.setattr(doctor, "ForkServer", RefusedForkServer)
     with start_fork_server() as server:
         assert server.tier is Tier.C
         assert len(server.passed_over) == 2
         assert all("No permissions" in reason for reason in server.passed_over)
+
+
+@pytest.mark.parametrize("reason", ["the worker was allowed: chmod", "it ended with an error"])
+def test_the_tests_of_a_broken_tier_fail(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_broken = "allowed" in reason
+    monkeypatch.setattr(tiers, "_can_have", lambda tier: is_broken)
+    with pytest.raises(pytest.fail.Exception if is_broken else pytest.skip.Exception):
+        tiers.without_tier(Tier.C, reason)
+    monkeypatch.setattr(tiers, "_can_have", lambda tier: True)
+    with pytest.raises(pytest.fail.Exception):
+        tiers.without_tier(Tier.C, reason)
 
 
 def test_a_class_is_not_graded_in_a_weaker_tier_unasked(
