@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from .conftest import Student
+from autograder.records import Tier
+from autograder.sandbox import Budget, ForkServer, start_fork_server
+
+from .conftest import LIMITS, Student
 
 ATTEMPTS = [
     "open('/etc/passwd').read()",
@@ -73,6 +80,41 @@ def test_a_workers_arguments_contain_no_path_of_the_machine(
 ) -> None:
     made = student("import sys, torch\ndef answer():\n    return sys.argv + sys.orig_argv")
     assert not any("/" in text for text in made.call("answer"))
+
+
+def test_a_worker_keeps_no_right_and_no_descriptor(student: Callable[[str], Student]) -> None:
+    made = student("def answer():\n    return 1\n")
+    assert made.call("answer") == 1
+    process = Path(f"/proc/{made.session._pid}")
+    lines = (line.split(":\t") for line in (process / "status").read_text().splitlines())
+    status = {name: value for name, value in lines if ":" not in name}
+    assert not any(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    owner = str((process / "environ").stat().st_uid)
+    assert owner not in status["Uid"].split(), "other processes of this user may inspect it"
+    if os.getuid() == 0:  # nobody else may look
+        kept = [os.readlink(path) for path in (process / "fd").iterdir()]
+        assert sum(name.startswith("socket:") for name in kept) == 1, "more than its channel"
+        kept = [name for name in kept if not name.startswith(("socket:", "pipe:", "/dev/null"))]
+        assert all(Path(name).is_dir() for name in kept)
+
+
+def test_in_tier_a_there_is_no_path_of_a_process(
+    parent: ForkServer, student: Callable[[str], Student]
+) -> None:
+    made = student("import os\ndef answer():\n    return os.path.lexists('/proc/self')\n")
+    assert made.call("answer") is (parent.tier is not Tier.A)
+
+
+def test_a_worker_ends_with_its_fork_server() -> None:
+    """Without namespaces, only the kernel's signal ends it."""
+    with start_fork_server(Tier.C) as server:
+        session = server.open(LIMITS, questions=1)
+        session.ask(Budget.of(LIMITS), "load", "module", "def answer():\n    return 1\n", 7)
+        assert session._pidfd is not None
+        os.kill(server.pid, signal.SIGKILL)
+        assert select.select([session._pidfd], [], [], 10)[0]
+        session.close()
 
 
 def test_an_honest_student_can(student: Callable[[str], Student]) -> None:
