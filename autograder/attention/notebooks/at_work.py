@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from ...student.time_limit import limited
+from ...student.time_limit import CheckTimeout, limited
 from .arrows import attention_arrows, no_arrows
 from .attention_view import attention_view
 from .pronouns import GAP
@@ -42,6 +42,8 @@ def at_work(
         title = _title(reader, words, query)
     except NotImplementedError:
         no_arrows(words, "not implemented yet")
+    except CheckTimeout as slow:
+        no_arrows(words, f"{slow}: is there a loop that never ends?")
     except Exception as error:  # a student's layer may raise anything; its check explains it
         no_arrows(words, f"not yet: {type(error).__name__}: {error}".splitlines()[0])
     else:

@@ -102,6 +102,17 @@ def test_the_picture_names_a_layer_that_cannot_do_it(
     assert why in written()
 
 
+def test_the_picture_asks_about_a_loop_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless() -> nn.Module:
+        while True:
+            pass
+
+    monkeypatch.setattr("autograder.attention.notebooks.at_work._SECONDS", 0.05)
+    at_work(endless, GAPPED)
+    assert "took longer than 0.05 seconds: is there a loop that never ends?" in written()
+    assert "CheckTimeout" not in written()
+
+
 @pytest.mark.parametrize(
     ("build", "heads", "why"),
     [
