@@ -80,7 +80,8 @@ def hint(question: object, *, again: bool = False) -> None:
         _show(notice("✗", str(error)))
         return
     if not found.text:
-        _show(notice("○", f"{found.question or found.exercise}: {found.why}"))
+        start = f'\nfrom the start: hint("{name}", again=True)' * bool(found.of)
+        _show(notice("○", f"{found.question or found.exercise}: {found.why}{start}"))
         return
     more = "Try it first; the same call gives the next one." if found.number < found.of else ""
     head = f"{found.question}: hint {found.number} of {found.of}"

@@ -13,7 +13,7 @@ from autograder.authoring import release
 from autograder.cli import cli
 from autograder.course import load_course
 from autograder.errors import ContentError, UserError
-from autograder.student import Hint, next_hint
+from autograder.student import Hint, hint, next_hint
 
 Edit = Callable[[str, str, str], None]
 FIRST, SECOND = "What is one more than two?", "Add a `1`."
@@ -138,3 +138,15 @@ def test_an_assignment_may_have_no_hints(root: Path, wheel: Path) -> None:
     (root / "source" / "basics" / "hints.toml").unlink()
     release(load_course(root), wheel=wheel)
     assert not (root / "assignments" / "basics" / "checks" / "hints.json").exists()
+
+
+def test_a_notebook_says_how_to_start_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    for _ in range(3):
+        hint("plus_one")
+    hint("plus_one", again=True)
+    said = capsys.readouterr().out
+    assert 'all hints of this question\nfrom the start: hint("plus_one", again=True)' in said
+    assert said.count("hint 1 of 2") == 2
