@@ -47,6 +47,7 @@ from .matching import (
     number_in,
     only_item,
     squashed,
+    without_group,
 )
 from .origins import Origin, forget_origins, late_mark, read_origins, write_origins
 from .people import (

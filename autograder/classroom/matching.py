@@ -18,11 +18,15 @@ _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """All that is known about one person: identifiers, a platform's number, names."""
+    """All that is known about one person: identifiers, a platform's number, names.
+
+    `numbers` are numbers as identifiers, such as `Canvas 17`.
+    """
 
     ids: tuple[str, ...] = ()
     number: str = ""
     names: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
         """Returns keys, the surest first: identifiers, numbers, names, and names without signs."""
@@ -32,7 +36,7 @@ class Identity:
         number = [self.number, _PARTICIPANT + self.number, *numbered] if self.number else []
         return (
             tuple(map(normal, self.ids)),
-            tuple(map(normal, number)),
+            tuple(map(normal, (*self.numbers, *number))),
             tuple(map(normal, (*forms, *mails))),
             tuple(map(squashed, forms)),
         )
@@ -58,6 +62,20 @@ def canvas_number(number: str) -> str:
 def moodle_number(number: str) -> str:
     """Formats Moodle's number as an identifier; it belongs to one person in one assignment."""
     return f"Moodle participant {number}"
+
+
+def repository_login(login: str) -> str:
+    """Formats a login of a code classroom as an identifier that differs from all other logins."""
+    return f"repository {login}"
+
+
+def without_group(name: str) -> tuple[str, ...]:
+    """Returns what may be a person's name in one that Moodle wrote with a group in front of it.
+
+    So `Blue Team-Orla Vell` may be Orla Vell; of `Jean-Luc`, it returns `Luc`.
+    """
+    parts = name.split("-")
+    return tuple("-".join(parts[start:]).strip() for start in range(1, len(parts)))
 
 
 def is_number(name: str) -> bool:

@@ -12,17 +12,18 @@ from pathlib import Path
 
 from ..records import Key
 from ..submission.class_files import COLLECTED_FILE
-from .matching import canvas_number, moodle_number
+from .matching import canvas_number, moodle_number, repository_login, without_group
 from .tables import change_rows, read_table
 
-_LATE, _CANVAS, _MOODLE = "late", "Canvas", "Moodle"
+_LATE, _CANVAS, _MOODLE, _CLASSROOM = "late", "Canvas", "Moodle", "git"
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """One submission as a platform described it; unknown fields are empty.
 
-    `entry` is the outermost name in the download, `time` is in UTC, `mark` is "late" or empty.
+    `number` is the platform's for the person, the login for a clone; `entry` is the outermost name
+    in the download, `time` is in UTC, `mark` is "late" or empty.
     """
 
     student: str
@@ -45,14 +46,22 @@ class Origin:
     def names(self) -> tuple[str, ...]:
         """The platform's names for the person with this number, the surest first."""
         own = f"{self.name}_{self.number}"
-        numbers = {_CANVAS: canvas_number, _MOODLE: moodle_number}
-        of_platform = numbers.get(self.platform)
+        of_platform = _NUMBERS.get(self.platform)
         return (of_platform(self.number), own) if of_platform else (own,)
 
     @property
-    def is_canvas(self) -> bool:
-        """True if it came from Canvas, where a person's number never changes."""
-        return self.platform == _CANVAS
+    def lasting_names(self) -> tuple[str, ...]:
+        """Names that mean the same person in every assignment, the surest first.
+
+        Moodle's number is not among them: it belongs to one assignment.
+        """
+        lasts = self.number and self.platform in (_CANVAS, _CLASSROOM)
+        names = list(self.names) if lasts else []
+        if lasts and self.platform == _CLASSROOM and self.name != self.number:
+            names.insert(0, self.name)  # the identifier in the classroom's roster
+        names += [self.email]
+        names += without_group(self.name) if self.platform == _MOODLE else ()
+        return tuple(filter(None, names))
 
     @property
     def is_marked_late(self) -> bool:
@@ -61,6 +70,7 @@ class Origin:
 
 
 _COLUMNS = tuple(field.name for field in fields(Origin))
+_NUMBERS = {_CANVAS: canvas_number, _MOODLE: moodle_number, _CLASSROOM: repository_login}
 
 
 def late_mark(is_late: bool) -> str:

@@ -14,7 +14,17 @@ from pathlib import Path
 from ..deadlines import parse_duration
 from ..errors import UserError
 from ..submission.class_files import ROSTER_FILE
-from .matching import Identity, Index, in_any_order, normal, number_in, only_item, squashed
+from .matching import (
+    Identity,
+    Index,
+    canvas_number,
+    in_any_order,
+    normal,
+    number_in,
+    only_item,
+    repository_login,
+    squashed,
+)
 from .origins import read_origins
 from .roles import Columns, Role, RoleValues, parts_of
 from .tables import Row, change_table, read_csv, read_table
@@ -30,7 +40,7 @@ class Person:
     `student` is the name below `submitted/`, or an identifier of the platform. `grader` is who
     grades this person's work, such as a teaching assistant or tutor. Several sections or groups are
     separated by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant
-    17`).
+    17`), `git_login` the login on a code classroom.
     """
 
     student: str
@@ -43,13 +53,16 @@ class Person:
     login: str = ""
     sis_id: str = ""
     group: str = ""
+    git_login: str = ""
 
     @property
     def identity(self) -> Identity:
         """The identifiers and names by which other places may call this person."""
         ids = (self.student, self.email, self.login, self.sis_id)
         names = (self.name, self.student)
-        return Identity(tuple(filter(None, ids)), number_in(self.number), names)
+        numbers = [canvas_number(self.number)] if self.number.isdigit() else []
+        numbers += [repository_login(self.git_login)] if self.git_login else []
+        return Identity(tuple(filter(None, ids)), number_in(self.number), names, tuple(numbers))
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -86,6 +99,11 @@ class Roster:
         number = only_item(self._find(student))
         return None if number is None else self.people[number]
 
+    @property
+    def logins(self) -> Mapping[str, str]:
+        """The student of each login of a code classroom, in lower case."""
+        return {p.git_login.casefold(): p.student for p in self.people if p.git_login}
+
     def namesake(self, student: str) -> Person | None:
         """Returns the only person with a student's name in another order, `Lovelace Ada`."""
         wanted = in_any_order(student)
@@ -99,7 +117,8 @@ class Roster:
 
     def _find(self, student: str) -> frozenset[int]:
         names = (student, *self._also.get(student, ()))
-        return next(filter(None, map(self._index.find, names)), frozenset())
+        found = [people for name in names if (people := self._index.find(name))]
+        return next((people for people in found if len(people) == 1), *found[:1] or [frozenset()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +166,7 @@ def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
     """Returns names that identify each student on the platform of their last submission."""
     found: dict[str, list[str]] = {}
     for origin in read_origins(class_folder).values():
-        numbered = f"{squashed(origin.name)}_{origin.number}" if origin.is_canvas else ""
-        names = filter(None, (numbered, origin.email))
-        found.setdefault(origin.student, []).extend(names)
+        found.setdefault(origin.student, []).extend(origin.lasting_names)
     return found
 
 
@@ -216,6 +233,7 @@ def _person(entry: RoleValues, sections: Iterable[str] = ()) -> Person:
         login=entry.get(Role.LOGIN),
         sis_id=entry.get(Role.SIS),
         group=_SEVERAL.join(groups),
+        git_login=entry.get(Role.REPOSITORY),
     )
 
 

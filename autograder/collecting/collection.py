@@ -127,12 +127,13 @@ class _Collection:
     def __init__(
         self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions
     ) -> None:
-        self._ends, self._logins, self._owners = options.ends, options.logins, options.owners
+        self._ends, self._owners = options.ends, options.owners
         self._names = names
         self._submitted = submitted
         self._class_folder = submitted.parent
         self._times = times = options.times
         self._roster = read_roster(self._class_folder)
+        self._logins = options.logins or self._roster.logins
         self._students = Students(read_origins(self._class_folder), self._roster, times, submitted)
         self._sorting = Sorting(names, staging, self._students)
 
@@ -150,7 +151,8 @@ class _Collection:
             student = listed or clone.login
             if logins and not listed:
                 yield f"{'/'.join(clone.path)}: {clone.login!r} is not on the roster"
-            owner = Owner(student, clone.folder.name, CLASSROOM, entry="/".join(clone.path),
+            login = clone.login.casefold()  # GitHub ignores case
+            owner = Owner(student, clone.folder.name, CLASSROOM, login, "/".join(clone.path),
                           name=listed, time=committed(clone.folder))  # fmt: skip
             for entry in answers_of(clone, self._names.exercises, template):
                 self._take_answer(entry, owner, source.stem)
@@ -232,7 +234,7 @@ class _Collection:
                 looked += [f"{made.student}/{made.assignment}: {look}" for look in looks]
             if made.outcome in (Outcome.NEW, Outcome.SAME, Outcome.EDITED):
                 source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
-                origins.append(_origin(pile, made, source))
+                origins.append(_origin(pile, made, source, times.email_of(pile.owner)))
         write_origins(self._class_folder, origins)
         write_uploads(self._class_folder, places.uploads.values())
         students = [made.student for made in collected]
@@ -280,7 +282,8 @@ def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
         raise UserError(f"{'/'.join(path)}: {error}") from error
 
 
-def _origin(pile: Pile, made: CollectedSubmission, source: str) -> Origin:
+def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> Origin:
+    """Returns the row of a submission; `email` is the owner's in the table of times."""
     owner = pile.owner
     return Origin(
         student=for_file_name(pile.student),  # the name that all later steps use
@@ -289,7 +292,7 @@ def _origin(pile: Pile, made: CollectedSubmission, source: str) -> Origin:
         name=owner.student,
         number=owner.number,
         entry=owner.entry,
-        email=owner.email,
+        email=owner.email or email,
         time=utc_text(made.time),
         time_from=source or (owner.platform if made.time else ""),
         mark=late_mark(made.is_late),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..classroom import Origin, Person, Roster, normal, squashed
+from ..classroom import Origin, Person, Roster, normal, squashed, without_group
 from ..escaping import for_file_name
 from ..records import Key
 from .platform_times import Times
@@ -39,8 +39,9 @@ class Students:
         self._names: defaultdict[str, set[str]] = defaultdict(set)
         self._named: defaultdict[str, set[str]] = defaultdict(set)
         self._owner_of: dict[str, tuple[str, str]] = {}
-        self._renamed: dict[str, str] = {}
+        self._renamed: dict[str, tuple[str, str]] = {}
         self._split: dict[str, str] = {}
+        self._whole: dict[str, Path] = {}
         self._groups: defaultdict[str, list[Person]] = defaultdict(list)
         for person in roster.people:
             for group in filter(None, map(squashed, person.group.split(";"))):
@@ -55,11 +56,14 @@ class Students:
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
-        if not group or not is_named or for_file_name(owner.student) in self._before:
+        if not group or not is_named:
             return (owner,)
         numbers = {person.number for person in group} - {""}
         is_another = owner.platform == CANVAS and numbers and owner.number not in numbers
         if is_another or self._roster.person(owner.student):
+            return (owner,)
+        if (folder := self._submitted / for_file_name(owner.student)).exists():
+            self._whole[owner.student] = folder
             return (owner,)
         self._split[owner.student] = ", ".join(person.student for person in group)
         return tuple(
@@ -73,11 +77,13 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform, where a group has one, too; or nothing.
+        """Returns a person's own number on a platform, on which a group has one, too; or nothing.
 
         Moodle's belongs to one assignment, so that only its worksheet, the table, can say it.
         """
-        return self._table.number_of(person) if platform == MOODLE else person.number
+        if platform == MOODLE:
+            return self._table.number_of(person)
+        return person.number if platform == CANVAS and person.number.isdigit() else ""
 
     def know(self, owners: Iterable[Owner]) -> None:
         """Registers who is in the download, so that namesakes are kept apart from the beginning."""
@@ -93,14 +99,19 @@ class Students:
     def notes(self) -> tuple[str, ...]:
         """Notes on work that is in folders with different names than on the platform."""
         renamed = (
-            f"{theirs!r} has the number of {ours!r}, so the work is in the folder {ours!r}"
-            for theirs, ours in sorted(self._renamed.items())
+            f"{theirs!r} has the {what} of {ours!r}, so the work is in the folder {ours!r}"
+            for theirs, (what, ours) in sorted(self._renamed.items())
         )
         split = (
             f"{group!r} is a group of the roster, so each member has the work: {members}"
             for group, members in sorted(self._split.items())
         )
-        return (*renamed, *split)
+        whole = (
+            f"{group!r} is a group of the roster, and its work is that of one student so far: "
+            f"withdraw {group!r}, remove {folder}, and collect again, so that each member has it"
+            for group, folder in sorted(self._whole.items())
+        )
+        return (*renamed, *split, *whole)
 
     def name(self, owner: Owner, assignment: str) -> str:
         """Returns the student's name: the earlier one, the roster's, or the platform's."""
@@ -130,7 +141,7 @@ class Students:
 
         Students who had the name alone in an earlier collection keep it.
         """
-        if not owner.number or owner.email:
+        if not owner.number or owner.email or owner.platform == CLASSROOM:
             return owner.student
         folder = for_file_name(owner.student)
         known = self._origins.get((folder, assignment))
@@ -146,15 +157,17 @@ class Students:
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
         """Returns the folder of a platform's number in earlier collections; empty if not certain.
 
-        Canvas's number always belongs to one person, Moodle's to one person in one assignment.
+        Canvas's number and a login always belong to one person, Moodle's number to one person in
+        one assignment.
         """
-        if owner.platform not in (CANVAS, MOODLE) or not owner.number.isdigit():
+        is_number = owner.platform in (CANVAS, MOODLE) and owner.number.isdigit()
+        if not is_number and owner.platform != CLASSROOM:
             return ""
         own = [
             origin
             for origin in self._origins.values()
             if (origin.platform, origin.number) == (owner.platform, owner.number)
-            and (owner.platform == CANVAS or origin.assignment == assignment)
+            and (owner.platform != MOODLE or origin.assignment == assignment)
         ]
         folders = {origin.student for origin in own}
         if len(folders) != 1 or len(self._names[owner.number]) > 1:
@@ -164,7 +177,8 @@ class Students:
         if for_file_name(name) != folder:
             return ""
         if owner.student not in {origin.name for origin in own}:
-            self._renamed[owner.student] = name
+            what = "login" if owner.platform == CLASSROOM else "number"
+            self._renamed[owner.student] = what, name
         return name
 
     def _is_alone(self, owner: Owner) -> bool:
@@ -193,8 +207,7 @@ class Students:
 
     def _without_group(self, owner: Owner) -> Person | None:
         """Finds a person by name without Moodle's group, as in `Blue Team-Orla Vell`."""
-        names = owner.student.split("-")
-        tails = ("-".join(names[start:]).strip() for start in range(1, len(names)))
+        tails = without_group(owner.student)
         found = [p for tail in tails if (p := self._by_name(replace(owner, student=tail)))]
         return found[0] if found else None
 

@@ -46,7 +46,7 @@ LISTS = {
     ),
     "github": (
         '"identifier","github_username","github_id","name"\n"ada","octo","1","Ada L"\n',
-        Person("ada", "Ada L"),
+        Person("ada", "Ada L", git_login="octo"),
     ),
     "own": (
         "student,name,email,section,extra_time\nada,Ada L,ada@uni.example,B,25h\n",

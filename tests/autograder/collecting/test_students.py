@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import unicodedata
 import zipfile
 from collections.abc import Mapping
@@ -289,3 +290,65 @@ def test_the_work_of_a_group_is_that_of_each_member(groups: Path, entry: str) ->
 def test_nobody_outside_a_group_submits_in_its_name(groups: Path) -> None:
     bring(groups, {"blueteam_203_7_masking.py": "a renamed account", "blueteam_999_8_a.py": "1"})
     assert students(groups) == {"ro", "blueteam_999"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "row", "folder"),
+    [
+        ("mlleranna_101_7_masking.py", "ada,Anna Müller,101,", "mlleranna"),
+        ("Blue-Anna Müller_9_assignsubmission_file/masking.py", "ada,Anna Müller,,", None),
+        ("masks-anna-m/masking.py", "ada,Anna Müller,,Anna-M", "anna-m"),
+    ],
+)
+def test_a_roster_that_arrives_late_identifies_who_is_there(
+    tmp_path: Path, entry: str, row: str, folder: str | None
+) -> None:
+    course, place = tmp_path / "course", tmp_path / "masks" / entry
+    place.parent.mkdir(parents=True)
+    place.write_text("1")
+    if folder == "anna-m":
+        (place.parent / ".git").mkdir()
+    bring_folder = tmp_path / "masks"
+    collect([bring_folder], course / "submitted", COURSE, CollectOptions("masks"))
+    (there,) = students(course)
+    assert there == (folder or "Blue-Anna Müller")
+    (tmp_path / "people.csv").write_text(f"student,name,number,github_username\n{row}\nbo,Bo,7,b\n")
+    write_roster(course, tmp_path / "people.csv")
+    person = read_roster(course).person(there)
+    assert person is not None
+    assert person.student == "ada"
+    again = collect([bring_folder], course / "submitted", COURSE, CollectOptions("masks"))
+    assert students(course) == {there}
+    assert not [note for note in again.notes if "not on" in note]
+
+
+def test_a_login_is_one_person_without_the_classrooms_roster(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    for week in ("masks", "heads"):
+        clone = tmp_path / week / f"{week}-Ada-L"
+        (clone / ".git").mkdir(parents=True)
+        (clone / ("masking.py" if week == "masks" else "splitting.py")).write_text("1")
+    collect([tmp_path / "masks"], course / "submitted", COURSE)
+    listed = CollectOptions(logins={"ada-l": "ada@u.example"})
+    for week in ("masks", "heads"):
+        collect([tmp_path / week], course / "submitted", COURSE, listed)
+    assert students(course) == {"Ada-L"}
+    person = read_roster(course).person("Ada-L")
+    assert person is None  # there is no roster yet
+    (tmp_path / "people.csv").write_text("student,name\nada@u.example,Ada\nbo,Bo\n")
+    write_roster(course, tmp_path / "people.csv")
+    person = read_roster(course).person("Ada-L")
+    assert person is not None
+    assert person.name == "Ada"
+
+
+def test_a_group_collected_before_the_roster_can_be_split(tmp_path: Path) -> None:
+    course = tmp_path / "groups"
+    bring(course, {"Blue Team/masking.py": "1"})
+    (tmp_path / "groups.csv").write_text(GROUPS)
+    write_roster(course, tmp_path / "groups.csv")
+    told = bring(course, {"Blue Team/masking.py": "1"}).notes
+    assert any("'Blue Team' is a group of the roster" in note for note in told)
+    shutil.rmtree(course / "submitted" / "Blue Team")
+    bring(course, {"Blue Team/masking.py": "1"})
+    assert students(course) == {"jm", "za"}
