@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..classroom import Lateness, Person
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, last_of
+from ..results.wording import readable
 
 
 class Missing(enum.StrEnum):
@@ -28,6 +29,7 @@ class Grades:
     submission may count as zero; `not_due` are those in which it may not yet. `waiting_for` are
     missing submissions that may still arrive. `left` are people who have left, and `chosen` are the
     selected ones, None if everybody is: nothing is written for missing submissions of others.
+    `titles` are those of assignments in the course.
     """
 
     results: Sequence[SubmissionResult]
@@ -42,11 +44,16 @@ class Grades:
     people: Mapping[str, Person] = field(default_factory=dict)
     left: frozenset[str] = frozenset()
     chosen: frozenset[str] | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def assignments(self) -> tuple[str, ...]:
         """The assignments with results, in the order of the results."""
         return tuple(dict.fromkeys(name for _, name in keys_of(self.results)))
+
+    def title_of(self, assignment: str) -> str:
+        """Returns the course's title of an assignment, or its name in words without one."""
+        return self.titles.get(assignment) or readable(assignment)
 
     @property
     def people_without(self) -> tuple[str, ...]:

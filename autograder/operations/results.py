@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UserError
-from ..records import SubmissionResult
+from ..records import Assignment, SubmissionResult
 from ..results.last import keys_of
 from ..submission.class_files import class_home
 from .cached_steps import CachedStep
@@ -166,8 +166,9 @@ def export(
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    dates = duedates(Path(course), folder)
-    grades = class_grades(folder, counted_results(folder), showing, dates)
+    assignments = _assignments(Path(course), folder)
+    grades = class_grades(folder, counted_results(folder), showing, _dates(assignments))
+    grades = replace(grades, titles={a.name: a.title for a in assignments})
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
     notes = [note for note in (unseen_note(folder), not_due_note(grades)) if note]
     return replace(written, notes=(*notes, *written.notes))
@@ -175,12 +176,20 @@ def export(
 
 def duedates(course: Path, folder: Path) -> dict[str, datetime]:
     """Returns the due dates of a class's course; empty if no course is found."""
+    return _dates(_assignments(course, folder))
+
+
+def _assignments(course: Path, folder: Path) -> Sequence[Assignment]:
+    """Returns the assignments of a class's course; none if no course is found."""
     try:
-        assignments = course_of_class(course, folder).assignments
+        return course_of_class(course, folder).assignments
     except UserError:
         if course != HERE:
             raise
-        return {}
+        return ()
+
+
+def _dates(assignments: Iterable[Assignment]) -> dict[str, datetime]:
     return {a.name: a.duedate.naive_utc for a in assignments if a.duedate}
 
 

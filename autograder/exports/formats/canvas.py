@@ -14,7 +14,6 @@ from pathlib import Path
 from ...errors import UserError
 from ...records import Key, SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
-from ...results.wording import readable
 from ..class_grades import Grades, Missing
 from ..export_tables import Exported, number, same_number, write_csv
 from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match_grades
@@ -35,7 +34,7 @@ def write(grades: Grades, path: Path) -> Exported:
     """Writes the table without Canvas's numbers, with our names as SIS Login ID."""
     maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
-        (*_ID_COLUMNS, *map(readable, maxima)),
+        (*_ID_COLUMNS, *map(grades.title_of, maxima)),
         (_POINTS_ROW, "", "", "", "", *map(number, maxima.values())),
     ]
     absent = grades.absent if grades.missing is not Missing.KEEP else ()
@@ -49,7 +48,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     """Writes the roster's people with their grades, then the students who are not in it."""
     roster.must_be_of(Platform.CANVAS)
     maxima, scores = _points(grades)
-    columns = {assignment: _column(roster, assignment) for assignment in maxima}
+    columns = {name: _column(roster, name, grades.title_of(name)) for name in maxima}
     ids = [c for c in dict.fromkeys(roster.columns) if c in _ALL_ID_COLUMNS]
     matching = match_grades(roster, grades)
     rows: list[Sequence[str]] = [(*ids, *columns.values())]
@@ -66,7 +65,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
         own = {"Student": student, "SIS Login ID": student}
         cells = (_cell(grades, scores, student, assignment) for assignment in maxima)
         rows.append((*(own.get(c, "") for c in ids), *cells))
-    others = tuple(_other_maxima(roster, columns, maxima))
+    others = (*_new_columns(roster, columns), *_other_maxima(roster, columns, maxima))
     waits = bool(matching.doubts or others)
     return Exported(write_csv(rows, path), (*matching.notes, *others), waits)
 
@@ -95,19 +94,32 @@ def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before:
     return before if score is None else number(score)
 
 
-def _column(roster: Roster, assignment: str) -> str:
+def _column(roster: Roster, assignment: str, title: str) -> str:
     """Returns the column of an assignment in Canvas, or the name of a new one."""
+    ours = {_words(assignment), _words(title)}
     found = [
         column
         for column in dict.fromkeys(roster.columns)
-        if (named := _NUMBERED.fullmatch(column)) and _words(named["name"]) == _words(assignment)
+        if (named := _NUMBERED.fullmatch(column)) and _words(named["name"]) in ours
     ]
     if len(found) > 1:
         raise UserError(
             f"{roster.path}: {' and '.join(map(repr, found))} may both be {assignment}: rename one "
             "of them in Canvas and download the gradebook again"
         )
-    return found[0] if found else readable(assignment)
+    return found[0] if found else title
+
+
+def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
+    """Yields a note on each assignment that Canvas would create, because it is not there."""
+    there = [column for column in roster.columns if _NUMBERED.fullmatch(column)]
+    for name, column in columns.items():
+        if column not in roster.columns and there:
+            yield (
+                f"{roster.path.name} has no assignment {column!r}, so Canvas creates a new one for "
+                f"{name}; if it is there under a different name, use this name as the title of the "
+                "assignment, here or there"
+            )
 
 
 def _words(name: str) -> str:

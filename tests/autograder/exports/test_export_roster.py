@@ -14,7 +14,7 @@ import pytest
 from autograder.classroom import Origin, write_roster
 from autograder.collecting.platform_times import read_times
 from autograder.errors import UserError
-from autograder.exports import export
+from autograder.exports import Grades, export
 from autograder.exports.roster import match, read_roster
 from autograder.records import SubmissionResult, SubmissionStatus
 
@@ -101,6 +101,28 @@ def test_a_canvas_gradebook_provides_ids_and_keeps_unknown_columns(
         "'Noether, Emmy' of gradebook.csv has no result here",
         "'zoe' is not in gradebook.csv",
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "column", "is_new"),
+    [("Masks", "Masks (4711)", False), ("Old work", "Old work (12)", False), ("M 2", "M 2", True)],
+)
+def test_an_assignment_is_found_in_canvas_by_its_title(
+    make_result: Callable[..., SubmissionResult],
+    canvas: Path,
+    tmp_path: Path,
+    title: str,
+    column: str,
+    is_new: bool,
+) -> None:
+    if title != "Masks":
+        text = CANVAS.replace("Masks (4711)", "Essay (4711)").replace("10.00", "6.00")
+        canvas.write_text(text, encoding="utf-8")
+    grades = Grades((make_result("ada"),), titles={"masks": title})
+    written = export("canvas", grades, tmp_path / "out.csv", canvas)
+    assert rows_of(written.path)[1][column] == "4"
+    assert written.waits is is_new
+    assert any("Canvas creates a new one for masks" in note for note in written.notes) is is_new
 
 
 @pytest.mark.parametrize(
