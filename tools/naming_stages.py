@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,16 @@ def _in_ranks(chosen: range) -> Off:
 
 
 def _off(name: str) -> Off:
-    return lambda: mock.patch.object(unmatched, name, lambda *given: [])
+    """Returns what replaces a step of `unmatched`, also where `diagnosis` calls it itself."""
+
+    def without() -> AbstractContextManager[Any]:
+        stack = ExitStack()
+        for module in (unmatched, diagnosis):
+            if hasattr(module, name):
+                stack.enter_context(mock.patch.object(module, name, lambda *given: []))
+        return stack
+
+    return without
 
 
 def _stages() -> Mapping[str, Off]:

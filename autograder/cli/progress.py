@@ -18,6 +18,7 @@ from rich.text import Text
 
 from ..errors import UserError
 from ..escaping import for_terminal
+from ..grading.run_options import RunEvents
 from ..records import SubmissionResult, Tier
 from .output import errors
 from .torch_start import end_loading
@@ -55,7 +56,7 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:.1f}/s" if speed else "")
 
 
-class RunProgress:
+class RunProgress(RunEvents):
     """Shows a run's progress on stderr; the result, on stdout, stays clean."""
 
     def __init__(self, progress: Progress) -> None:

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from ..errors import UserError
 from ..records import Assignment, SubmissionResult, Tier
@@ -70,8 +69,8 @@ class RunOptions:
     question: QuestionSelector | None = None
 
 
-class RunEvents(Protocol):
-    """Receives events while a run is in progress."""
+class RunEvents:
+    """Receives events while a run is in progress. The default ignores them."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         """Called when one kind of assignment is about to be graded; no tier if machines differ."""
@@ -81,16 +80,3 @@ class RunEvents(Protocol):
 
     def graded(self, result: SubmissionResult) -> None:
         """Called when a submission has its result, and the results file its line."""
-
-
-class SilentEvents:
-    """Ignores all events."""
-
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """See `RunEvents`."""
-
-    def passed_over(self, tier: Tier, why: str) -> None:
-        """See `RunEvents`."""
-
-    def graded(self, result: SubmissionResult) -> None:
-        """See `RunEvents`."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import UserError
@@ -14,16 +15,7 @@ from ..escaping import visible
 from .canvas import Canvas
 from .http import RetryPolicy, Token, find_token
 from .moodle import Moodle
-from .platform_records import (
-    Attempt,
-    Grade,
-    GradeUpdate,
-    Member,
-    Platform,
-    PlatformAssignment,
-    SubmittedFile,
-    UpdateOutcome,
-)
+from .platform_records import Platform
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _CANVAS_COURSE = re.compile(r"/courses/(\d+)(?:/.*)?")
@@ -70,14 +62,27 @@ def connect(
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
     platform = make(address.site, address.course, known, retry or RetryPolicy())
-    return _CheckedPlatform(platform, address.site)
+    return cast(Platform, _CheckedPlatform(platform, address.site))
 
 
 class _CheckedPlatform:
     """A platform whose malformed replies raise errors that name the site."""
 
     def __init__(self, platform: Platform, site: str) -> None:
-        self._platform, self._site, self.name = platform, site, platform.name
+        self._platform, self._site = platform, site
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._platform, name)
+        return partial(self._called, value) if callable(value) else value
+
+    def _called(self, method: Callable[..., Any], *args: Any) -> Any:
+        with self._of_its_form():
+            found = method(*args)
+        return self._each(found) if isinstance(found, Iterator) else found
+
+    def _each(self, items: Iterator[Any]) -> Iterator[Any]:
+        with self._of_its_form():
+            yield from items
 
     @contextlib.contextmanager
     def _of_its_form(self) -> Iterator[None]:
@@ -89,52 +94,11 @@ class _CheckedPlatform:
             text = "it is nested too deeply"
         else:
             return
+        name = self._platform.name
         raise UserError(
-            f"{self._site}: the answer does not have the form of {self.name}'s ({text}): is it the "
-            f"address of a {self.name} site?"
+            f"{self._site}: the answer does not have the form of {name}'s ({text}): is it the "
+            f"address of a {name} site?"
         ) from None
-
-    def title(self) -> str:
-        """Returns the title of the course."""
-        with self._of_its_form():
-            return self._platform.title()
-
-    def zone(self) -> str:
-        """Returns the name of the course's time zone."""
-        with self._of_its_form():
-            return self._platform.zone()
-
-    def members(self) -> Sequence[Member]:
-        """Returns the students of the course."""
-        with self._of_its_form():
-            return self._platform.members()
-
-    def works(self) -> Sequence[PlatformAssignment]:
-        """Returns the assignments of the course."""
-        with self._of_its_form():
-            return self._platform.works()
-
-    def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
-        """Returns the submissions of these members."""
-        with self._of_its_form():
-            return self._platform.attempts(work, members)
-
-    def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades of an assignment."""
-        with self._of_its_form():
-            return self._platform.grades(work)
-
-    def download(self, file: SubmittedFile, path: Path) -> None:
-        """Writes a submitted file to `path`."""
-        with self._of_its_form():
-            self._platform.download(file, path)
-
-    def send(
-        self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
-    ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades; yields after each batch what became of it."""
-        with self._of_its_form():
-            yield from self._platform.send(work, updates)
 
 
 def _canvas_course(path: str, _query: str) -> tuple[str, str] | None:

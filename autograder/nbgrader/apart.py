@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import load_course
 from ..errors import AutograderError
-from ..grading.run_options import RunOptions, SilentEvents
+from ..grading.run_options import RunEvents, RunOptions
 
 
 def grade_apart(course: Path, options: RunOptions) -> str:
@@ -50,7 +50,7 @@ def main(request: str) -> int:
         assignment=wanted["assignment"],
     )
     try:
-        grade_class([SuiteEngine(load_course(Path(wanted["course"])))], options, SilentEvents())
+        grade_class([SuiteEngine(load_course(Path(wanted["course"])))], options, RunEvents())
     except AutograderError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -11,7 +11,7 @@ from ..classroom import read_allowances, read_rules
 from ..errors import ContentError, UserError, install_with
 from ..grading.engine import Backend, Engine, Ready
 from ..grading.run import RunReport, grade_class
-from ..grading.run_options import RunEvents, RunOptions, SilentEvents
+from ..grading.run_options import RunEvents, RunOptions
 from ..grading.secret import FILE_NAME, named_secret
 from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
 from ..grading.suite_engine import SuiteEngine
@@ -99,7 +99,7 @@ def grade(
     if wanted:
         read_rules(courses.class_folder)
         read_allowances(courses.class_folder)  # report what can't be read before hours of grading
-    courses, run = _run_what_can_be(courses, options, scheduler, events or SilentEvents())
+    courses, run = _run_what_can_be(courses, options, scheduler, events or RunEvents())
     outcome = class_outcome(
         courses, options, Path(course), gradebook=wanted, tell_lateness=tell_lateness
     )

@@ -21,7 +21,7 @@ from ..classroom import (
 )
 from ..course import Course
 from ..grading.run import grade_class
-from ..grading.run_options import RunOptions, SilentEvents
+from ..grading.run_options import RunEvents, RunOptions
 from ..grading.suite_engine import SuiteEngine
 from ..records import Assignment, Key, SubmissionResult
 from ..results.last import LastResults, keys_of
@@ -105,7 +105,7 @@ def _best(
     again = replace(options, resume=False, question=None, assignment=None)
 
     def grade_more(found: FoundSubmissions) -> None:
-        grade_class([SuiteEngine(own)], again, SilentEvents(), found=found)
+        grade_class([SuiteEngine(own)], again, RunEvents(), found=found)
 
     return let_best_count(class_folder, own, options.results, sorted(keys), grade_more)
 

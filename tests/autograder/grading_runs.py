@@ -14,12 +14,12 @@ import pytest
 
 import autograder
 from autograder.errors import IsolationUnavailable
-from autograder.grading.run_options import SilentEvents
+from autograder.grading.run_options import RunEvents
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer, start_fork_server
 
 
-class Results(SilentEvents):
+class Results(RunEvents):
     """Keeps what a run graded."""
 
     def __init__(self) -> None:

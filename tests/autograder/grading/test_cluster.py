@@ -17,7 +17,7 @@ import pytest
 
 from autograder.course import load_course
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunOptions, SilentEvents
+from autograder.grading.run_options import RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionStatus, Tier
 from autograder.results.file import read_results
@@ -103,7 +103,7 @@ def test_a_killed_worker_loses_no_line_and_duplicates_none(
     assert len(set(scores.values())) == 3
 
 
-class _Removing(SilentEvents):
+class _Removing(RunEvents):
     """Removes a folder when the run has found it."""
 
     def __init__(self, folder: Path) -> None:

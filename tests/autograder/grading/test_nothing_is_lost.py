@@ -18,7 +18,7 @@ from autograder.course import Course
 from autograder.errors import GraderError, UserError
 from autograder.grading import submissions
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunOptions, SilentEvents
+from autograder.grading.run_options import RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Exercise, SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import ResultsFile, read_results
@@ -41,7 +41,7 @@ def _die() -> None:
 TRUNCATED = 0
 
 
-class DiesAfter(SilentEvents):
+class DiesAfter(RunEvents):
     """Events that end the grader after that many results; -1 means as soon as it starts."""
 
     def __init__(self, count: int) -> None:
@@ -133,7 +133,7 @@ def _patiently(results: Path, grade: Callable[[], T]) -> T:
                 fcntl.flock(file, fcntl.LOCK_SH)  # returns when the other one lets go
 
 
-class KillsTheParent(SilentEvents):
+class KillsTheParent(RunEvents):
     """Events that end the fork server after the first result."""
 
     def __init__(self, fork_server: ForkServer) -> None:

@@ -16,7 +16,7 @@ from autograder.cli import cli
 from autograder.course import load_course
 from autograder.errors import SubmissionError, UserError
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunOptions, SilentEvents
+from autograder.grading.run_options import RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation import computing
 from autograder.grading.validation.entries import Entry, with_entry
@@ -96,7 +96,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) ->
         (place / "scores.py").write_text(text)
     options = RunOptions(root / "course" / "submitted", root / "course" / "results.jsonl")
     engine = SuiteEngine(load_course(root), lambda tier: contextlib.nullcontext(fork_server))
-    grade_class([engine], options, SilentEvents())
+    grade_class([engine], options, RunEvents())
     return root / "course"
 
 
