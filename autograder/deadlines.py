@@ -68,7 +68,7 @@ def moment_text(moment: datetime, due: DueDate | None) -> str:
 
 
 def late_by(submitted: datetime, due: datetime) -> timedelta:
-    """Returns how late a submission is; the minute or second that `due` names is still in time."""
+    """Returns how late a submission is; the minute or second that `due` names is still on time."""
     named = timedelta(seconds=1) if due.second else timedelta(minutes=1)
     end = due.replace(microsecond=0) + named
     return submitted - due if submitted >= end else timedelta()

@@ -146,7 +146,7 @@ def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:
-    """Return whether at least two numbers have three or more decimals, which is not by chance."""
+    """Return whether at least two numbers have three or more decimals, too many for chance."""
     if not isinstance(node, ast.List | ast.Tuple) or len(node.elts) < 2:
         return False
     try:

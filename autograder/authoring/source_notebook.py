@@ -145,7 +145,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
             exercise.source,
             line_of(text, BEGIN_SOLUTION),
             "a solution in the text",
-            f"it belongs into {exercise.solution}",
+            f"it belongs in {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
     if _HIDDEN in kept.get("tags", ()):

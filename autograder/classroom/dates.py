@@ -34,7 +34,7 @@ class CountingRule(enum.StrEnum):
     """The rule for which of several submissions counts."""
 
     LAST = "last"
-    #: the last one that is in time, otherwise the last one
+    #: the last one that is on time, otherwise the last one
     IN_TIME = "last in time"
     #: the one with most points after the penalty for late work
     BEST = "best"

@@ -243,7 +243,7 @@ def _print_rules(proof: ValidationReport) -> None:
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return
-    table = Table("general rule", "asked of", "why not in the others", box=None, pad_edge=False)
+    table = Table("general rule", "questions", "why not the others", box=None, pad_edge=False)
     for rule in rules:
         cells = [cells[rule] for cells in proof.rules.values()]
         reasons = Counter(cell.strip("()") for cell in cells if cell.startswith("("))

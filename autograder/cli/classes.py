@@ -61,7 +61,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
         return WAITS if change and change.doubts else 0
     if change:
         _names(f"{len(change.added)} new", change.added)
-        other = f" (another {', '.join(change.replaced)} than before)" if change.replaced else ""
+        other = f" ({', '.join(change.replaced)} changed)" if change.replaced else ""
         _names(f"{len(change.updated)} updated{other}", change.updated)
         _names(
             f"{len(change.not_in_list)} are not in this list, and stay on the roster",
@@ -142,7 +142,7 @@ def _print_extensions(every: list[StoredExtension]) -> None:
         console.print(_extension_text(made, made.decision.assignment), soft_wrap=True)
         for path in made.also_in_time:
             console.print(
-                f"[yellow]{for_terminal(str(path))} is in time now, and does not count yet: "
+                f"[yellow]{for_terminal(str(path))} is on time now, but does not count yet: "
                 "collect its download again[/]",
                 soft_wrap=True,
             )
@@ -159,12 +159,12 @@ def _extension_text(made: StoredExtension, assignment: str) -> str:
     time = duration_text(made.allowance)
     who, until = for_terminal(made.decision.student), moment_text(made.until, made.due)
     if is_removed:
-        return f"{who} has no extension for {for_terminal(assignment)} any more: until {until}"
+        return f"{who} no longer has an extension for {for_terminal(assignment)}: due {until}"
     whole = ""
     if time != made.decision.decision:
         whole = f", {time} after the due date, with section, grace and extra time"
     return (
-        f"{who} has {made.decision.decision} more for {for_terminal(assignment)}: until {until}"
+        f"{who} has {made.decision.decision} more for {for_terminal(assignment)}: due {until}"
         f"{whole}"
     )
 

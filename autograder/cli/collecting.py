@@ -192,7 +192,7 @@ def _remark(item: CollectedSubmission) -> str:
     if item.is_older:
         return f"older than the one that is there, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
-        return f"late, and the last one in time counts; kept in {item.earlier}"
+        return f"late, and the last one on time counts; kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
         return f"the same upload as before; {item.folder} was edited by hand since, and stays"
     if item.outcome is Outcome.WORSE:

@@ -39,7 +39,7 @@ Plan = TypeVar("Plan")
 
 @dataclass(frozen=True, slots=True)
 class _Approval:
-    """Decides whether a plan is done: after asking, without asking, or not at all."""
+    """Decides whether to carry out a plan: after asking, without asking, or not at all."""
 
     is_dry_run: bool
     is_given: bool

@@ -69,7 +69,7 @@ class CollectOptions:
 
     `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
     case, to students, `times` is a platform's own table of times, and `ends` gives the deadline of
-    a submission if the last one in time counts. `owners` says who owns each outermost folder, if
+    a submission if the last one on time counts. `owners` says who owns each outermost folder, if
     the platform itself has stated it, so that no name has to be interpreted.
     """
 

@@ -50,7 +50,7 @@ class Outcome(enum.StrEnum):
     WAITING = "waiting"
     #: an existing submission has a later time, and stays
     OLDER = "older"
-    #: it is late, and the existing one is in time, in a class in which the last one in time counts
+    #: it is late, the existing one is on time, and the class counts the last one on time
     LATE = "late"
     #: the same upload as before, and an earlier submission has earned more, in a class in which the
     #: best one counts
@@ -159,7 +159,7 @@ class SubmittedFolder:
         return self._replace(made, key, upload)
 
     def _comes_late(self, key: Key, target: Path, time: datetime | None) -> bool:
-        """Returns whether a submission is late and would replace one that is in time."""
+        """Returns whether a submission is late and would replace one that is on time."""
         end, there = self._ends(key), _stamped(target)
         if end is None or time is None or there is None or time < there:
             return False

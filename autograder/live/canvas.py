@@ -213,7 +213,7 @@ class Canvas:
         ]
 
     def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
-        """Sends one request and waits until Canvas has obeyed; returns why it has not."""
+        """Sends one request and waits until Canvas has carried it out; returns why not."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
             own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}

@@ -1,7 +1,7 @@
 """Repeats requests that failed, and keeps tokens out of all texts.
 
 A platform that is overloaded or throttles is asked again later. A request that writes is repeated
-only if the platform has certainly not obeyed it.
+only if the platform has certainly not carried it out.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class TokenRefused(PlatformFailure):
 class Unreachable(PlatformFailure):
     """The platform did not answer, or only with server errors.
 
-    It is uncertain whether a request that writes has been obeyed.
+    It is uncertain whether a request that writes has been carried out.
     """
 
 
@@ -155,7 +155,7 @@ class RetryPolicy:
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
         """Asks until the platform has time for an answer, and returns it.
 
-        `is_safe` means that the request may be repeated although it may have been obeyed. Raises
+        `is_safe` means that the request may be repeated even if it was carried out. Raises
         `Unreachable`; `once` raises `NoResponse` if there is none.
         """
         problem = ""
@@ -165,7 +165,7 @@ class RetryPolicy:
             except NoResponse as error:
                 problem, wait, may_repeat = str(error), 2.0**tried, is_safe
             else:
-                is_throttled = _is_throttled(answer)  # then it was certainly not obeyed
+                is_throttled = _is_throttled(answer)  # so it was certainly not carried out
                 if not is_throttled and answer.status_code not in _OVERLOADED:
                     self._keep_quota(answer.headers)
                     return answer

@@ -71,7 +71,7 @@ class Moodle:
         return str(found[0].get("fullname") or f"course {self._number}")
 
     def zone(self) -> str:
-        """Returns an empty text: no function says the site's time zone."""
+        """Returns an empty text: no function reports the site's time zone."""
         return ""
 
     def members(self) -> Sequence[Member]:
@@ -201,7 +201,7 @@ class Moodle:
     ) -> Iterator[Sequence[UpdateOutcome]]:
         """Writes grades in batches; if one is refused, each of its grades alone.
 
-        Whatever Moodle keeps with a grade would be emptied if it were left out, so that the comment
+        Whatever Moodle keeps with a grade would be emptied if it were left out, so the comment
         and the state of the marking workflow are sent back as they are.
         """
         flags = self._by_assignment("mod_assign_get_user_flags", "userflags", [{"id": work.number}])

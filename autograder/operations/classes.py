@@ -54,7 +54,7 @@ class StoredExtension:
     `is_recorded` is true if nbgrader's gradebook has it already; otherwise the next record writes
     it there. `due` is the due date of everybody, if the course has one. `also_in_time` are newer
     submissions that were kept next to the one that counts because they were late, and no longer
-    are: the class counts the last one in time, and collecting them again lets them count.
+    are: the class counts the last one on time, and collecting them again lets them count.
     """
 
     decision: Decision
@@ -134,7 +134,7 @@ def extend(
 
 
 def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
-    """Returns kept submissions that are in time and newer than the one that counts."""
+    """Returns kept submissions that are on time and newer than the one that counts."""
     counting = arrival(folder.joinpath(SUBMITTED, *key)).stamped
     if counting is None or read_rules(folder).counts is not CountingRule.IN_TIME:
         return ()

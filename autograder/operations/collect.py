@@ -133,7 +133,7 @@ def undo_collect(class_folder: Path | str = "course") -> UndoReport:
 def _ends(course: Course, class_folder: Path) -> Ends:
     """Returns a function that gives the deadline of a submission.
 
-    It gives None for all submissions unless the class counts the last submission in time.
+    It gives None for all submissions unless the class counts the last submission on time.
     """
     if read_rules(class_folder).counts is not CountingRule.IN_TIME:
         return lambda _: None

@@ -1,6 +1,6 @@
 """Brings people, due dates and submissions of a course on Canvas or Moodle into a class folder.
 
-All that will change is found out first, and shown; then `collect` places the submissions.
+First finds out and shows all that will change; then `collect` places the submissions.
 """
 
 from __future__ import annotations

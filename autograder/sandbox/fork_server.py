@@ -231,7 +231,7 @@ class ForkServer:
         self.close()
 
     def _printed_text(self) -> str:
-        return self._words() or "(it said nothing)"
+        return self._words() or "(it printed nothing)"
 
     def _words(self) -> str:
         """Returns the end of its output, even after it was closed."""

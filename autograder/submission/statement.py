@@ -61,8 +61,8 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
     """Returns the names that a call gets, and whether the value is certainly a function.
 
-    It is if it is a lambda, a partial, or what a call makes of a lambda. What a call makes of a
-    function is one too, so a name that is assigned the result of a call of itself stays a function.
+    It is for a lambda, a partial, or a call that gets a lambda, such as a decorator's. A call that
+    gets a function also returns one, so a name stays a function after `name = call(name)`.
     """
     if not isinstance(value, ast.Call):
         return frozenset(), isinstance(value, ast.Lambda)

@@ -1,6 +1,6 @@
 """The interface through which a suite calls an implementation, wherever it runs.
 
-`suite.local` calls a module in this process, `grading.remote` a sandboxed worker.
+`suite.local` calls a module in this process, `grading.judging.remote` a sandboxed worker.
 Both copy the arguments first: an answer never changes what a test holds.
 """
 

@@ -2,7 +2,7 @@
 
 A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The run decides what
 `implementation` is: a module in this process (`--implementation FOLDER`) or, through
-`grading.plugin`, a sandboxed worker.
+`grading.judging.grader_plugin`, a sandboxed worker.
 """
 
 from __future__ import annotations

@@ -130,3 +130,28 @@ def test_a_tests_name_has_at_most_ten_words() -> None:
     ]
     long = [name for name in names if len(name.split()[1].split("_")) > 11]
     assert not long, f"say only what should happen: {long[:20]}"
+
+
+def _is_there(reference: str) -> bool:
+    """Returns whether a dotted name below the package is a module, or a word in one."""
+    place, *names = reference.split(".")
+    path = ROOT / "autograder" / place
+    while names and (path / names[0]).is_dir():
+        path /= names.pop(0)
+    if names and (path / f"{names[0]}.py").exists():
+        path = path / f"{names.pop(0)}.py"
+    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
+    return not names or re.search(rf"\b{names[0]}\b", text) is not None
+
+
+def test_docstrings_refer_to_modules_that_exist() -> None:
+    packages = {path.parent.name for path in ROOT.glob("autograder/*/__init__.py")}
+    lost = [
+        f"{place} {reference}"
+        for place, text in _docstrings().items()
+        for reference in re.findall(
+            r"`(?:autograder\.)?((?:\w+\.)+(?!csv|json|txt|zip)\w+)[`(]", text
+        )
+        if reference.split(".")[0] in packages and not _is_there(reference)
+    ]
+    assert not lost, f"the module was moved or renamed: {lost}"

@@ -98,7 +98,7 @@ class WarmGrader:
         if line is None:
             self._said.seek(0)
             text = self._said.read()[-2000:].decode(errors="replace").strip()
-            raise NodeError(f"the grader of this worker ended: {text or '(it said nothing)'}")
+            raise NodeError(f"the grader of this worker ended: {text or '(it printed nothing)'}")
         return line
 
 

@@ -273,7 +273,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "### BEGIN SOLUTION\nexample = 3\n### END SOLUTION",
             "source/basics/sums.md:6",
             "a solution in the text",
-            "it belongs into",
+            "it belongs in",
         ),
         (
             "solutions/basics/sums.py",
