@@ -221,7 +221,7 @@ def _nbgrader(folder: Path, at_once: int) -> Row:
     graders = NBGrader(folder / "nbgrader", ASSIGNMENT, _few(folder), at_once)
     seconds, peak = measured(graders.grade)
     for scores in graders.scores():
-        _must_tell_apart(scores)
+        _require_different_scores(scores)
     how = "as it is" if at_once == 1 else f"{at_once} at once"
     label = f"nbgrader {version('nbgrader')} autograde, {how}"
     each = seconds / len(_few(folder)) / at_once
@@ -232,13 +232,13 @@ def _otter(folder: Path) -> Row:
     """Measures otter-grader's run of each notebook, without its container."""
     grader = Otter(folder / "otter", ASSIGNMENT, _few(folder))
     seconds, peak = measured(grader.grade)
-    _must_tell_apart(grader.scores())
+    _require_different_scores(grader.scores())
     asked = [str(OTTER / "python"), "-c", "import otter; print(otter.__version__)"]
     label = f"otter-grader {subprocess.check_output(asked, text=True).strip()} run, no container"
     return Row(label, _notebook_tests(), 0.0, seconds / len(_few(folder)), peak)
 
 
-def _must_tell_apart(scores: Mapping[tuple[str, str], float]) -> None:
+def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
     """Checks that a grader finds each wrong answer: one that ran nothing would be fast."""
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:

@@ -83,11 +83,11 @@ def _messages(namer: Namer, exercise: Exercise, folder: Path, read: Read) -> Ite
             result = namer.judged(answer)
             text = next((test.message for test in result.tests if not test.passed), "")
             judgement = noted.get("does", "")
-            as_read = judgement in JUDGEMENTS and told_in(text) == noted.get("read")
+            as_read = judgement in JUDGEMENTS and messages_in(text) == noted.get("read")
             yield Message(answer, answer.name, text, judgement, as_read)
 
 
-def told_in(message: str) -> str:
+def messages_in(message: str) -> str:
     """Returns a message without numbers: the first line, and the lines that say what to do."""
     first, *others = message.split("\n")
     return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])

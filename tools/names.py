@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
     named_answers = []
     for exercise in exercises:
-        found = list(_said(Namer(runner, course, exercise), exercise, folder))
+        found = list(_named_answers(Namer(runner, course, exercise), exercise, folder))
         named_answers += found
         print(f"{exercise.name}: {sum(bool(s.name) for s in found)} of {len(found)} named")
         for one in found:
@@ -70,7 +70,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _said(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[NamedAnswer]:
+def _named_answers(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[NamedAnswer]:
     for answer in unseen_of(exercise, folder):
         if answer.means:
             yield _one(namer, answer)

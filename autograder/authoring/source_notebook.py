@@ -64,7 +64,7 @@ def source_notebook(
             cells.append(markdown_cell(f"rules_{question}", f"**Rules.** {rule}", {}))
         cells += _question_cells(question, parts.definitions[question], points[question])
     _check_complete(exercise, answered)
-    _tell_apart(cells)
+    _number_equal_cells(cells)
     return notebook_of(cells)
 
 
@@ -220,7 +220,7 @@ def line_of(text: str, part: str) -> int | None:
     return found[-1] if found else None
 
 
-def _tell_apart(cells: list[Cell]) -> None:
+def _number_equal_cells(cells: list[Cell]) -> None:
     """Numbers cells with the same text, because the ids in a notebook must be unique."""
     seen: dict[str, int] = {}
     for cell in cells:

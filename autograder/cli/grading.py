@@ -140,9 +140,9 @@ def grade(
             scheduler=scheduler,
             question=question,
             events=run,
-            tell_lateness=(lambda _: None) if as_json else _print_lateness,
+            on_lateness=(lambda _: None) if as_json else _print_lateness,
         )
-    _tell(report, as_json, profile)
+    _print_report(report, as_json, profile)
     if report.run.failed:
         return 2
     is_incomplete = report.recorded is not None and report.recorded.unrecorded > 0
@@ -152,7 +152,7 @@ def grade(
 COMMANDS = (grade,)
 
 
-def _tell(report: grading.GradeReport, as_json: bool, profile: bool) -> None:
+def _print_report(report: grading.GradeReport, as_json: bool, profile: bool) -> None:
     if report.run.truncated:
         errors.print(
             "a truncated line of an earlier run, which was killed, was moved to "

@@ -74,7 +74,7 @@ def _live(command: F) -> F:
     def connected(
         *args: Any, at: str | None, links: tuple[str, ...], dry_run: bool, yes: bool, **others: Any
     ) -> Any:
-        access = Access(at, _links(links), retry=RetryPolicy(on_wait=_tell))
+        access = Access(at, _links(links), retry=RetryPolicy(on_wait=_print_wait))
         return command(*args, access=access, approval=_Approval(dry_run, yes), **others)
 
     for add in (
@@ -243,7 +243,7 @@ def _links(texts: Iterable[str]) -> Mapping[str, str]:
     return {name: number for name, _, number in pairs}
 
 
-def _tell(text: str) -> None:
+def _print_wait(text: str) -> None:
     errors.print(for_terminal(text), soft_wrap=True)
 
 

@@ -63,7 +63,7 @@ def _print_group(group: operations.UnnamedMistake) -> None:
         _say(f"  ... and {len(group.calls) - _MOST_CALLS} more calls")
     lines = group.code.rstrip("\n").split("\n")
     for line in lines[:_MOST_LINES]:
-        _say_whole(f"    {line}", "dim")
+        _print_whole(f"    {line}", "dim")
     if len(lines) > _MOST_LINES:
         _say(f"    ... and {len(lines) - _MOST_LINES} more lines: --json shows them")
     console.print()
@@ -73,7 +73,7 @@ def _say(line: str, style: str = "") -> None:
     console.print(for_terminal(line), style=style, soft_wrap=True)
 
 
-def _say_whole(line: str, style: str = "") -> None:
+def _print_whole(line: str, style: str = "") -> None:
     """Prints a line of code to its end, because a person approves it after reading it here."""
     most = len(line) * _LONGEST_ESCAPE
     console.print(for_terminal(line, most), style=style, soft_wrap=True)
@@ -143,7 +143,7 @@ def _is_approved(code: str, as_json: bool) -> bool:
         raise UserError("read the code, which autograder mistakes shows, and use --yes")
     _say("this code becomes content of the course, which its tests and tools execute:", "bold")
     for line in code.rstrip("\n").split("\n"):
-        _say_whole(f"    {line}")
+        _print_whole(f"    {line}")
     return click.confirm("Have you read it, and should it be added?")
 
 

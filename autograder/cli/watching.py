@@ -122,7 +122,7 @@ class Watch:
             screen.console.clear()
         questions = listed(list(self._results.values()))
         passed = self._passing()
-        self._tell_passed(passed)
+        self._report_passed(passed)
         for result in self._results.values():
             if result.problem:
                 screen.prose(f"{result.exercise}: {result.problem}", "red")
@@ -149,7 +149,7 @@ class Watch:
         questions = listed(list(self._results.values()))
         return {item.question for _, item in questions if item.standing.value == "passed"}
 
-    def _tell_passed(self, passed: set[str]) -> None:
+    def _report_passed(self, passed: set[str]) -> None:
         """Reports the questions that pass since the last call, and the exercises that are done."""
         from ..student import afterwards, status, what_to_submit
 

@@ -60,14 +60,14 @@ def grade(
     question: str | None = None,
     scheduler: str | None = None,
     events: RunEvents | None = None,
-    tell_lateness: Callable[[Sequence[str]], None] = lambda _: None,
+    on_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
     """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
     `course` is the instructor's folder (default: here or above). Result lines are appended to
     `results` (default: results.jsonl next to `submitted`; for one submission in a folder of that
     name, the file of its class). `gradebook` says whether to write nbgrader's gradebook (default:
-    if the folder is called `submitted`); before that, `tell_lateness` is called with sentences
+    if the folder is called `submitted`); before that, `on_lateness` is called with sentences
     about due dates and late students. `secret` is the class's file, which shards share (default:
     secret.key next to the results). `shard` is (index from 1, count). With `question`, only this
     question is graded again; submissions that are new or have changed are graded as a whole.
@@ -101,7 +101,7 @@ def grade(
         read_allowances(courses.class_folder)  # report what can't be read before hours of grading
     courses, run = _run_what_can_be(courses, options, scheduler, events or RunEvents())
     outcome = class_outcome(
-        courses, options, Path(course), gradebook=wanted, tell_lateness=tell_lateness
+        courses, options, Path(course), gradebook=wanted, on_lateness=on_lateness
     )
     return GradeReport(
         run,

@@ -66,11 +66,11 @@ def class_outcome(
     course: Path,
     *,
     gradebook: bool,
-    tell_lateness: Callable[[Sequence[str]], None],
+    on_lateness: Callable[[Sequence[str]], None],
 ) -> Outcome:
     """Returns the results of a run that count, after the rules of the class if it has a gradebook.
 
-    `course` is the folder of the course. `tell_lateness` is called before penalties are applied.
+    `course` is the folder of the course. `on_lateness` is called before penalties are applied.
     """
     own, folder = courses.own, courses.class_folder
     keys = {(s.student, s.assignment) for s in courses.found.submissions}
@@ -79,7 +79,7 @@ def class_outcome(
     dated = _dated(own) if own and gradebook else []
     days = _late_days(dated, folder) if dated else ()
     lateness = (*best, *days, *(_lateness(dated, folder, results) if dated else ()))
-    tell_lateness(lateness)
+    on_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, results, gradebook=gradebook) if results else None
     seconds = time.process_time() - begin

@@ -137,7 +137,7 @@ class _Pull:
         dates = NewDates(self._there, self._folder)
         has_dates = "dates" in self._parts
         submissions = tuple(self._submissions()) if "submissions" in self._parts else ()
-        self._tell_people()
+        self._note_people()
         broken = self._there.course.broken.items()
         self._notes += [f"nothing is pulled for {name}: {why}" for name, why in broken]
         if self._there.works:
@@ -156,7 +156,7 @@ class _Pull:
             waits=tuple(self._waits),
         )
 
-    def _tell_people(self) -> None:
+    def _note_people(self) -> None:
         if "roster" not in self._parts:
             return
         self._waits += self._change.doubts
@@ -192,7 +192,7 @@ class _Pull:
                 if self._withdrawn.has_left(student):
                     continue
                 key = for_file_name(student), name
-                self._tell_unusable(student, name, own[-1])
+                self._note_unusable(student, name, own[-1])
                 yield from (
                     IncomingSubmission(student, name, attempt, self._members[number])
                     for attempt in (own if every else own[-1:])
@@ -217,7 +217,7 @@ class _Pull:
             found.setdefault(attempt.student, []).append(attempt)
         return found
 
-    def _tell_unusable(self, student: str, assignment: str, attempt: Attempt) -> None:
+    def _note_unusable(self, student: str, assignment: str, attempt: Attempt) -> None:
         where = f"{student}/{assignment}"
         large = [file.path[-1] for file in attempt.files if is_large(file)]
         if large:

@@ -240,7 +240,7 @@ class _Push:
         except UserError as error:
             self._waits.append(f"{name}: {error}")
             return
-        self._tell_deductions(name, there)
+        self._note_deductions(name, there)
         for position, member in enumerate(self._members):
             student = matching.name_of(position)
             grade = there.get(member.number, Grade())
@@ -253,7 +253,7 @@ class _Push:
             if change is not None:
                 yield change
 
-    def _tell_deductions(self, name: str, there: Mapping[str, Grade]) -> None:
+    def _note_deductions(self, name: str, there: Mapping[str, Grade]) -> None:
         if count := sum(grade.deducted > 0 for grade in there.values()):
             self._notes.append(
                 f"{name}: {self._there.platform.name} itself takes points off for {count} late "

@@ -104,7 +104,7 @@ class Forking:
         except BrokenPipeError:
             pass  # the grader has closed the connection, which the worker will notice too
         except OSError as error:
-            _tell(status, b"E" + str(error).encode())
+            _send(status, b"E" + str(error).encode())
             status.close()
         finally:
             os.close(channel)
@@ -144,7 +144,7 @@ class Forking:
         os.close(pidfd)
         _, code, usage = os.wait4(pid, 0)
         report = [code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]
-        _tell(status, json.dumps(report).encode())
+        _send(status, json.dumps(report).encode())
         status.close()
 
     def _become_worker(self, channel: int, output: int, limits: dict[str, Any]) -> None:
@@ -176,7 +176,7 @@ class Forking:
             _exit(1)
 
 
-def _tell(status: socket.socket, message: bytes) -> None:
+def _send(status: socket.socket, message: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):  # the grader has closed the connection
         status.sendall(message)
 

@@ -85,16 +85,16 @@ def main() -> int:
         nbgrader_course(course)
         tasks = [(course, case, name) for case in cases for name in GRADERS]
         for name in GRADERS:
-            if _tell(course, CONTROL, name) != GOOD:
+            if _outcome_of(course, CONTROL, name) != GOOD:
                 raise SystemExit(f"{name} is not set up: it refuses {CONTROL.name}")
         with ThreadPoolExecutor(2) as pool:
-            outcomes = list(pool.map(lambda task: _tell(*task), tasks))
+            outcomes = list(pool.map(lambda task: _outcome_of(*task), tasks))
     columns = {name: outcomes[number :: len(GRADERS)] for number, name in enumerate(GRADERS)}
     print(_table(cases, columns))
     return 1 if any(word != GOOD for word in columns["ours"]) else 0
 
 
-def _tell(course: Path, case: Case, grader: str) -> str:
+def _outcome_of(course: Path, case: Case, grader: str) -> str:
     """Returns the outcome of one case with one grader in a word or two."""
     place = course.parent / f"{case.name.replace(' ', '-')}-{grader}"
     copy_course(course, place)

@@ -23,7 +23,7 @@ import pytest
 SEED = int(os.environ.get("TEST_SEED", 0))
 
 
-def begin_anew() -> None:
+def begin_again() -> None:
     """Seeds all generators of this process; torch's only if it is loaded."""
     random.seed(SEED)
     numpy.random.seed(SEED)
@@ -55,16 +55,16 @@ sys.meta_path.insert(0, _TorchFinder())
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectstart() -> None:
     """Called before a module of tests is imported."""
-    begin_anew()
+    begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
     """Called before a fixture is set up."""
-    begin_anew()
+    begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
     """Called before a test is called."""
-    begin_anew()
+    begin_again()

@@ -112,7 +112,7 @@ def test_modules_stay_within_their_budget() -> None:
     assert not long, f"more than {LONGEST_MODULE} lines, split by responsibility: {long}"
 
 
-def test_no_line_is_too_long_whatever_stands_at_its_end() -> None:
+def test_no_line_is_too_long_whatever_its_end() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()

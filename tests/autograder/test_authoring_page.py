@@ -52,14 +52,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_validate_lists_remaining_work_in_the_order_of_the_page(place: Path) -> None:
     for line in BEGIN.splitlines():
         call(*line.split()[1:])
-    told = []
+    reported = []
     for path, text in files():
         with pytest.raises(ContentError, match="to do") as error:
             call("validate")
-        told.append(error.value.path.relative_to(place).as_posix())
-        (place / told[-1]).write_text(dict(files())[told[-1]])
+        reported.append(error.value.path.relative_to(place).as_posix())
+        (place / reported[-1]).write_text(dict(files())[reported[-1]])
         assert (place / path).is_file(), text
-    assert sorted(told) == sorted(path for path, _ in files())
+    assert sorted(reported) == sorted(path for path, _ in files())
     assert not [path for path in place.rglob("*.*") if "TO DO" in path.read_text()]
 
 

@@ -57,13 +57,13 @@ def _texts() -> tuple[dict[str, str], dict[str, str]]:
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for path in MODULES:
         is_read = path.is_relative_to(ROOT / "autograder") and "parts" not in path.parts
-        said = messages if is_read else {}
+        texts = messages if is_read else {}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
             if isinstance(node, documented):
                 docstrings[place] = ast.get_docstring(node) or ""
             elif isinstance(value := getattr(node, "value", None), str) and " " in value:
-                said[place] = f"{said.get(place, '')} {value}"
+                texts[place] = f"{texts.get(place, '')} {value}"
     return docstrings, messages
 
 

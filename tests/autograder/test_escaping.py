@@ -68,10 +68,10 @@ MANY = settings(max_examples=150, deadline=None, derandomize=True)  # the same i
 @given(st.lists(st.lists(TEXTS, min_size=2, max_size=3), min_size=1, max_size=3))
 def test_a_table_is_read_back_and_holds_no_formula(rows: list[list[str]]) -> None:
     read = list(csv.reader(io.StringIO(escaping.for_csv(rows), newline="")))
-    told = [
+    rows = [
         [re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "\ufffd", c) for c in row] for row in rows
     ]
-    assert [[escaping.from_csv(cell) for cell in row] for row in read] == told
+    assert [[escaping.from_csv(cell) for cell in row] for row in read] == rows
     starts = [cell.lstrip(" \xa0\u200b\ufeff")[:1] for row in read for cell in row if cell != "-"]
     assert not [c for c in starts if unicodedata.normalize("NFKC", c) in set("=+-@\t\r\n") - {""}]
 
@@ -241,17 +241,17 @@ def _escapes(path: Path) -> Iterator[str]:
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def test_no_other_module_escapes_by_itself() -> None:
+def test_no_other_module_escapes() -> None:
     found = [
-        told
+        text
         for package in _WRITERS
         for path in sorted((PACKAGE / package).rglob("*.py"))
-        for told in _escapes(path)
+        for text in _escapes(path)
     ]
     assert not found, f"take the function of autograder/escaping.py for the target: {found}"
 
 
-def test_a_module_that_escapes_by_itself_is_found() -> None:
-    told = " ".join(_escapes(Path(escaping.__file__)))
+def test_a_module_that_escapes_is_found() -> None:
+    text = " ".join(_escapes(Path(escaping.__file__)))
     for way in ("html.escape", "csv.writer", "json.dumps", "isprintable", "a table of signs"):
-        assert way in told
+        assert way in text

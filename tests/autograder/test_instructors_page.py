@@ -130,8 +130,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     secret.chmod(0o600)
     # status 3: done, and something waits for a person (two people are not in Canvas's gradebook)
     done = 'autograder() { command autograder "$@" || [ $? -eq 3 ]; }\n'
-    said = run(done + "\n".join(others), empty / "attention", environment)
-    (place / "said.txt").write_text(said)
+    printed = run(done + "\n".join(others), empty / "attention", environment)
+    (place / "printed.txt").write_text(printed)
     return empty / "attention"
 
 
@@ -206,11 +206,11 @@ def test_scores_and_verdicts_are_as_expected(
 
 
 def test_the_table_names_every_student_and_what_needs_a_look(course: Path) -> None:
-    said = (course.parents[1] / "said.txt").read_text()
+    printed = (course.parents[1] / "printed.txt").read_text()
     for student in EXPECTED:
-        assert student in said
-    assert "did not end in time" in said
-    assert "not allowed" in said
+        assert student in printed
+    assert "did not end in time" in printed
+    assert "not allowed" in printed
 
 
 def test_nbgraders_export_agrees_with_the_results(

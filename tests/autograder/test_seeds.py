@@ -51,7 +51,7 @@ def test_each_draws_the_first_numbers(of_module: Drawn, of_test: Drawn, time: st
 
 IMPORTS_TORCH = """
 from tests.autograder import seeds
-seeds.begin_anew()
+seeds.begin_again()
 import torch
 print(torch.rand(1).item(), torch.default_generator.initial_seed())
 """

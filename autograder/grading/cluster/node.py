@@ -31,13 +31,13 @@ class WarmGrader:
         self._submitted.mkdir(exist_ok=True)
         self._waiting: dict[str, queue.SimpleQueue[bytes | None]] = {}
         self._lock = threading.Lock()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "autograder", "grade", "-", *options],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._printed,
         )
         threading.Thread(target=self._hand_out, daemon=True).start()
 
@@ -86,7 +86,7 @@ class WarmGrader:
             if name is not None:
                 self._waiting.pop(name).put(line)
             else:  # a line was refused, with a reason: this machine has a different course
-                self._said.write(line)
+                self._printed.write(line)
                 break
         self._process.kill()
         self._process.wait()
@@ -96,8 +96,8 @@ class WarmGrader:
 
     def _checked(self, line: bytes | None) -> bytes:
         if line is None:
-            self._said.seek(0)
-            text = self._said.read()[-2000:].decode(errors="replace").strip()
+            self._printed.seek(0)
+            text = self._printed.read()[-2000:].decode(errors="replace").strip()
             raise NodeError(f"the grader of this worker ended: {text or '(it printed nothing)'}")
         return line
 

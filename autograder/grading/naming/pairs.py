@@ -128,7 +128,7 @@ class PairSearch:
                 raised = any(call.raised for call in calls)
                 if self._came[at].is_failing(self._right[at]) and not raised:
                     return False  # an error that neither of the two raises
-                if not self._tells(at):
+                if not self._is_informative(at):
                     continue
                 if raised:
                     return False
@@ -172,7 +172,7 @@ class PairSearch:
 
         Of equal rows, that with the lowest rank is in a pair.
         """
-        places = [at for at in columns if self._tells(at)]
+        places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
         alike = _bits(self._figures(places, self._came))
         wrong = _bits(~self._came_right(places))[0] if places else 0
@@ -197,7 +197,7 @@ class PairSearch:
 
         A row counts less the rarer its family is, and the more rows of the family come before it.
         """
-        places = [at for at in columns if self._tells(at)]
+        places = [at for at in columns if self._is_informative(at)]
         is_right = self._right_cells(places)
         came_right = np.array([self._came[at].equals(self._right[at]) for at in places], bool)
         fits = (is_right | ~came_right).all(1) & ~self._raised(places).any(1) & ~is_right.all(1)
@@ -269,7 +269,7 @@ class PairSearch:
         found += [holds(at)[self._table.cells[:, at]] for at in columns]
         return np.hstack(found)
 
-    def _tells(self, at: int) -> bool:
+    def _is_informative(self, at: int) -> bool:
         came, right = self._came[at], self._right[at]
         return not (came.raised or right.raised or came.operation in OF_GRADIENTS)
 

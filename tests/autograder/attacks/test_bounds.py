@@ -171,7 +171,7 @@ def test_gradients_of_weights_have_names(name: Any) -> None:
     assert event.raised == "AnswerProtocol"
 
 
-def test_a_bool_is_0_or_1_wherever_it_stands() -> None:
+def test_a_bool_is_0_or_1_in_every_place() -> None:
     header = json.dumps({"T": ["bool", [5], None]}).encode()
     assert wire.decode(header, bytearray([1, 0, 1, 0, 0])).tolist() == [
         True,
@@ -188,10 +188,10 @@ def test_a_bool_is_0_or_1_wherever_it_stands() -> None:
 
 
 @pytest.mark.parametrize("kind", ["raised", "missing", "memory", "protocol"])
-def test_what_a_worker_tells_of_a_failure_is_short(kind: str) -> None:
+def test_a_workers_report_of_a_failure_is_short(kind: str) -> None:
     """A worker that is taken over writes its replies itself, up to the largest header."""
-    told = "x " * 500_000
-    rest = (told, told, [told] * 50_000, told) if kind == "raised" else (told,)
+    text = "x " * 500_000
+    rest = (text, text, [text] * 50_000, text) if kind == "raised" else (text,)
     with pytest.raises(AnswerFault) as caught:
         value_of((kind, *rest))
     assert len(str(caught.value)) < 4_000

@@ -81,7 +81,7 @@ def test_name_tags_show_the_weights_of_a_layer() -> None:
     torch.testing.assert_close(found, torch.full((1, 8, 8), 1 / 8))
 
 
-def test_each_head_has_weights_of_its_own() -> None:
+def test_each_head_has_its_own_weights() -> None:
     reader = SentenceReader(lambda: MultiHeadSelfAttention(32, 4), looks_back=False)
     found = looks(reader, reader.layer, GAPPED.split(), 4)
     assert found.shape == (4, 8, 8)

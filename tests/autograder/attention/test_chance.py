@@ -36,7 +36,7 @@ def test_independent_draws_pass(generator: torch.Generator) -> None:
     assert dependence_problem(dropped, P) is None
 
 
-def test_another_rate_is_told(generator: torch.Generator) -> None:
+def test_another_rate_is_reported(generator: torch.Generator) -> None:
     dropped = torch.rand(SHAPE, generator=generator) < 1 - P
 
     assert (rate_problem(dropped, P) or "").endswith("as many as should be kept")
@@ -57,7 +57,7 @@ def test_another_rate_is_told(generator: torch.Generator) -> None:
         (torch.nan, "not finite"),
     ],
 )
-def test_another_factor_is_told(factor: float | torch.Tensor, words: str) -> None:
+def test_another_factor_is_reported(factor: float | torch.Tensor, words: str) -> None:
     before = torch.tensor([1.0, -2.0, 3.0, 0.5, 7.0])
 
     assert factor_problem(before / (1 - P), before, P) is None
@@ -65,7 +65,7 @@ def test_another_factor_is_told(factor: float | torch.Tensor, words: str) -> Non
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
-def test_lines_that_share_a_draw_are_told(generator: torch.Generator, dim: int) -> None:
+def test_lines_that_share_a_draw_are_reported(generator: torch.Generator, dim: int) -> None:
     drawn = list(SHAPE)
     drawn[dim] = 1
     dropped = (torch.rand(drawn, generator=generator) < P).expand(SHAPE)
@@ -76,7 +76,7 @@ def test_lines_that_share_a_draw_are_told(generator: torch.Generator, dim: int) 
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
-def test_a_fixed_number_in_each_line_is_told(generator: torch.Generator, dim: int) -> None:
+def test_a_fixed_number_in_each_line_is_reported(generator: torch.Generator, dim: int) -> None:
     order = torch.rand(SHAPE, generator=generator).argsort(dim)
     fixed = round(P * SHAPE[dim])
 
@@ -91,7 +91,7 @@ def test_only_what_is_present_counts(generator: torch.Generator) -> None:
     assert dependence_problem(dropped | ~present, P, present) is None
 
 
-def test_calls_that_repeat_are_told(generator: torch.Generator) -> None:
+def test_calls_that_repeat_are_reported(generator: torch.Generator) -> None:
     first, second = (torch.rand(400, generator=generator) < P for _ in range(2))
 
     assert repeat_problem([first, second]) is None
@@ -99,7 +99,7 @@ def test_calls_that_repeat_are_told(generator: torch.Generator) -> None:
     assert "calls 1 and 2 treat 0 of 400" in (repeat_problem([first, ~first]) or "")
 
 
-def test_a_call_that_drops_all_or_nothing_is_told(generator: torch.Generator) -> None:
+def test_a_call_that_drops_all_or_nothing_is_reported(generator: torch.Generator) -> None:
     first, second = (torch.rand(400, generator=generator) < P for _ in range(2))
 
     assert (repeat_problem([first, second, torch.zeros_like(first)]) or "").startswith(
@@ -116,7 +116,7 @@ def test_another_rate_is_no_dependence(generator: torch.Generator) -> None:
     assert dependence_problem(torch.rand(SHAPE, generator=generator) < 0.6, P) is None
 
 
-def test_a_fixed_number_in_each_call_is_told(generator: torch.Generator) -> None:
+def test_a_fixed_number_in_each_call_is_reported(generator: torch.Generator) -> None:
     calls = [torch.randperm(400, generator=generator) < 120 for _ in range(8)]
 
     assert repeat_problem(calls) == "each of 8 calls dropped exactly 120 entries"
@@ -160,7 +160,7 @@ def test_independent_draws_pass_at_every_rate(generator: torch.Generator, p: flo
     assert groups_problem(torch.stack(calls, -1).view(-1, 3), p) is None
 
 
-def test_two_entries_that_decide_on_a_third_are_told(generator: torch.Generator) -> None:
+def test_two_entries_that_decide_on_a_third_are_reported(generator: torch.Generator) -> None:
     drawn = torch.rand(30_000, generator=generator)
     drawn[2::3] = (drawn[0::3] + drawn[1::3]) % 1
 
@@ -174,7 +174,7 @@ def test_one_draw_for_two_entries_is_noticed_at_small_rates(generator: torch.Gen
     assert "times 2" in (neighbours_problem(dropped, 0.01) or "")
 
 
-def test_a_pattern_that_comes_again_far_away_is_told(generator: torch.Generator) -> None:
+def test_a_pattern_that_comes_again_far_away_is_reported(generator: torch.Generator) -> None:
     calls = [torch.rand(400, generator=generator) < P for _ in range(70)]
 
     assert copied_problem(calls) is None

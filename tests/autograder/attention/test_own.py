@@ -50,7 +50,7 @@ def answer_in_notebook(folder: Path) -> None:
     notebook.write_text(json.dumps(document), encoding="utf-8")
 
 
-def test_the_part_stands_in_for_a_stub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_part_replaces_a_stub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert own_or_part("DecoderBlock") is DecoderBlock
     assert "not yours yet" in capsys.readouterr().out
 
@@ -72,7 +72,7 @@ def test_a_wrong_answer_is_not_used(folder: Path) -> None:
     assert own_or_part("DecoderBlock") is DecoderBlock
 
 
-def test_a_question_without_a_part_is_told(folder: Path) -> None:
+def test_a_question_without_a_part_is_reported(folder: Path) -> None:
     with pytest.raises(UserError, match="no exercise or question is called 'Block'"):
         own_or_part("Block")
 

@@ -64,7 +64,7 @@ def test_small_panels_are_side_by_side_and_wide_ones_stacked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "reason"),
     [
         (NotImplementedError(), "not implemented yet"),
         (ValueError("no\nsecond line"), "ValueError: no"),
@@ -74,14 +74,16 @@ def test_small_panels_are_side_by_side_and_wide_ones_stacked() -> None:
     ],
 )
 @pytest.mark.parametrize("draw", [side_by_side, heatmap])
-def test_an_answer_that_gives_no_matrix_is_a_quiet_panel(draw: Any, answer: Any, said: str) -> None:
+def test_an_answer_that_gives_no_matrix_is_a_quiet_panel(
+    draw: Any, answer: Any, reason: str
+) -> None:
     def ask() -> Any:
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     draw(ask, *([torch.rand(1, 4)] if draw is side_by_side else []))
-    assert said.replace("\n", " ") in {text.replace("\n", " ") for text in texts(drawn())}
+    assert reason.replace("\n", " ") in {text.replace("\n", " ") for text in texts(drawn())}
 
 
 def test_numbers_stand_in_cells_while_there_is_room() -> None:
@@ -96,7 +98,7 @@ def test_zero_has_no_minus_sign() -> None:
     assert texts(drawn()) == {"0.25", "0.00", "-0.01", "1.00", "2.00"}
 
 
-def test_the_notebooks_own_style_comes_back() -> None:
+def test_the_notebooks_own_style_is_restored() -> None:
     before = dict(plt.rcParams)
     heatmap(torch.rand(2, 2))
     assert dict(plt.rcParams) == before
@@ -127,10 +129,10 @@ def test_equal_numbers_look_equal_and_different_ones_different() -> None:
     assert mine[1] != expected[1]
 
 
-def test_a_wrong_shape_is_said_and_not_drawn() -> None:
+def test_a_wrong_shape_is_named_and_not_drawn() -> None:
     side_by_side(lambda: torch.rand(6, 3), torch.rand(6))
-    said = " ".join(texts(drawn())).replace("\n", " ")
-    assert "shape (6, 3), expected (6,)" in said
+    shown = " ".join(texts(drawn())).replace("\n", " ")
+    assert "shape (6, 3), expected (6,)" in shown
 
 
 def test_a_single_row_keeps_its_shape() -> None:

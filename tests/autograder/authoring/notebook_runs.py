@@ -97,15 +97,15 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
         if isinstance(source, list):
             untrue += [] if holds(source[1], shell.user_ns) else [source[1]]
             continue
-        with capture_output() as said:
+        with capture_output() as captured:
             result = shell.run_cell(source, store_history=True)
         if not result.success:
             troubles.append(f"cell {number}: {result.error_before_exec or result.error_in_exec!r}")
-        if said.stderr.strip():
-            troubles.append(f"cell {number} warns: {said.stderr.strip()}")
+        if captured.stderr.strip():
+            troubles.append(f"cell {number} warns: {captured.stderr.strip()}")
         if source.startswith("check("):
-            checks += [text.splitlines()[0] for text in plain_texts(said)]
-        pictures += sum("image/png" in output.data for output in said.outputs)
+            checks += [text.splitlines()[0] for text in plain_texts(captured)]
+        pictures += sum("image/png" in output.data for output in captured.outputs)
     used = resource.getrusage(resource.RUSAGE_SELF)
     return name, {
         "troubles": troubles,
@@ -116,9 +116,9 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
     }
 
 
-def plain_texts(said: CapturedIO) -> list[str]:
+def plain_texts(captured: CapturedIO) -> list[str]:
     """Returns what was displayed, as text."""
-    return [output.data["text/plain"] for output in said.outputs if "text/plain" in output.data]
+    return [output.data["text/plain"] for output in captured.outputs if "text/plain" in output.data]
 
 
 def main() -> None:

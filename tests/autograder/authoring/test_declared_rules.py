@@ -164,8 +164,8 @@ def test_release_writes_rules_into_docstring_notebook_and_checks(ruled: Path, wh
     halves = (folder / "halves.py").read_text()
     assert '"""Half of x.\n\n    Raises:\n        ValueError: x is negative.\n    """' in halves
     cells = json.loads((folder / "halves.ipynb").read_text())["cells"]
-    told = ["".join(cell["source"]) for cell in cells if cell["id"] == "rules_half"]
-    assert told == ["**Rules.** Raise a `ValueError` if x is negative."]
+    rules = ["".join(cell["source"]) for cell in cells if cell["id"] == "rules_half"]
+    assert rules == ["**Rules.** Raise a `ValueError` if x is negative."]
     checks = rules_beside(folder / "checks" / "test_sums.py")
     assert checks == rules_beside(ruled / "tests" / "hidden" / "basics" / "test_sums.py")
 
@@ -221,7 +221,7 @@ def test_a_stub_of_older_words_is_a_problem(ruled: Path, wheel: Path, edit: Edit
         ("[half\n", "not valid TOML"),
     ],
 )
-def test_wrong_rules_are_told(ruled: Path, rules: str, words: str) -> None:
+def test_wrong_rules_are_reported(ruled: Path, rules: str, words: str) -> None:
     (ruled / "source" / "basics" / "rules.toml").write_text(rules)
     with pytest.raises(ContentError, match=words):
         _problems(ruled)

@@ -54,7 +54,7 @@ def test_an_assignment_without_extras_has_none(tmp_path: Path) -> None:
         ("words.txt", b"\xff\xfe", "not UTF-8"),
     ],
 )
-def test_what_cannot_go_out_is_told(
+def test_an_extra_that_cannot_be_released_is_reported(
     tmp_path: Path, extras: Path, name: str, content: bytes, problem: str
 ) -> None:
     (extras / name).write_bytes(content)

@@ -154,9 +154,9 @@ def test_a_question_is_added_completed_and_valid_in_one_round(root: Path, wheel:
     text = (source / "halves.md").read_text(encoding="utf-8")
     order = [text.index(part) for part in ("What is wrong", "## `third`", "## Questions")]
     assert order == sorted(order)
-    with pytest.raises(ContentError) as told:
+    with pytest.raises(ContentError) as raised:
         autograder.validate(["basics/halves"], course=root)
-    listed = str(told.value)
+    listed = str(raised.value)
     assert all(f"{path}:" in listed for path in FILLED_IN)
 
     _fill_in(root)

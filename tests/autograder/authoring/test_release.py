@@ -409,12 +409,12 @@ def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Pat
     version = name.split("-")[1]
     with zipfile.ZipFile(io.BytesIO(small)) as archive:
         names = set(archive.namelist())
-        told = archive.read(f"x-{version}.dist-info/METADATA").decode()
+        metadata = archive.read(f"x-{version}.dist-info/METADATA").decode()
     packages = {name.split("/")[1] for name in names if name.startswith("autograder/")}
     assert {"student", "suite", "parts", "cli"} <= packages
     assert packages.isdisjoint({"grading", "sandbox", "authoring", "nbgrader", "operations"})
-    assert "nbgrader" not in told
-    assert f"\nVersion: {version}\n" in told
+    assert "nbgrader" not in metadata
+    assert f"\nVersion: {version}\n" in metadata
     assert "autograder/cli/student.py" in names and "autograder/cli/grading.py" not in names
 
 

@@ -22,7 +22,7 @@ def test_assignments_are_fresh(course: Course) -> None:
     assert not stale, "run `autograder release`:\n" + "\n".join(stale)
 
 
-def test_assignments_tell_nothing_hidden(course: Course) -> None:
+def test_assignments_reveal_nothing_hidden(course: Course) -> None:
     leaks = [str(leak) for leak in find_leaks(course)]
     assert not leaks, "\n".join(leaks)
 

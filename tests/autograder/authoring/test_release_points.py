@@ -64,7 +64,7 @@ def test_cases_share_what_they_are_worth_together(suite: Path, tmp_path: Path) -
         ("def test_it(:\n", "3: "),
     ],
 )
-def test_a_test_whose_worth_can_not_be_told_is_named(suite: Path, text: str, problem: str) -> None:
+def test_a_test_with_unclear_points_is_named(suite: Path, text: str, problem: str) -> None:
     suite.write_text(HEAD + text)
     with pytest.raises(ContentError) as caught:
         points_of(suite)

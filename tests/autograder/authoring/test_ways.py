@@ -45,7 +45,7 @@ def planted(root: Path) -> None:
     )
 
 
-def test_ways_are_in_bundles_only_and_only_if_asked_for(root: Path, wheel: Path) -> None:
+def test_ways_are_in_bundles_only_and_only_on_request(root: Path, wheel: Path) -> None:
     planted(root)
     course = load_course(root)
     for after in (False, True):

@@ -90,7 +90,8 @@ def test_a_date_of_an_unknown_assignment_or_section_is_reported(
     (tmp_path / "source" / "other").mkdir(parents=True)
     dated = with_class_dates(course, tmp_path)
     assert [
-        said.partition(": ")[2] for said in unused_dates(tmp_path, dated, read_roster(tmp_path))
+        sentence.partition(": ")[2]
+        for sentence in unused_dates(tmp_path, dated, read_roster(tmp_path))
     ] == [
         "no assignment is called 'head', so its date is not used; there are: heads, masks, other",
         "no assignment is called 'mask', so its date is not used; there are: heads, masks, other",
@@ -119,9 +120,9 @@ def test_late_days_are_taken_in_order_of_due_dates(
         ("cy", "a"): (None, first),
     }
     for _ in range(2):  # counted again each time
-        told = count_late_days(tmp_path, 3, ends)
+        sentences = count_late_days(tmp_path, 3, ends)
         assert read_late_days(tmp_path) == {("ada", "a"): 2, ("ada", "c"): 1}
-    assert told == (
+    assert sentences == (
         "ada takes 2 of 3 late days for a",
         "ada: 2 late days for b are more than the 1 that are left, so none is used",
         "ada takes 1 of 1 late days for c",

@@ -163,7 +163,7 @@ def test_a_newer_origin_takes_the_place_of_the_earlier_one(tmp_path: Path) -> No
     assert ("b", "masks") in read_origins(tmp_path)
 
 
-def test_a_table_of_something_else_is_told(tmp_path: Path) -> None:
+def test_a_table_of_something_else_is_reported(tmp_path: Path) -> None:
     (tmp_path / "extensions.csv").write_text("a;b\n1;2\n")
     with pytest.raises(UserError, match=r"extensions\.csv: expected the columns student"):
         read_extensions(tmp_path)

@@ -74,7 +74,7 @@ def test_two_people_of_one_name_stay_two(tmp_path: Path) -> None:
     assert len(change.people) == 4
 
 
-def test_one_name_with_two_addresses_is_told_and_not_decided(tmp_path: Path) -> None:
+def test_one_name_with_two_addresses_is_reported_not_decided(tmp_path: Path) -> None:
     bring(tmp_path, "name,email\nAda Lovelace,ada@uni.example\n")
     change = bring(tmp_path, "name,email\nAda Lovelace,ada@home.example\n")
     assert change.added == ("ada@home.example",)

@@ -90,7 +90,7 @@ def test_a_stamp_is_the_same_moment_on_every_machine(text: str, moment: str | No
     assert read_stamp(text.encode()) == expected
 
 
-def test_a_stamp_that_is_not_certain_is_unknown_and_told(tmp_path: Path) -> None:
+def test_a_stamp_that_is_not_certain_is_unknown_and_reported(tmp_path: Path) -> None:
     (tmp_path / "timestamp.txt").write_text("20.07.2026 23:58")
     found = arrival(tmp_path)
     assert found.stamped is None

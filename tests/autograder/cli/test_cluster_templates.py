@@ -63,15 +63,15 @@ def test_pods_of_an_indexed_job_grade_a_class_in_parts(folder: Path) -> None:
     job = yaml.safe_load((CLUSTER / "kubernetes.yaml").read_text(encoding="utf-8"))
     assert (job["kind"], job["spec"]["completionMode"]) == ("Job", "Indexed")
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    said = {variable["name"]: variable["value"] for variable in container["env"]}
-    assert said["SHARDS"] == str(job["spec"]["completions"])
+    variables = {variable["name"]: variable["value"] for variable in container["env"]}
+    assert variables["SHARDS"] == str(job["spec"]["completions"])
     mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
-    assert all(any(said[name].startswith(m) for m in mounts) for name in ("CLASS", "COURSE"))
+    assert all(any(variables[name].startswith(m) for m in mounts) for name in ("CLASS", "COURSE"))
     parts = 2
     for index in range(parts):
         _run(
             [*container["command"], *container["args"]],
             folder,
-            {**said, "SHARDS": str(parts), "JOB_COMPLETION_INDEX": str(index)},
+            {**variables, "SHARDS": str(parts), "JOB_COMPLETION_INDEX": str(index)},
         )
     assert _merged(folder, parts) == ("ada", True)

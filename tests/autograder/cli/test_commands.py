@@ -44,16 +44,16 @@ def test_what_grades_nothing_loads_no_torch() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_a_misspelt_command_is_told_the_nearest() -> None:
+def test_a_misspelt_command_gets_the_nearest_name() -> None:
     assert "Did you mean 'check'?" in CliRunner().invoke(cli, ["chek"]).output
 
 
 def test_an_option_that_is_given_twice_is_refused() -> None:
-    said = CliRunner().invoke(cli, ["grade", "nowhere", "--shard", "1/4", "--shard", "2/4"])
-    assert said.exit_code == 2
-    assert "--shard was given 2 times: which one is meant? Give it once." in said.output
-    said = CliRunner().invoke(cli, ["grade", "nowhere", "--gradebook", "--no-gradebook"])
-    assert "--gradebook/--no-gradebook was given 2 times" in said.output
+    result = CliRunner().invoke(cli, ["grade", "nowhere", "--shard", "1/4", "--shard", "2/4"])
+    assert result.exit_code == 2
+    assert "--shard was given 2 times: which one is meant? Give it once." in result.output
+    result = CliRunner().invoke(cli, ["grade", "nowhere", "--gradebook", "--no-gradebook"])
+    assert "--gradebook/--no-gradebook was given 2 times" in result.output
     allowed = ["--resume", "--resume", "--jobs", "300"]
     assert "300 is not in the range" in CliRunner().invoke(cli, ["grade", "no", *allowed]).output
 

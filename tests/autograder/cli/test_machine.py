@@ -63,10 +63,10 @@ def test_what_a_machine_refuses_is_a_sentence_with_a_remedy(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert _fails(monkeypatch, OSError(number, os.strerror(number), "results.jsonl")) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"results.jsonl: {os.strerror(number)}" in said
-    assert remedy in said
-    assert "Traceback" not in said
+    message = " ".join(capsys.readouterr().err.split())
+    assert f"results.jsonl: {os.strerror(number)}" in message
+    assert remedy in message
+    assert "Traceback" not in message
 
 
 def test_a_fault_of_our_own_keeps_its_traceback(

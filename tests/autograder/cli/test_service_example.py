@@ -109,12 +109,12 @@ def test_the_example_service_grades_requests_and_ends_its_grader(
         elsewhere, _ = _post(url.replace("simplified_attention", "..%2f"), right)
         service.terminate()
         # the pipe ends only when the grader, which also writes to it, has ended
-        _, said = service.communicate(timeout=60)
-    assert [status for status, _ in answers] == [200, 200, 200], said
+        _, errors = service.communicate(timeout=60)
+    assert [status for status, _ in answers] == [200, 200, 200], errors
     first, second, third = (answer for _, answer in answers)
     exercise = {e["exercise"]: e for e in first["exercises"]}["scores"]
     assert exercise["score"] == exercise["max_score"] and second["score"] == 0
     assert first["exercises"] == third["exercises"]
     assert elsewhere == 400
     assert strange == [b"400", b"400", b"400", b"400", b"403"]
-    assert "Traceback" not in said
+    assert "Traceback" not in errors

@@ -67,8 +67,8 @@ def clone(tmp_path: Path) -> Callable[..., Path]:
 def bring(tmp_path: Path) -> Callable[..., CollectReport]:
     def run(source: str, **options: object) -> CollectReport:
         target = tmp_path / "course" / "submitted"
-        said = CollectOptions(**options)  # type: ignore[arg-type]
-        return collect([tmp_path / source], target, COURSE, said)
+        settings = CollectOptions(**options)  # type: ignore[arg-type]
+        return collect([tmp_path / source], target, COURSE, settings)
 
     return run
 

@@ -203,7 +203,7 @@ def test_an_exercise_in_capitals_is_that_exercise(
     assert Path(path).name == "softmax.py"
 
 
-def test_a_late_mark_is_told(bring: Callable[..., CollectReport]) -> None:
+def test_a_late_mark_is_reported(bring: Callable[..., CollectReport]) -> None:
     (made,) = bring({"ada_LATE_1_2_softmax.py": b"1"}).collected
     assert made.is_late
 
@@ -294,7 +294,7 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("case", ARCHIVES)
-def test_an_archive_that_is_hostile_or_broken_is_told(
+def test_an_archive_that_is_hostile_or_broken_is_reported(
     case: str, bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     make, reason = ARCHIVES[case]
@@ -373,7 +373,7 @@ def test_a_full_disk_loses_nothing(
     assert list(tree(tmp_path / "course" / "submitted").values()) == [b"1"]
 
 
-def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_source_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not there"):
         collect([tmp_path / "none.zip"], tmp_path / "submitted", COURSE)
 
@@ -405,7 +405,7 @@ def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
     assert [type(member).__name__ for member in members_of(path)] == ["RefusedFile"]
 
 
-def test_an_archive_with_nothing_in_it_is_told(bring: Callable[..., CollectReport]) -> None:
+def test_an_archive_with_nothing_in_it_is_reported(bring: Callable[..., CollectReport]) -> None:
     report = bring(
         {"ada_1_2_work.zip": {}, "zoe_3_4_scores.py": b"x"}, assignment="simplified_attention"
     )

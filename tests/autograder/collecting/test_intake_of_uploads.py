@@ -31,8 +31,8 @@ def bring(tmp_path: Path) -> Bring:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for file, text in files.items():
                 archive.writestr(file, text)
-        said = CollectOptions(**options)  # type: ignore[arg-type]
-        return collect([path], tmp_path / "course" / "submitted", COURSE, said)
+        settings = CollectOptions(**options)  # type: ignore[arg-type]
+        return collect([path], tmp_path / "course" / "submitted", COURSE, settings)
 
     return run
 
@@ -132,9 +132,7 @@ def test_naming_the_assignment_later_leaves_flat_uploads_apart(
     assert [item.is_new for item in report.collected] == [False, False]
 
 
-def test_a_stray_file_replaces_nobodys_submission_of_its_own_assignment(
-    bring: Bring, tmp_path: Path
-) -> None:
+def test_a_stray_file_never_replaces_a_submission(bring: Bring, tmp_path: Path) -> None:
     bring({"ada_1_2_masking.py": "right"})
     files = {"ada_1_4_scores.py": "1", "ada_1_5_masking.py": "stray"}
     report = bring(files, assignment="simplified_attention")

@@ -44,8 +44,8 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
         for number, files in enumerate(downloads):
             paths.append(tmp_path / f"{number or ''}{name}")
             paths[-1].write_bytes(zipped(files))
-        said = CollectOptions(**options)  # type: ignore[arg-type]
-        return collect(paths, tmp_path / "course" / "submitted", COURSE, said)
+        settings = CollectOptions(**options)  # type: ignore[arg-type]
+        return collect(paths, tmp_path / "course" / "submitted", COURSE, settings)
 
     return run
 
@@ -108,7 +108,7 @@ def test_moodles_names_without_numbers_are_an_error_that_loses_nothing(
     assert there() == before
 
 
-def test_a_default_group_beside_others_is_left_out_and_told(
+def test_a_default_group_beside_others_is_left_out_and_reported(
     bring: Callable[..., CollectReport],
 ) -> None:
     report = bring(
@@ -203,8 +203,8 @@ def test_gradescope_says_who_submitted_together_and_when(
 
 @pytest.mark.parametrize("at", ["2026-03-01 22:59:58", "'2026-03-01 22:59:58'", "tomorrow", "[]"])
 def test_a_time_of_gradescope_without_zone_is_unknown(at: str) -> None:
-    said = f"submission_1:\n  :submitters:\n  - :name: Ada\n  :created_at: {at}\n"
-    (owner,) = read_submitters(said.encode())["submission_1"]
+    text = f"submission_1:\n  :submitters:\n  - :name: Ada\n  :created_at: {at}\n"
+    (owner,) = read_submitters(text.encode())["submission_1"]
     assert owner.time is None
 
 

@@ -67,7 +67,7 @@ def test_three_platforms_speak_of_one_person(class_folder: Path) -> None:
     assert len(list((class_folder / "earlier/ada/masks").iterdir())) == 1
 
 
-def test_namesakes_are_told_by_number_or_address_and_never_guessed(class_folder: Path) -> None:
+def test_namesakes_are_distinguished_by_number_or_address_never_guessed(class_folder: Path) -> None:
     bring(class_folder, {f"mustereva_{n}_7_masking.py": str(n) for n in (104, 105)})
     assert students(class_folder) == {"eva1", "eva2"}
     assert (class_folder / "submitted/eva2/masks/masking.py").read_text() == "105"
@@ -107,8 +107,8 @@ def test_who_has_another_name_by_now_keeps_the_folder(tmp_path: Path) -> None:
     found = bring(folder, {"kingada_101_9_masking-1.py": "2", "kingada_103_10_masking.py": "3"})
     assert students(folder) == {"lovelaceada", "byronada", "kingada_103"}
     assert (folder / "submitted/lovelaceada/masks/masking.py").read_text() == "2"
-    told = "'kingada' has the number of 'lovelaceada', so the work is in the folder 'lovelaceada'"
-    assert told in found.notes
+    note = "'kingada' has the number of 'lovelaceada', so the work is in the folder 'lovelaceada'"
+    assert note in found.notes
     bring(folder, {"byronada_101_11_splitting.py": "of another assignment"}, "heads")
     assert (folder / "submitted/lovelaceada/heads/splitting.py").is_file()
 

@@ -100,7 +100,7 @@ def test_an_older_archive_that_is_collected_later_takes_nobodys_place(tmp_path: 
     assert (tmp_path / "course" / "collected.csv").read_text() == before
 
 
-def test_files_that_only_the_earlier_submission_had_are_told(tmp_path: Path) -> None:
+def test_files_that_only_the_earlier_submission_had_are_reported(tmp_path: Path) -> None:
     target = tmp_path / "course" / "submitted"
     first = handed_in(tmp_path / "1", "2026-11-18 10:00:00 UTC", scores="1", softmax="1")
     second = handed_in(tmp_path / "2", "2026-11-19 10:00:00 UTC", scores="2")

@@ -96,8 +96,8 @@ def term(make_course: Callable[..., Course], make_result: Make, tmp_path: Path) 
 def test_an_earlier_submission_that_earned_more_counts_again(term: Class) -> None:
     term.put(term.earlier, 3.0, IN_TIME)
     term.put(term.counts, 1.0, LATE)
-    (said,) = term.choose()
-    assert said == "ada: a different submission of masks counts, with 3 points instead of 0.5"
+    (sentence,) = term.choose()
+    assert sentence == "ada: a different submission of masks counts, with 3 points instead of 0.5"
     assert (term.text(), term.score()) == ("# 3.0\n", 3.0)
     (kept,) = term.earlier.parent.iterdir()
     assert (kept.name, (kept / "masking.py").read_text()) == ("2026-05-01T113000", "# 1.0\n")

@@ -94,8 +94,8 @@ def test_who_is_late_by_how_much_is_a_column(term: Term) -> None:
 
 
 def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) -> None:
-    said = term.call("extend", "ben", "masks", "2h", "--why", "train, late")
-    assert "until 2026-05-01 14:00:00 Europe/Berlin" in said.output
+    result = term.call("extend", "ben", "masks", "2h", "--why", "train, late")
+    assert "due 2026-05-01 14:00:00 Europe/Berlin" in result.output
     assert term.scores()["ben"] == 4.0
     assert term.grades()["ben"]["masks/late"] == ""
     assert '"train, late"' in (term.folder / "extensions.csv").read_text()
@@ -103,8 +103,8 @@ def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) 
         submission = gradebook.find_submission("masks", "ben")
         assert submission.extension == timedelta(hours=2)
         assert submission.total_seconds_late == 0
-    said = term.call("extend", "ben", "masks", "0", "--why", "was another train")
-    assert "ben no longer has an extension for masks: due 2026-05-01 12:00:00" in said.output
+    result = term.call("extend", "ben", "masks", "0", "--why", "was another train")
+    assert "ben no longer has an extension for masks: due 2026-05-01 12:00:00" in result.output
     assert term.scores()["ben"] == 0.0
 
 
@@ -130,19 +130,19 @@ def test_an_extension_names_kept_work_that_is_in_time(term: Term) -> None:
     for name, day in (("old", "2026-04-30"), ("new", "2026-05-02"), ("too late", "2026-05-09")):
         (kept / name).mkdir(parents=True)
         (kept / name / "timestamp.txt").write_text(f"{day} 09:00:00 UTC")
-    said = term.call("extend", "ada", "masks", "1h", "--why", "ill")
-    assert (said.return_value, "is on time now" in said.output) == (0, False)
-    said = term.call("extend", "ada", "masks", "2d", "--why", "ill")
-    assert said.return_value == 3
-    assert f"{kept / 'new'} is on time now, but does not count yet" in said.output
-    assert said.output.count("in time now") == 1
+    result = term.call("extend", "ada", "masks", "1h", "--why", "ill")
+    assert (result.return_value, "is on time now" in result.output) == (0, False)
+    result = term.call("extend", "ada", "masks", "2d", "--why", "ill")
+    assert result.return_value == 3
+    assert f"{kept / 'new'} is on time now, but does not count yet" in result.output
+    assert result.output.count("on time now") == 1
 
 
 def test_an_extension_granted_before_the_first_grading_counts_then(
     term: Term, make_result: Callable[..., SubmissionResult]
 ) -> None:
-    said = term.call("extend", "emil", "masks", "2h", "--why", "ill")
-    assert "1 day 2 h" in said.output  # with the roster's extra time
+    result = term.call("extend", "emil", "masks", "2h", "--why", "ill")
+    assert "1 day 2 h" in result.output  # with the roster's extra time
     place = term.folder / "submitted" / "emil" / "masks"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 11:59:00 UTC")
@@ -161,10 +161,10 @@ def test_an_extension_granted_before_the_first_grading_counts_then(
 def test_an_extension_that_nobody_could_mean_is_refused(
     term: Term, arguments: tuple[str, ...], why: str
 ) -> None:
-    said = term.call("extend", *arguments, "--why", "x")
-    assert said.exception is not None
-    with pytest.raises(type(said.exception), match=why):
-        raise said.exception
+    result = term.call("extend", *arguments, "--why", "x")
+    assert result.exception is not None
+    with pytest.raises(type(result.exception), match=why):
+        raise result.exception
     assert not (term.folder / "extensions.csv").exists()
 
 
@@ -237,8 +237,8 @@ def test_extensions_of_a_table_are_all_granted_or_none(term: Term, tmp_path: Pat
     kept = (term.folder / "extensions.csv").read_text()
     assert "ada,masks,1 day,abroad" in kept
     table.write_text("student,assignment,extension,why\nzoe,masks,2h,ill\nzoe,masks,soon,ill\n")
-    said = term.call("extend", "--from", str(table))
-    assert "accommodations.csv:3: 'soon' is not a duration" in str(said.exception)
+    result = term.call("extend", "--from", str(table))
+    assert "accommodations.csv:3: 'soon' is not a duration" in str(result.exception)
     assert (term.folder / "extensions.csv").read_text() == kept
 
 
@@ -250,8 +250,8 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     assert term.grades()["ben"]["masks/late"] == "2 h 30 min"
     (term.folder / "class.toml").write_text("late_days = 1\n")
     of_class = class_course(term.course.root, term.folder)
-    told = _late_days(_dated(of_class), term.folder)
-    assert told == ("ben takes 1 of 1 late days for masks",)
+    sentences = _late_days(_dated(of_class), term.folder)
+    assert sentences == ("ben takes 1 of 1 late days for masks",)
     record(of_class, term.folder, term.results)
     row = term.grades()["ben"]
     assert (row["masks/late"], row["masks/late_days"]) == ("", "1")
@@ -270,8 +270,8 @@ def test_one_assignments_bad_due_date_stops_that_one_only(term: Term, tmp_path: 
         (solution / "other" / f"{exercise}.py").write_text(text)
     assert term.call("extend", "ben", "masks", "2h", "--why", "ill").return_value == 0
     assert term.call("roster").return_value == 0
-    said = term.call("extend", "ben", "other", "2h", "--why", "ill")
-    assert "other/assignment.toml: due date" in str(said.exception)
+    result = term.call("extend", "ben", "other", "2h", "--why", "ill")
+    assert "other/assignment.toml: due date" in str(result.exception)
     with pytest.raises(ContentError, match="due date"):
         load_course(tmp_path / "term")
 
@@ -305,9 +305,9 @@ def test_a_section_or_a_graders_people_are_chosen(
     assert set(term.grades(*options)) == students
 
 
-def test_a_section_that_is_not_there_is_told(term: Term) -> None:
-    said = term.call("export", "--section", "C")
-    assert "the class's roster has: A, B" in str(said.exception)
+def test_a_section_that_is_not_there_is_reported(term: Term) -> None:
+    result = term.call("export", "--section", "C")
+    assert "the class's roster has: A, B" in str(result.exception)
 
 
 def test_a_withdrawn_submission_does_not_count_until_restored(term: Term) -> None:
@@ -330,14 +330,14 @@ def test_a_withdrawn_submission_does_not_count_until_restored(term: Term) -> Non
         ("withdraw", "ada", "masks", "--why", "left"),
     ],
 )
-def test_a_class_folder_that_is_not_there_is_told(term: Term, command: tuple[str, ...]) -> None:
+def test_a_class_folder_that_is_not_there_is_reported(term: Term, command: tuple[str, ...]) -> None:
     term.folder.rename(term.folder.with_name("elsewhere"))
-    said = term.call(*command)
-    assert "is not a class folder: there is no such folder" in str(said.exception)
+    result = term.call(*command)
+    assert "is not a class folder: there is no such folder" in str(result.exception)
     assert not term.folder.exists()
 
 
-def test_without_names_nothing_tells_who_it_is(term: Term) -> None:
+def test_without_names_nothing_identifies_a_student(term: Term) -> None:
     rows = term.grades("--anonymous")
     assert set(rows) == {"Student 1", "Student 2", "Student 3"}
     assert sorted(row["masks/late"] for row in rows.values()) == ["", "", "1 h 30 min"]

@@ -47,20 +47,20 @@ def call(*arguments: str | Path) -> Result:
     ],
 )
 def test_a_format_is_written_into_the_class_folder(graded: Path, kind: str, name: str) -> None:
-    said = call(kind, graded)
-    assert said.return_value == (3 if kind == "moodle" else 0)  # without Moodle's identifiers
+    result = call(kind, graded)
+    assert result.return_value == (3 if kind == "moodle" else 0)  # without Moodle's identifiers
     assert (graded / name).exists()
-    assert f"grades: {graded / name}" in said.output.replace("\n", "")
+    assert f"grades: {graded / name}" in result.output.replace("\n", "")
 
 
-def test_a_roster_is_mapped_and_who_is_missing_is_said(graded: Path, tmp_path: Path) -> None:
+def test_a_roster_is_mapped_and_missing_people_are_named(graded: Path, tmp_path: Path) -> None:
     roster = tmp_path / "roster.csv"
     roster.write_text(ROSTER)
-    said = call("canvas", graded, "--roster", roster)
-    assert "note: 'Hopper' of roster.csv has no result here" in said.output
-    assert "is not in roster.csv" in said.output
-    assert said.return_value == 3
-    assert "\x1b[2J" not in said.output
+    result = call("canvas", graded, "--roster", roster)
+    assert "note: 'Hopper' of roster.csv has no result here" in result.output
+    assert "is not in roster.csv" in result.output
+    assert result.return_value == 3
+    assert "\x1b[2J" not in result.output
     table = (graded / "grades.canvas.csv").read_text(encoding="utf-8").splitlines()
     assert table[0] == "Student,ID,SIS User ID,SIS Login ID,Section,Masks,Other"
     assert table[2:4] == ["Lovelace,101,,ada,One,4,4", "Hopper,102,,gh,One,,"]
@@ -82,9 +82,9 @@ def test_one_submission_is_chosen_by_student_and_assignment(graded: Path, tmp_pa
 
 
 def test_what_is_not_there_is_refused_with_what_is(graded: Path) -> None:
-    said = call("csv", graded, "--assignment", "mask")
-    assert isinstance(said.exception, UserError)
-    assert str(said.exception) == (
+    result = call("csv", graded, "--assignment", "mask")
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception) == (
         "there is no result of 'mask'; assignments with results: masks, other"
     )
     assert "there are: canvas, csv, excel, gradescope" in str(call("xls", graded).exception)

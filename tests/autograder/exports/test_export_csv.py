@@ -61,7 +61,7 @@ def test_a_name_is_no_formula(
 
 
 @pytest.mark.parametrize("name", ['a,"b"\nc', "<script>", "学生", "../evil", "x" * 300])
-def test_any_name_comes_back_as_it_was(
+def test_any_name_is_read_as_it_was_written(
     make_result: Callable[..., SubmissionResult], tmp_path: Path, name: str
 ) -> None:
     rows = rows_of(export("csv", [make_result(name)], tmp_path / "grades.csv").path)

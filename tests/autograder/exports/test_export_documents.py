@@ -123,7 +123,7 @@ def test_a_grader_that_failed_leaves_no_score_for_gradescope(
     assert written.notes == ("'ada', masks: the grader failed, so there is no results.json",)
 
 
-def test_what_was_not_submitted_is_said(
+def test_a_missing_file_is_named(
     make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.GRADED)
@@ -132,11 +132,11 @@ def test_what_was_not_submitted_is_said(
     result = replace(result, exercises=(gone, result.exercises[1]))
     document = gradescope(export("gradescope", [result], tmp_path / "results.json").path)
     assert document["tests"][0]["max_score"] == 4.0
-    said = "look at masks.py: is it misnamed? No file of this exercise could be graded."
-    assert said in document["tests"][0]["output"] and said in document["output"]
+    beginning = "look at masks.py: is it misnamed? No file of this exercise could be graded."
+    assert beginning in document["tests"][0]["output"] and beginning in document["output"]
     suite = ET.parse(export("junit", [result], tmp_path / "junit.xml").path).getroot()[0]
     assert suite[0][0].get("type") == "missing"
-    assert (suite[0][0].get("message") or "").startswith(said)
+    assert (suite[0][0].get("message") or "").startswith(beginning)
 
 
 def test_junit_has_a_suite_for_each_submission_and_exercise(

@@ -146,8 +146,8 @@ def test_namesakes_get_nobodys_grade_and_are_reported(
     rows = rows_of(written.path)
     assert {row["ID"] for row in rows if row["Masks (4711)"] == "4"} == {""}
     assert [row["Student"] for row in rows[-3:]] == ["102", "Ada Lovelace", "grace"]
-    said = "'Ada Lovelace' may be any of 2 people of gradebook.csv: write the number"
-    assert any(note.startswith(said) for note in written.notes)
+    beginning = "'Ada Lovelace' may be any of 2 people of gradebook.csv: write the number"
+    assert any(note.startswith(beginning) for note in written.notes)
     assert "'102', 'grace' may all be 'Hopper, Grace' of gradebook.csv" in written.notes
 
 
@@ -423,7 +423,7 @@ def test_people_and_times_of_a_german_worksheet(tmp_path: Path) -> None:
         read_times(worksheet, None)
 
 
-def test_times_of_a_language_that_nobody_knows_are_unknown(tmp_path: Path) -> None:
+def test_times_in_an_unknown_language_are_unknown(tmp_path: Path) -> None:
     worksheet = tmp_path / "worksheet.csv"
     text = OTHER_LANGUAGES["german"].replace("2. Mai 2025", "2. Maius 2025")
     worksheet.write_text(text, encoding="utf-8")

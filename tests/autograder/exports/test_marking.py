@@ -47,10 +47,10 @@ class Term:
         (self.folder / "results.jsonl").write_text(lines)
         record(course, self.folder, results)
 
-    def mark(self, student: str, question: str, **said: Any) -> None:
+    def mark(self, student: str, question: str, **entry: Any) -> None:
         """Enters something as tim."""
         course = self.course.root
-        autograder.mark(self.folder, student, question, by="tim", course=course, **said)
+        autograder.mark(self.folder, student, question, by="tim", course=course, **entry)
 
     def call(self, command: str, *options: str) -> Result:
         """Runs a command on the class."""
@@ -122,8 +122,8 @@ def test_a_name_that_the_bank_lacks_is_reported_wherever_typed(term: Term) -> No
     with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
         gradebook.find_comment("causal_mask", "masking", "masks", "ada").manual_comment = "#net"
         gradebook.db.commit()
-    said = term.call("comments")
-    assert (said.return_value, "not in the bank" in said.output) == (3, True)
+    result = term.call("comments")
+    assert (result.return_value, "not in the bank" in result.output) == (3, True)
     assert "no comment #net for masking/causal_mask" in term.call("feedback").output
 
 
@@ -158,8 +158,8 @@ ISSUES = [
 def test_an_issue_becomes_one_row_and_its_answer_is_shown(term: Term) -> None:
     path = term.folder.parent / "issues.json"
     path.write_text(json.dumps(ISSUES))
-    said = term.call("requests", str(path))
-    assert (said.return_value, "stranger" in said.output) == (3, True)
+    result = term.call("requests", str(path))
+    assert (result.return_value, "stranger" in result.output) == (3, True)
     term.call("requests", str(path))
     found = autograder.class_requests(term.folder)
     assert [(one.student, one.question, one.asked_at) for one in found] == [

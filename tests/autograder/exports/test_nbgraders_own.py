@@ -90,7 +90,9 @@ def test_roster_extension_and_withdrawal_need_no_course_of_ours(
 
 
 @pytest.mark.parametrize(("due", "zero"), [("2026-05-01", "0"), ("2999-05-01", "")])
-def test_a_zero_for_nothing_stands_only_where_it_is_due(mixed: Path, due: str, zero: str) -> None:
+def test_a_missing_submission_is_zero_only_after_its_due_date(
+    mixed: Path, due: str, zero: str
+) -> None:
     (mixed / "roster.csv").write_text("student\nada\nzoe\n")
     with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
         gradebook.update_or_create_assignment("ps1", duedate=f"{due} 12:00 UTC")

@@ -82,7 +82,7 @@ def test_the_first_message_is_open_and_long_later_ones_unfold(
     assert all(message in page.read_text() for message in messages)
 
 
-def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
+def test_pages_say_what_to_submit_for_missing_or_unreadable_exercises(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.UNREADABLE)
@@ -224,28 +224,28 @@ def test_a_stub_lists_future_tests_and_shows_no_failures(
     assert "not implemented yet" not in words
 
 
-def test_times_are_told_in_the_zone_of_the_due_date(
+def test_times_are_in_the_zone_of_the_due_date(
     make_course: Callable[..., Course], make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     course = make_course(tmp_path / "term", duedate="2026-05-01 Europe/Berlin")
     folder = tmp_path / "term" / "course"
     submitted, due = datetime(2026, 5, 2, 1), datetime(2026, 5, 1, 21, 59, 59)
-    for end, said in (
+    for end, ending in (
         (due, ", 3 h 1 min late; your time ended 2026-05-01 23:59:59 Europe/Berlin."),
         (submitted, "."),
     ):
         arrivals = {("ada", "masks"): lateness(submitted, end)}
         (page,) = write_feedback(course, folder, [make_result("ada")], arrivals=arrivals)
-        told = f"Submitted 2026-05-02 03:00:00 Europe/Berlin{said}"
-        assert told in text_of(page.read_text())
-        assert told in page.with_suffix(".txt").read_text()
+        sentence = f"Submitted 2026-05-02 03:00:00 Europe/Berlin{ending}"
+        assert sentence in text_of(page.read_text())
+        assert sentence in page.with_suffix(".txt").read_text()
 
 
 def test_nothing_in_the_plain_text_controls_a_terminal(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
-    said = "got \x1b[2J\x9b1m \u202e wanted"
-    result = replace(make_result("esc\x1b[31m", message=said), notes=("look at \x07\x1b]0;x",))
+    message = "got \x1b[2J\x9b1m \u202e wanted"
+    result = replace(make_result("esc\x1b[31m", message=message), notes=("look at \x07\x1b]0;x",))
     (path,) = write_feedback(course, class_folder, [result])
     text = path.with_name("feedback.txt").read_text(encoding="utf-8")
     assert "Feedback for esc" in text and "wanted" in text and "look at" in text

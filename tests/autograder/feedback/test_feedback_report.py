@@ -135,7 +135,7 @@ def test_figures_of_a_question(make_result: MakeResult) -> None:
     assert quartiles([0.5]) == (0.5, 0.5, 0.5)
 
 
-def test_the_time_of_submission_stands_against_the_points(make_result: MakeResult) -> None:
+def test_the_time_of_submission_is_plotted_against_points(make_result: MakeResult) -> None:
     due = datetime(2027, 1, 31)
     results = [make_result(name) for name in ("ada", "ben", "eve", "zoe")]
     times = {"ada": -timedelta(days=9), "ben": -timedelta(hours=1), "eve": timedelta(hours=1)}

@@ -91,10 +91,10 @@ def test_a_killed_worker_loses_no_line_and_duplicates_none(
                 time.sleep(0.05)
             os.kill(workers[0].pid, signal.SIGKILL)
             at_the_kill = len(a_class.results.read_bytes().splitlines())
-            said, errors = run.communicate()
+            output, errors = run.communicate()
     assert run.returncode == 0, errors
     assert at_the_kill < STUDENTS
-    report = json.loads(said)
+    report = json.loads(output)
     assert (report["graded"], report["already_graded"]) == (STUDENTS - 5, 5)
     lines = read_results(a_class.results)
     assert len(lines) == len({line.student for line in lines}) == STUDENTS

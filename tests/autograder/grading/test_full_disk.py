@@ -65,8 +65,8 @@ def called(*arguments: str, limit: int | None = None) -> tuple[int, str]:
                 stream.flush()
             os._exit(code)
     os.close(far)
-    with os.fdopen(near, encoding="utf-8", errors="replace") as said:
-        text = said.read()
+    with os.fdopen(near, encoding="utf-8", errors="replace") as file:
+        text = file.read()
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
 
 
@@ -109,14 +109,14 @@ def test_a_full_disk_leaves_whole_files_to_be_completed(stage: str, home: Path) 
     before = files_in(home)
     arguments = STAGES[stage](str(home))
     # a table of grades is small, unlike all other output
-    code, said = called(*arguments, limit=60 if stage == "export" else 3_000)
-    assert code in (1, 2), said
-    assert "Traceback" not in said
-    assert "large" in said or "space" in said or "full" in said, "the reason is not told"
+    code, output = called(*arguments, limit=60 if stage == "export" else 3_000)
+    assert code in (1, 2), output
+    assert "Traceback" not in output
+    assert "large" in output or "space" in output or "full" in output, "the message gives no reason"
     left = files_in(home)
     assert {name: left.get(name) for name in before} == before
-    code, said = called(*arguments)
-    assert code in (0, 3), said
+    code, output = called(*arguments)
+    assert code in (0, 3), output
     made = files_in(home)
     assert {name for name in made if made[name] != before.get(name)}
     assert not [name for name in made if ".writing" in name]
@@ -136,12 +136,12 @@ def test_a_full_disk_collects_whole_submissions_or_none(tmp_path: Path) -> None:
         (place / "softmax.py").write_text(f"{answer}{'# a comment' * 900}\n")
     home = tmp_path / "class"
     arguments = ["collect", str(tmp_path / "download"), "--into", str(home), "--course", str(ROOT)]
-    code, said = called(*arguments, limit=5_000)
-    assert code in (1, 2), said
-    assert "Traceback" not in said
+    code, output = called(*arguments, limit=5_000)
+    assert code in (1, 2), output
+    assert "Traceback" not in output
     assert not list(home.glob(f"submitted/*/{ASSIGNMENT}"))
-    code, said = called(*arguments)
-    assert code == 0, said
+    code, output = called(*arguments)
+    assert code == 0, output
     for student in ("ada", "bob"):
         there, here = (
             place / student / ASSIGNMENT for place in (tmp_path / "download", home / "submitted")

@@ -107,9 +107,9 @@ def test_first_submissions_get_equal_inputs_and_later_ones_others(
     shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
     metadata = harness / "submission_metadata.json"
     found = []
-    for said in (None, '{"previous_submissions": []}', '{"previous_submissions": [{}]}'):
-        if said:
-            metadata.write_text(said)
+    for text in (None, '{"previous_submissions": []}', '{"previous_submissions": [{}]}'):
+        if text:
+            metadata.write_text(text)
         assert run(harness).returncode == 0
         found.append([test["output"] for test in results(harness)["tests"]])
     assert found[0] == found[1] != found[2]

@@ -48,7 +48,7 @@ class Matrix:
     """The report, and all messages."""
 
     report: ValidationReport
-    said: tuple[FailureMessage, ...]
+    failures: tuple[FailureMessage, ...]
 
     def total(self, figure: str) -> int:
         return sum(getattr(question, figure) for question in self.report.questions)
@@ -76,12 +76,12 @@ def _number(label: str) -> int:
 
 @pytest.fixture(scope="module")
 def matrix(course: Course, fork_server: ForkServer) -> Matrix:
-    said: list[FailureMessage] = []
+    failures: list[FailureMessage] = []
     drawn = _drawn(course)
 
     def on_question(case: Case, result: QuestionResult) -> None:
         if case.kind == "misconception" and result.question == case.question:
-            said.extend(
+            failures.extend(
                 FailureMessage(case.label, result.question, result.verdict, test.name, test.message)
                 for test in result.tests
                 if not test.passed
@@ -94,7 +94,7 @@ def matrix(course: Course, fork_server: ForkServer) -> Matrix:
         on_question=on_question,
         start_sandbox=lambda: contextlib.nullcontext(fork_server),
     )
-    return Matrix(report, tuple(said))
+    return Matrix(report, tuple(failures))
 
 
 def test_right_answers_pass_stubs_fail_and_no_mistake_survives(matrix: Matrix) -> None:
@@ -122,32 +122,35 @@ def test_every_question_has_misconceptions_and_alternatives(matrix: Matrix) -> N
 
 
 def test_every_message_names_the_call_with_its_arguments(matrix: Matrix) -> None:
-    assert _where(matrix, lambda said: f"{said.question}(" in said.message) == []
+    assert _where(matrix, lambda failure: f"{failure.question}(" in failure.message) == []
 
 
 def test_every_message_says_what_came_and_what_was_expected(matrix: Matrix) -> None:
     assert (
-        _where(matrix, lambda said: re.search(r"\bgot\b.*\bexpected\b", said.message, re.S)) == []
+        _where(matrix, lambda failure: re.search(r"\bgot\b.*\bexpected\b", failure.message, re.S))
+        == []
     )
 
 
 def test_every_message_ends_with_a_next_step(matrix: Matrix) -> None:
     # a failure with the same cause as another one says where that is explained
     step = re.compile("likely: |next step: |remember: |^The same as in ")
-    assert [said for said in matrix.said if not step.search(said.message)] == []
+    assert [failure for failure in matrix.failures if not step.search(failure.message)] == []
 
 
 def test_no_message_is_long(matrix: Matrix) -> None:
-    assert [said for said in matrix.said if len(said.message) > MAX_MESSAGE] == []
+    assert [failure for failure in matrix.failures if len(failure.message) > MAX_MESSAGE] == []
 
 
 def test_no_message_shows_the_machine(matrix: Matrix) -> None:
-    assert [said for said in matrix.said if _MACHINE.search(said.message)] == []
+    assert [failure for failure in matrix.failures if _MACHINE.search(failure.message)] == []
 
 
 def _where(matrix: Matrix, holds: object) -> list[FailureMessage]:
     """Returns incomplete messages; a call that is not allowed needs no result."""
     assert callable(holds)
     return [
-        said for said in matrix.said if said.verdict is not Verdict.FORBIDDEN and not holds(said)
+        failure
+        for failure in matrix.failures
+        if failure.verdict is not Verdict.FORBIDDEN and not holds(failure)
     ]

@@ -257,7 +257,7 @@ def test_a_disk_that_takes_half_a_line_keeps_whole_ones(
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/dev/full", "not a regular file"),
         ("/proc/version", "can't be written"),
@@ -265,9 +265,9 @@ def test_a_disk_that_takes_half_a_line_keeps_whole_ones(
     ],
 )
 def test_an_unwritable_results_file_is_reported_before_grading(
-    path: str, said: str, class_of_four: ClassFolder
+    path: str, message: str, class_of_four: ClassFolder
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         class_of_four.grade(results=Path(path))
 
 

@@ -148,7 +148,7 @@ def test_an_invalid_secret_file_is_refused_at_once(kind: str, tmp_path: Path) ->
         class_secret(path)
 
 
-def test_a_test_that_fails_by_itself_is_the_authors_fault(tmp_path: Path) -> None:
+def test_a_test_that_always_fails_is_the_authors_fault(tmp_path: Path) -> None:
     (tmp_path / "solutions" / "basics").mkdir(parents=True)
     (tmp_path / "solutions" / "basics" / "sums.py").write_text(
         "def total(x):\n    return x.sum()\n"

@@ -28,7 +28,7 @@ _MACHINE = re.compile(
 
 
 @pytest.fixture(scope="module")
-def said(course: Course) -> list[tuple[str, CheckedTest]]:
+def failures(course: Course) -> list[tuple[str, CheckedTest]]:
     """Yields every failed check with the name of its question."""
     torch.set_num_threads(1)
     return [
@@ -53,17 +53,17 @@ def _rounds(course: Course, exercise: Exercise) -> Iterator[LocalImplementation]
         yield LocalImplementation({**solution.namespace, **wrong}, "")
 
 
-def test_some_mistakes_are_noticed(said: list[tuple[str, CheckedTest]]) -> None:
-    assert len({question for question, _ in said}) > 30
+def test_some_mistakes_are_noticed(failures: list[tuple[str, CheckedTest]]) -> None:
+    assert len({question for question, _ in failures}) > 30
 
 
 def test_every_message_names_call_result_and_expected_result(
-    said: list[tuple[str, CheckedTest]],
+    failures: list[tuple[str, CheckedTest]],
 ) -> None:
     # the message of a call that is not allowed names the rule
     lacking = [
         (question, test)
-        for question, test in said
+        for question, test in failures
         if not test.name.endswith("_uses_allowed_calls")
         if f"{question}(" not in test.message
         or not re.search(r"\bgot\b.*\bexpected\b", test.message, re.S)
@@ -71,12 +71,14 @@ def test_every_message_names_call_result_and_expected_result(
     assert lacking == []
 
 
-def test_every_message_ends_with_a_next_step(said: list[tuple[str, CheckedTest]]) -> None:
+def test_every_message_ends_with_a_next_step(failures: list[tuple[str, CheckedTest]]) -> None:
     assert [
-        test for _, test in said if not re.search("likely: |next step: |remember: ", test.message)
+        test
+        for _, test in failures
+        if not re.search("likely: |next step: |remember: ", test.message)
     ] == []
 
 
-def test_no_message_is_long_or_shows_the_machine(said: list[tuple[str, CheckedTest]]) -> None:
-    shown = [t for _, t in said if len(t.message) > 2000 or _MACHINE.search(t.message)]
+def test_no_message_is_long_or_shows_the_machine(failures: list[tuple[str, CheckedTest]]) -> None:
+    shown = [t for _, t in failures if len(t.message) > 2000 or _MACHINE.search(t.message)]
     assert shown == []

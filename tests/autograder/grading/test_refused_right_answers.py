@@ -21,6 +21,6 @@ def test_only_generated_tests_name_the_way_out_of_rounding(test: str, has_hint: 
     object.__setattr__(RIGHT, "kind", "alternative")
     failed = TestResult(test, False, 0.0, 1.0, "expected 0, got -1.885e-05")
     question = QuestionResult("norm", 0.0, 1.0, Verdict.WRONG, tests=(failed,))
-    said = _problem(RIGHT, question)
-    assert "expected 0, got -1.885e-05" in said
-    assert ("dtype=torch.float64" in said) == has_hint
+    problem = _problem(RIGHT, question)
+    assert "expected 0, got -1.885e-05" in problem
+    assert ("dtype=torch.float64" in problem) == has_hint

@@ -35,7 +35,7 @@ def open_moodle(moodle: Moodle, token: str = MOODLE_TOKEN) -> Platform:
     [THROTTLED, Response(b"", 429, {"Retry-After": "7"}), Response(b"", 502), None],
     ids=["throttled", "429", "502", "dropped"],
 )
-def test_a_page_that_fails_is_asked_for_again(canvas: Canvas, response: Response | None) -> None:
+def test_a_page_that_fails_is_requested_again(canvas: Canvas, response: Response | None) -> None:
     waited: list[float] = []
     canvas.faults.append(Fault("users", response, times=2, skip=1))
     members = open_canvas(canvas, waited).members()
@@ -45,7 +45,7 @@ def test_a_page_that_fails_is_asked_for_again(canvas: Canvas, response: Response
         assert 7.0 in waited
 
 
-def test_what_stays_broken_is_told_in_the_end(canvas: Canvas) -> None:
+def test_a_lasting_failure_is_reported_in_the_end(canvas: Canvas) -> None:
     canvas.faults.append(Fault("users", Response(b"", 503), times=99))
     with pytest.raises(UserError, match="it answered with the status 503\n  fix: call again later"):
         open_canvas(canvas, []).members()
@@ -59,7 +59,7 @@ def test_little_quota_slows_the_next_request_down(canvas: Canvas) -> None:
     assert waited == [1.0]
 
 
-def test_a_revoked_token_is_told_and_not_shown(canvas: Canvas, moodle: Moodle) -> None:
+def test_a_revoked_token_is_reported_and_not_shown(canvas: Canvas, moodle: Moodle) -> None:
     for platform in (open_canvas(canvas, [], "7~revoked"), open_moodle(moodle, "revoked99")):
         with pytest.raises(UserError, match="does not accept the token") as caught:
             platform.title()
@@ -92,7 +92,7 @@ def test_an_assignment_that_is_hidden_is_not_empty(moodle: Moodle) -> None:
 
 
 @pytest.mark.parametrize("name", ["canvas", "moodle"])
-def test_a_page_that_is_no_platform_is_told(
+def test_a_page_that_is_not_a_platform_is_reported(
     name: str, canvas: Canvas, moodle: Moodle, request: pytest.FixtureRequest
 ) -> None:
     server = canvas if name == "canvas" else moodle
@@ -102,7 +102,7 @@ def test_a_page_that_is_no_platform_is_told(
         platform.title()
 
 
-def test_a_teacher_without_rights_is_told(canvas: Canvas) -> None:
+def test_a_teacher_without_rights_is_reported(canvas: Canvas) -> None:
     canvas.faults.append(Fault("users", Response({"errors": [{"message": "no"}]}, 403), times=9))
     with pytest.raises(UserError, match="may not see or change the students"):
         open_canvas(canvas, []).members()
@@ -127,8 +127,8 @@ def test_only_the_site_gets_the_token(
         assert "authorization" not in request.headers
     assert all(MOODLE_TOKEN not in str(request.query) for request in moodle.requests)
     assert caplog.records
-    said = "\n".join(record.getMessage() for record in caplog.records)
-    assert TOKEN not in said and TOKEN[-4:] not in said and MOODLE_TOKEN not in said
+    logged = "\n".join(record.getMessage() for record in caplog.records)
+    assert TOKEN not in logged and TOKEN[-4:] not in logged and MOODLE_TOKEN not in logged
 
 
 def test_a_file_that_ends_early_is_downloaded_again(canvas: Canvas, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(part)
 
 
-def test_an_answer_of_another_form_is_a_told_error(site: Canvas | Moodle) -> None:
-    honest, told, platform = site.answer, 0, open_site(site)
+def test_an_answer_of_another_form_is_an_error(site: Canvas | Moodle) -> None:
+    honest, lies, platform = site.answer, 0, open_site(site)
     for seed in range(8):
         chance = random.Random(seed)
 
@@ -89,9 +89,9 @@ def test_an_answer_of_another_form_is_a_told_error(site: Canvas | Moodle) -> Non
         try:
             read_all(platform)
         except UserError as error:
-            told += 1
+            lies += 1
             assert TOKEN not in str(error) and MOODLE_TOKEN not in str(error)
-    assert told > 2
+    assert lies > 2
 
 
 def test_a_number_that_is_a_path_is_refused(canvas: Canvas, moodle: Moodle) -> None:

@@ -168,7 +168,9 @@ def test_what_is_no_file_waits_for_a_person(canvas: Canvas, on_canvas: Class) ->
     )
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(canvas: Canvas, on_canvas: Class) -> None:
+def test_an_interrupted_download_continues_where_it_stopped(
+    canvas: Canvas, on_canvas: Class
+) -> None:
     for number in (101, 102, 103):
         canvas.submit(number, 991, FIRST, {"masking.py": b"x = %d\n" % number})
     canvas.faults.append(Fault("/files/9002", Response(b"", 503), times=99))

@@ -112,7 +112,7 @@ def test_writes_are_repeated_if_throttled_or_certainly_lost(
     assert len(canvas.submissions[991, 101]["submission_comments"]) == 1
 
 
-def test_a_push_that_died_goes_on(canvas: Canvas, on_canvas: Class, graded: Graded) -> None:
+def test_a_push_that_died_continues(canvas: Canvas, on_canvas: Class, graded: Graded) -> None:
     graded(ada=FULL)
     canvas.faults += [
         Fault("update_grades", None, is_after=True),
@@ -186,7 +186,9 @@ def test_an_excused_student_gets_no_grade(canvas: Canvas, on_canvas: Class, grad
     assert scores(canvas) == {}
 
 
-def test_a_late_policy_on_canvas_is_told(canvas: Canvas, on_canvas: Class, graded: Graded) -> None:
+def test_a_late_policy_on_canvas_is_reported(
+    canvas: Canvas, on_canvas: Class, graded: Graded
+) -> None:
     graded(ada=FULL)
     on_canvas.push()
     canvas.submissions[991, 101] |= {"score": 5.4, "points_deducted": 0.6}

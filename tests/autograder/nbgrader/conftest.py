@@ -75,9 +75,9 @@ class NbgraderClass:
                 _be(main, argv, cwd or self.folder, self.environment, output.fileno())
             _, status = os.waitpid(child, 0)
             output.seek(0)
-            said = output.read()
-        assert os.waitstatus_to_exitcode(status) == code, said[-3000:]
-        return said
+            printed = output.read()
+        assert os.waitstatus_to_exitcode(status) == code, printed[-3000:]
+        return printed
 
     def notebook(self, step: str, student: str, name: str) -> Notebook:
         """Returns a notebook of one of nbgrader's steps."""

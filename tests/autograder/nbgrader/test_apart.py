@@ -17,6 +17,6 @@ def test_no_module_of_the_current_folder_is_imported(
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     monkeypatch.chdir(tmp_path)
     options = RunOptions(tmp_path / "submitted", tmp_path / "results.jsonl")
-    said = grade_apart(tmp_path / "no-course", options)
-    assert "no-course" in said
+    message = grade_apart(tmp_path / "no-course", options)
+    assert "no-course" in message
     assert not (tmp_path / "ran").exists()

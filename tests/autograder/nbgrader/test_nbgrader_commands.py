@@ -214,15 +214,17 @@ def test_changed_source_stays_and_a_configuration_gets_advice(
         "c = get_config()\nc.CourseDirectory.source_directory = 'sources'\n"
     )
     command = (folder, ASSIGNMENT, "--course", REPOSITORY)
-    said = built.write_source(*command)
-    assert f"configure(c, course='{REPOSITORY}')" in said
+    output = built.write_source(*command)
+    assert f"configure(c, course='{REPOSITORY}')" in output
     notebook = folder / "sources" / ASSIGNMENT / "scores.ipynb"
     assert "BEGIN SOLUTION" in notebook.read_text()
     notebook.write_text("changed for this class")
-    said = built.write_source(*command, code=1)
-    assert f"{notebook.parent} has different versions of: scores.ipynb\n" in said
-    assert "they are left as they are: changed for this class, or made from an older course" in said
-    assert "fix: use --force to overwrite them" in said
+    output = built.write_source(*command, code=1)
+    assert f"{notebook.parent} has different versions of: scores.ipynb\n" in output
+    assert (
+        "they are left as they are: changed for this class, or made from an older course" in output
+    )
+    assert "fix: use --force to overwrite them" in output
     assert notebook.read_text() == "changed for this class"
     built.write_source(*command, "--force")
     assert "BEGIN SOLUTION" in notebook.read_text()

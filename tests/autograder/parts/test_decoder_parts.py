@@ -36,7 +36,7 @@ def test_turned_queries_are_those_of_the_solution(shape: tuple[int, ...]) -> Non
     torch.testing.assert_close(gradient, expected)
 
 
-def test_cached_attention_goes_on_as_the_solution_does() -> None:
+def test_cached_attention_continues_as_the_solution_does() -> None:
     solution = load_module(SOLUTIONS / "kv_cache.py")
     layer, reference = parts.CachedAttention(12, 3), solution.CachedAttention(12, 3)
     reference.load_state_dict(layer.state_dict())
@@ -68,7 +68,7 @@ def test_block_is_that_of_the_solution() -> None:
         torch.testing.assert_close((out, *past), (expected, *past_of_reference))
 
 
-def test_an_unknown_part_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_part_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ImportError, match="there is no part 'rotary'|cannot import name"):
         from autograder.parts import rotation  # noqa: F401
     with pytest.raises(AttributeError, match="parts are .*apply_rotary"):

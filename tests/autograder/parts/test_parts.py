@@ -63,9 +63,9 @@ def test_a_part_is_no_answer_however_it_is_submitted(course: Course) -> None:
             given = parts_given(exercise.solution.read_text(encoding="utf-8"))
             for question, name, text in part_texts(exercise):
                 seen.add(question)
-                told = refusal(text, question, given)
-                assert told is not None, (question, name)
-                assert "which is meant for other exercises" in told
+                reason = refusal(text, question, given)
+                assert reason is not None, (question, name)
+                assert "which is meant for other exercises" in reason
     assert {"CausalAttention", "FeedForward", "MultiHeadSelfAttention"} <= seen
 
 

@@ -45,7 +45,7 @@ def test_a_change_says_from_to_and_because_of_what(make_result: MakeResult) -> N
     assert (change.causes, change.difference) == ((Cause.SUITE,), 1.0)
 
 
-def test_a_score_that_went_up_and_down_again_is_told(make_result: MakeResult) -> None:
+def test_a_score_that_went_up_and_down_again_is_reported(make_result: MakeResult) -> None:
     low = make_result("ada", FIRST)
     high = replace(make_result("ada", (2.0, 2.0, 2.0)), submission_digest="sha256:2")
     (change,) = changes(attempts([low, high, high, low]))
@@ -69,7 +69,7 @@ def test_a_score_that_went_up_and_down_again_is_told(make_result: MakeResult) ->
         ({}, (Cause.AGAIN,)),
     ],
 )
-def test_the_digests_tell_the_cause(
+def test_the_digests_show_the_cause(
     make_result: MakeResult, now: dict[str, Any], causes: tuple[Cause, ...]
 ) -> None:
     after = replace(make_result("ada", (0.0, 0.0, 2.0)), **now)
@@ -123,8 +123,8 @@ def test_the_command_repeats_itself_and_export_is_silent_after_it(
     write(class_folder, fixed)
     assert "changed 1 scores of 1 students, and nobody" in call("export", "csv", class_folder)
     for _ in range(2):
-        said = call("changes", class_folder)
-        assert "masks/masking/mask_scores: 1 up; because of suite" in said
+        output = call("changes", class_folder)
+        assert "masks/masking/mask_scores: 1 up; because of suite" in output
     assert "note" not in call("export", "csv", class_folder)
     assert read_review_marks(class_folder).numbers("masks") == {3}
     write(class_folder, replace(fixed, suite_digest="sha256:3"))
@@ -188,6 +188,6 @@ def test_changes_looked_at_before_are_not_shown_with_new_ones(
     fixed = replace(make_result("ada", (2.0, 2.0, 2.0)), suite_digest="sha256:2")
     write(class_folder, replace(fixed, assignment="heads"))
     for _ in range(2):
-        said = call("changes", class_folder)
-        assert "heads/masking" in said and "masks/masking" not in said
+        output = call("changes", class_folder)
+        assert "heads/masking" in output and "masks/masking" not in output
     assert "masks/masking" in call("changes", class_folder, "--all")

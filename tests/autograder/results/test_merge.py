@@ -106,7 +106,7 @@ def test_an_existing_file_or_one_being_written_is_left_alone(
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "why"),
     [
         ({"score": 1e9}, "score: 1000000000.0 of"),
         ({"max_score": -1}, r"\$.max_score"),
@@ -129,10 +129,10 @@ def test_a_line_of_another_form_is_not_merged(
     tmp_path: Path,
     make_result: Callable[..., SubmissionResult],
     changes: dict[str, object],
-    said: str,
+    why: str,
 ) -> None:
     path = tmp_path / "shard.jsonl"
     path.write_text(json.dumps({**make_result("ada").to_json(), **changes}) + "\n")
-    with pytest.raises(UserError, match=f"shard.jsonl:1 is not a line of results .*{said}"):
+    with pytest.raises(UserError, match=f"shard.jsonl:1 is not a line of results .*{why}"):
         autograder.merge([path], tmp_path / "all.jsonl")
     assert not (tmp_path / "all.jsonl").exists()

@@ -60,7 +60,7 @@ def test_a_failure_is_one_reply_and_the_others_come(student: Callable[[str], Stu
     assert last[0].tolist() == [2.0, 2.0]
 
 
-def test_random_numbers_begin_anew_with_a_seed(student: Callable[[str], Student]) -> None:
+def test_random_numbers_begin_again_with_a_seed(student: Callable[[str], Student]) -> None:
     seeded: tuple[Any, ...] = ("seed", 5), ("call", "noise", [])
     _, (one, _), _, (two, _) = _values(student(MODULE), *seeded, *seeded)
     assert torch.equal(one, two)
@@ -91,7 +91,7 @@ def test_replies_may_come_in_pieces() -> None:
     assert [len(data) for _, data in replies.found] == [4, 8]
 
 
-def test_a_worker_that_writes_what_nobody_asked_for_is_ended(
+def test_a_worker_that_sends_unrequested_data_is_ended(
     student: Callable[[str], Student],
 ) -> None:
     made = student("import os\ndef spoil():\n    os.write(3, b'x' * 100)\n    return 1\n")

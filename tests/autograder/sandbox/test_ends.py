@@ -21,8 +21,8 @@ from autograder.worker import confine
 class _Status:
     """The fork server's end of the channel, which reports only after some time."""
 
-    def __init__(self, said: bytes, patience: float = 10.0) -> None:
-        self._said, self._patience, self._waits = said, patience, 0.0
+    def __init__(self, printed: bytes, patience: float = 10.0) -> None:
+        self._printed, self._patience, self._waits = printed, patience, 0.0
 
     def settimeout(self, seconds: float) -> None:
         self._waits = seconds
@@ -30,7 +30,7 @@ class _Status:
     def recv(self, size: int) -> bytes:
         if self._waits < self._patience:
             raise TimeoutError("nothing came")
-        return self._said
+        return self._printed
 
     def close(self) -> None:
         """Returns the descriptor, as a socket does."""
@@ -57,7 +57,7 @@ def _session(process: int, status: _Status) -> Session:
 
 
 @pytest.mark.parametrize("number", sorted(signal.valid_signals()))
-def test_every_signal_that_ends_a_worker_is_told(number: int) -> None:
+def test_every_signal_that_ends_a_worker_is_named(number: int) -> None:
     fault = fault_of(number, 0.0, Limits())
     assert isinstance(fault, AnswerCrashed)
     assert str(fault)
@@ -77,14 +77,14 @@ def test_an_ended_worker_is_not_blamed_for_closing_its_channel(
 
 
 @pytest.mark.parametrize("status", [_Status(b""), _Status(b"", patience=1e9)], ids=["gone", "mute"])
-def test_an_end_of_which_nobody_knows_is_no_students_doing(ended: int, status: _Status) -> None:
+def test_an_unexplained_end_is_not_the_students_fault(ended: int, status: _Status) -> None:
     session = _session(ended, status)
     with pytest.raises(SandboxError):
         session._ended()
     session.close()
 
 
-def test_a_worker_that_goes_on_has_closed_its_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_continues_has_closed_its_channel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autograder.sandbox.session._ENDING_SECONDS", 0.0)
     near, far = socket.socketpair()
     session = _session(os.dup(near.fileno()), _Status(b""))  # nothing to read: it has not ended

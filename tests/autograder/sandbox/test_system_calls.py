@@ -154,16 +154,16 @@ def errors(numbers):
 """
 
 
-def test_a_worker_is_told_what_the_filter_decides(student: Callable[[str], Any]) -> None:
+def test_a_worker_gets_the_errors_that_the_filter_decides(student: Callable[[str], Any]) -> None:
     column = list(ARCHITECTURES).index(HERE)
     left_out = {*(ALLOWED[name][column] for name in NOT_CALLED), *NOT_FILTERED}
     numbers = [number for number in (*range(600), (1 << 30) - 1) if number not in left_out]
     expected = {number: decided(HERE, number, [-1] * 6) for number in numbers}
-    told = dict(zip(numbers, student(CALLS).call("errors", numbers), strict=True))
+    errors = dict(zip(numbers, student(CALLS).call("errors", numbers), strict=True))
     # nothing can be done with arguments of -1: the kernel itself answers with a different error
     wrong = {
         number: errno.errorcode.get(error, error)
-        for number, error in told.items()
+        for number, error in errors.items()
         if (error == errno.EPERM if expected[number] == ALLOW else error != expected[number] & 511)
     }
     assert not wrong

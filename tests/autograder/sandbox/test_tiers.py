@@ -109,7 +109,7 @@ def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
         return
     with start_fork_server() as server:
         assert server.tier is not best
-        assert any(f"tier {best}" in said and "tried twice" in said for said in server.passed_over)
+        assert any(f"tier {best}" in text and "tried twice" in text for text in server.passed_over)
 
 
 def test_a_tier_that_says_why_it_fails_is_not_retried(
@@ -174,12 +174,12 @@ def test_a_class_is_not_graded_in_a_weaker_tier_unasked(
 def test_a_run_learns_that_an_unrequested_weaker_tier_is_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parent_of: Callable[[Tier], ForkServer]
 ) -> None:
-    told: list[tuple[Tier, Sequence[str]]] = []
+    skipped: list[tuple[Tier, Sequence[str]]] = []
 
     class Stop(Exception): ...
 
     def weaker(tier: Tier, why: Sequence[str]) -> None:
-        told.append((tier, why))
+        skipped.append((tier, why))
         raise Stop
 
     server = parent_of(Tier.C)
@@ -190,4 +190,4 @@ def test_a_run_learns_that_an_unrequested_weaker_tier_is_used(
         Jobs(weaker=weaker).grade(
             scope, ListedSubmissions([]), lambda result: None, lambda tier: None
         )
-    assert told == [(Tier.C, ["  tier A: it was killed (tried twice)"])]
+    assert skipped == [(Tier.C, ["  tier A: it was killed (tried twice)"])]

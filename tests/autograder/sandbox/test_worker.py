@@ -69,7 +69,7 @@ def test_who_asks_for_the_user_gets_an_answer(student: Callable[[str], Student])
     assert made.call("facts") == "nobody"
 
 
-def test_a_compiler_that_is_really_asked_for_is_there(student: Callable[..., Student]) -> None:
+def test_a_compiler_that_is_really_needed_is_loaded(student: Callable[..., Student]) -> None:
     text = "import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n"
     made = student(text, cpu_seconds=10)  # of which the import takes one
     assert made.call("limit") > 0
@@ -227,20 +227,24 @@ def test_a_stub_is_not_implemented(student: Callable[[str], Student]) -> None:
             student(f"def answer():\n    raise {stub}").call("answer")
 
 
-def test_what_torch_does_not_implement_is_told(student: Callable[[str], Student]) -> None:
+def test_a_call_that_torch_does_not_implement_is_explained(
+    student: Callable[[str], Student],
+) -> None:
     made = student("import torch\ndef answer():\n    return torch.nn.Module()(1)")
     with pytest.raises(errors.AnswerNotImplemented, match='missing the required "forward"'):
         made.call("answer")
 
 
-def test_an_exception_is_told_with_the_students_own_line(student: Callable[[str], Student]) -> None:
+def test_an_exception_is_reported_with_the_students_own_line(
+    student: Callable[[str], Student],
+) -> None:
     with pytest.raises(errors.AnswerRaised, match=r"in answer: return 1 / 0") as caught:
         student("def answer():\n    return 1 / 0").call("answer")
     assert caught.value.type_name == "ZeroDivisionError"
     assert "ArithmeticError" in caught.value.bases
 
 
-def test_an_import_that_fails_hurts_only_those_who_use_it(
+def test_a_failing_import_affects_only_answers_that_use_it(
     student: Callable[[str], Student],
 ) -> None:
     made = student("import nowhere_to_be_found as n\ndef a():\n    return 1\ndef b():\n    n.x()")

@@ -28,13 +28,13 @@ def run(task: Task) -> tuple[str, str]:
     if place == "colab":
         sys.modules["google.colab"] = types.ModuleType("google.colab")
     names: dict[str, object] = {"__name__": "__main__"}
-    with redirect_stdout(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as output:
         try:
             for cell in cells:
                 exec(compile(cell, place, "exec"), names)
         except Exception as error:  # what a notebook would show
             print(f"{type(error).__name__}: {error}")
-    return place, said.getvalue()
+    return place, output.getvalue()
 
 
 if __name__ == "__main__":

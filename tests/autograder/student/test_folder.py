@@ -67,13 +67,15 @@ def test_answers_split_over_both_files_should_be_joined(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_told"), [("def half(x):\n    return x / 2\n", True), ("half = 2\n", False)]
+    ("text", "is_reported"), [("def half(x):\n    return x / 2\n", True), ("half = 2\n", False)]
 )
-def test_answers_in_a_copy_of_another_name_are_told(folder: Path, text: str, is_told: bool) -> None:
+def test_answers_in_a_copy_of_another_name_are_reported(
+    folder: Path, text: str, is_reported: bool
+) -> None:
     (folder / "halves (1).py").write_text(text, encoding="utf-8")
     sums, halves = check_folder(folder)
-    said = "halves (1).py contains answers, but does not count: should its name be halves.py?"
-    assert (halves.note, sums.note) == (said if is_told else "", "")
+    note = "halves (1).py contains answers, but does not count: should its name be halves.py?"
+    assert (halves.note, sums.note) == (note if is_reported else "", "")
     answer_in_notebook(folder, "halves", "half", "def half(x):\n    return x / 2.0")
     assert check_folder(folder, ["halves"])[0].note == ""
 
@@ -207,7 +209,7 @@ def test_what_an_answer_prints_is_kept_short(folder: Path) -> None:
     assert len(result.printed) < 2100
 
 
-def test_the_document_stands_alone_whatever_an_answer_starts(
+def test_only_the_document_is_printed_whatever_an_answer_starts(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "halves.py").write_text("import os\nos.write(1, b'noise')\n")
@@ -260,7 +262,7 @@ def test_broken_checks_are_not_the_students_fault(folder: Path) -> None:
         check_folder(folder, ["halves"])
 
 
-def test_what_grading_tries_is_told_where_all_is_green(folder: Path) -> None:
+def test_when_all_checks_pass_grading_tries_are_listed(folder: Path) -> None:
     manifest = folder / "checks" / "assignment.json"
     document = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps({**document, "graded": {"half": "gradients, float64"}}))

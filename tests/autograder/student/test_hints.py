@@ -39,7 +39,7 @@ def test_a_hint_is_for_the_first_question_not_passed(folder: Path) -> None:
     assert next_hint(folder, "sums.py").question == "Layer"
 
 
-def test_a_question_can_be_asked_for_by_its_name(folder: Path) -> None:
+def test_a_hint_can_be_requested_for_a_question(folder: Path) -> None:
     assert next_hint(folder, "Layer").text == "A weight is a parameter."
 
 
@@ -57,7 +57,7 @@ def test_shown_hints_are_remembered_in_the_folder_by_question(folder: Path) -> N
     assert state == {"hints_shown": {"plus_one": 1, "half": 1}}
 
 
-def test_an_unknown_name_is_told_which_there_are(folder: Path) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(folder: Path) -> None:
     with pytest.raises(UserError, match="'prods' here\n  the exercises are: sums, halves"):
         next_hint(folder, "prods")
 

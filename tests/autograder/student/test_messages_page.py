@@ -35,10 +35,10 @@ def page() -> str:
     lines += ["", "## What to do about an exception", ""]
     lines += [f"- {text}" for text in dict.fromkeys(row.to_do for row in TABLE)]
     for path in TABLES:
-        said = path.read_text(encoding="utf-8")
-        lines += ["", f"## {said.partition(chr(10))[0].removeprefix('# ').rstrip('.')}", ""]
+        text = path.read_text(encoding="utf-8")
+        lines += ["", f"## {text.partition(chr(10))[0].removeprefix('# ').rstrip('.')}", ""]
         lines += ["| mistake | what the student reads |", "|---|---|"]
-        for mistake in tomllib.loads(said)["mistake"]:
+        for mistake in tomllib.loads(text)["mistake"]:
             texts = "<br>".join(_code(text) for text in mistake["says"])
             lines.append(f"| {mistake['name']} | {texts} |")
     return "\n".join(lines) + "\n"

@@ -78,8 +78,8 @@ def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
     shell.user_ns["torch"] = __import__("torch")
     notebook = folder / "scores.ipynb"
     if "saved" in mistake:
-        told = {"nbgrader": {"grade_id": mistake["question"]}}
-        cell = {"cell_type": "code", "source": mistake["saved"], "metadata": told}
+        metadata = {"nbgrader": {"grade_id": mistake["question"]}}
+        cell = {"cell_type": "code", "source": mistake["saved"], "metadata": metadata}
         cell["execution_count"] = mistake.get("saved_after")
         notebook.write_text(json.dumps({"cells": [cell]}))
     try:
@@ -93,7 +93,7 @@ def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
 
 
 @pytest.mark.parametrize("mistake", mistakes(), ids=lambda item: item["name"])
-def test_a_mistake_is_told_as_the_table_says(
+def test_a_mistake_is_explained_as_the_table_says(
     mistake: Mistake,
     folders: dict[str, Path],
     shell: InteractiveShell,
@@ -103,14 +103,14 @@ def test_a_mistake_is_told_as_the_table_says(
     for module in (answers, runner):
         monkeypatch.setattr(module, "SECONDS", mistake.get("seconds", time_limit.SECONDS))
     if "cells" in mistake:
-        said = in_notebook(mistake, folders["query_scores"], shell)
+        output = in_notebook(mistake, folders["query_scores"], shell)
     else:
-        said = in_terminal(mistake, folders[mistake["question"]])
-    missing = [text for text in mistake["says"] if text not in said]
-    assert not missing, said
-    assert not [text for text in mistake.get("never", []) if text in said], said
-    assert "Traceback" not in said
-    assert "/autograder/" not in said  # no line of ours is shown
+        output = in_terminal(mistake, folders[mistake["question"]])
+    missing = [text for text in mistake["says"] if text not in output]
+    assert not missing, output
+    assert not [text for text in mistake.get("never", []) if text in output], output
+    assert "Traceback" not in output
+    assert "/autograder/" not in output  # no line of ours is shown
 
 
 def test_there_are_enough_and_their_names_differ() -> None:

@@ -81,7 +81,7 @@ def test_ctrl_c_says_which_question_was_running(here: Path) -> None:
     assert "never ends" in text
 
 
-def test_an_unknown_question_is_told_which_there_are(here: Path) -> None:
+def test_an_unknown_question_is_refused_with_the_known_ones(here: Path) -> None:
     with pytest.raises(UserError, match="'third' here; there are: half, plus_one, Layer"):
         check_namespace("third", {}, here)
 
@@ -91,7 +91,7 @@ def test_check_without_a_question_names_the_questions(here: Path) -> None:
         check_namespace("", {}, here)
 
 
-def test_a_notebook_moved_out_of_its_folder_is_told(tmp_path: Path) -> None:
+def test_a_notebook_moved_out_of_its_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="keep the notebook in the folder that you unzipped"):
         check_namespace("half", {}, tmp_path)
 
@@ -210,7 +210,7 @@ def test_checks_import_nothing_of_the_grader(
     assert result.stdout.splitlines()[-1] == "[]"
 
 
-def test_an_answer_in_another_file_is_told_in_a_notebook(here: Path) -> None:
+def test_an_answer_in_another_file_is_reported_in_a_notebook(here: Path) -> None:
     (here / "own.py").write_text("def part(x):\n    return x / 2\n")
     cell = "from own import part\n\ndef half(x):\n    return part(x)"
     namespace: dict[str, Any] = {"half": lambda x: x / 2, "In": ["", cell]}

@@ -32,7 +32,7 @@ def test_the_first_failure_is_shown_and_the_others_are_counted() -> None:
     assert "got 2" not in text and "got 3" not in text
 
 
-def test_all_failures_are_shown_if_asked_for() -> None:
+def test_all_failures_are_shown_on_request() -> None:
     text = as_text(QUESTION, everything=True)
     assert "got 1" in text and "got 3" in text and "✓ fourth" in text
     assert "got 2" not in text  # one cause is reported once
@@ -58,25 +58,25 @@ def run(folder: Path, *words: str) -> tuple[int | None, str]:
 
 def test_the_commands_show_all_failures_and_repeat_the_call(folder: Path) -> None:
     answer(folder, 'print("here", x)\n    return x - 2.0')
-    code, said = run(folder, "check", "plus_one", "--all")
-    assert code == 1 and "your code printed:" in said
-    code, said = run(folder, "retry", "plus_one")
+    code, output = run(folder, "check", "plus_one", "--all")
+    assert code == 1 and "your code printed:" in output
+    code, output = run(folder, "retry", "plus_one")
     assert code == 0
-    assert "plus_one(" in said and "here tensor" in said and "tensor(" in said
+    assert "plus_one(" in output and "here tensor" in output and "tensor(" in output
 
 
 def test_an_error_in_the_repeated_call_shows_its_line(folder: Path) -> None:
     answer(folder, "return x.no_such_thing")
-    code, said = run(folder, "retry", "plus_one")
+    code, output = run(folder, "retry", "plus_one")
     assert code == 1
-    assert "AttributeError" in said and "return x.no_such_thing" in said
+    assert "AttributeError" in output and "return x.no_such_thing" in output
 
 
-def test_a_star_is_told_below_a_right_answer(folder: Path, solve: Callable[[str], None]) -> None:
+def test_a_star_is_offered_below_a_right_answer(folder: Path, solve: Callable[[str], None]) -> None:
     solve("sums")
     assert "★ second star: no loop" in run(folder, "check", "plus_one", "--rule", "no loop")[1]
-    code, said = run(folder, "check", "plus_one", "--rule", "no numbers")
-    assert code is None and "no second star is called 'no numbers'" in said
+    code, output = run(folder, "check", "plus_one", "--rule", "no numbers")
+    assert code is None and "no second star is called 'no numbers'" in output
 
 
 #: fails one check by numbers alone, and a later one, which is shown first, by a known cause

@@ -51,7 +51,7 @@ def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
+def outputs(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
     """The output of a check in each place."""
     root = tmp_path_factory.mktemp("places")
     places = {name: root / name for name in ("alone", "wheel", "colab", "kaggle", "kernel")}
@@ -80,20 +80,20 @@ def said(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> 
 
 
 @pytest.mark.parametrize("place", ["colab", "kaggle", "kernel"])
-def test_the_bundle_is_enough(said: dict[str, str], place: str) -> None:
-    assert "✓ query_scores: all checks passed" in said[place]
-    assert "query_scores: hint 1 of" in said[place]
+def test_the_bundle_is_enough(outputs: dict[str, str], place: str) -> None:
+    assert "✓ query_scores: all checks passed" in outputs[place]
+    assert "query_scores: hint 1 of" in outputs[place]
 
 
-def test_a_notebook_alone_says_what_to_put_next_to_it(said: dict[str, str]) -> None:
-    assert said["alone"].startswith(
+def test_a_notebook_alone_says_what_to_put_next_to_it(outputs: dict[str, str]) -> None:
+    assert outputs["alone"].startswith(
         "ImportError: Put simplified_attention.zip next to this notebook and run this cell again."
     )
 
 
-def test_a_notebook_with_the_wheel_alone_says_what_is_missing(said: dict[str, str]) -> None:
-    assert "no checks in" in said["wheel"]
-    assert "or unzip the assignment's bundle next to it" in said["wheel"]
+def test_a_notebook_with_the_wheel_alone_says_what_is_missing(outputs: dict[str, str]) -> None:
+    assert "no checks in" in outputs["wheel"]
+    assert "or unzip the assignment's bundle next to it" in outputs["wheel"]
 
 
 def test_checks_are_found_above_and_in_the_right_folder(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ CLAIMS = {
     "It does not count as a new attempt": (
         "tests/autograder/collecting/test_corrections.py::test_a_request_with_a_new_answer_leaves"
     ),
-    "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_told",
+    "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_explained",
     "You can paste or retry the call": (
         f"{STUDENT}/test_one_failure_at_a_time.py::test_the_commands_show_all_failures"
     ),
@@ -35,7 +35,7 @@ CLAIMS = {
     ),
     "All messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
     "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
-    "`NO_COLOR` is obeyed": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
+    "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
     "cannot show a sign, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
@@ -177,7 +177,7 @@ def test_every_tool_of_the_table_exists() -> None:
     table = PAGE.read_text(encoding="utf-8").partition("## The tools")[2].partition("If you")[0]
     assert {name for name in re.findall(r"`(\w+)\(", table)} <= set(student.__all__)
     for command in set(re.findall(r"`autograder (\w+)", table)):
-        said = CliRunner().invoke(cli, [command, "--help"])
-        assert said.exit_code == 0
+        result = CliRunner().invoke(cli, [command, "--help"])
+        assert result.exit_code == 0
         for option in re.findall(rf"`autograder {command}[^`]*?(--\w+)", table):
-            assert option in said.output
+            assert option in result.output

@@ -84,7 +84,7 @@ LATER = {"autograder.student.notebook_tools", "autograder.student.tracing", "pdb
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+def loads(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     """The modules that a `check` loads after torch, and the files that all commands load."""
     folder = tmp_path_factory.mktemp("student") / "simplified_attention"
     shutil.copytree(ASSIGNMENT, folder)
@@ -96,18 +96,18 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     return [json.loads(line) for line in done.stdout.strip().splitlines()[-2:]]
 
 
-def test_one_check_loads_little_besides_torch(told: list[list[str]]) -> None:
+def test_one_check_loads_little_besides_torch(loads: list[list[str]]) -> None:
     """These modules determine the start-up time."""
     installed = set(packages_distributions())
-    tops = {name.partition(".")[0] for name in told[0]}
+    tops = {name.partition(".")[0] for name in loads[0]}
     assert tops & installed - {"autograder"} <= BESIDES_TORCH
-    assert not LATER & set(told[0])
+    assert not LATER & set(loads[0])
 
 
 @pytest.fixture(scope="module")
-def loaded(told: list[list[str]]) -> list[Path]:
+def loaded(loads: list[list[str]]) -> list[Path]:
     """Returns the files that a student's commands load, and the checks that they run."""
-    files = told[1]
+    files = loads[1]
     modules = [Path(file) for file in files]
     assert {"runner.py", "saved_files.py", "notebook_tools.py"} <= {path.name for path in modules}
     return [*modules, *sorted((ROOT / "tests" / "public").rglob("*.py"))]
@@ -154,8 +154,8 @@ def test_every_text_file_is_read_and_written_as_utf_8(loaded: list[Path]) -> Non
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         name = node.func.id if isinstance(node.func, ast.Name) else name
-        said = ast.unparse(node)
-        is_text = name in {"read_text", "write_text"} or (name == "open" and "b'" not in said)
-        if is_text and "encoding=" not in said and "os.open" not in said:
-            found.append(f"{where} {said}")
+        call = ast.unparse(node)
+        is_text = name in {"read_text", "write_text"} or (name == "open" and "b'" not in call)
+        if is_text and "encoding=" not in call and "os.open" not in call:
+            found.append(f"{where} {call}")
     assert not found

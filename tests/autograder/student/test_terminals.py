@@ -37,8 +37,8 @@ WHOLE = ("got  ", "expected  ", "to try it: ", "at  ", "half(")
 def task(
     command: list[str] = CHECK, columns: int = 100, keys: Any = (), **environment: str
 ) -> dict[str, Any]:
-    told = {"TERM": "xterm", **environment}
-    return {"command": command, "columns": columns, "keys": keys, "environment": told}
+    variables = {"TERM": "xterm", **environment}
+    return {"command": command, "columns": columns, "keys": keys, "environment": variables}
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +71,10 @@ def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 
 def test_a_terminal_gets_colours_and_signs(terminals: Mapping[str, str]) -> None:
-    said = terminals["wide"]
-    assert "\x1b[31m" in said
-    assert re.sub(r"\x1b\[\d*m", "", said).startswith(WIDE)
-    assert "größe → ≤ 5" in said
+    output = terminals["wide"]
+    assert "\x1b[31m" in output
+    assert re.sub(r"\x1b\[\d*m", "", output).startswith(WIDE)
+    assert "größe → ≤ 5" in output
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_no_escape_is_sent_where_none_is_wanted(
 def test_a_stream_that_lacks_a_sign_shows_another(
     terminals: Mapping[str, str], name: str, printed: str
 ) -> None:
-    said = re.sub(r"\x1b\[\d*m", "", terminals[name])
-    assert said.startswith(PLAIN)
-    assert printed in said
-    assert "Traceback" not in said
+    output = re.sub(r"\x1b\[\d*m", "", terminals[name])
+    assert output.startswith(PLAIN)
+    assert printed in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("name", ["narrow", "narrow status"])
@@ -115,10 +115,10 @@ def test_a_narrow_terminal_gets_short_lines(terminals: Mapping[str, str], name: 
 
 
 def test_watch_shows_what_runs_and_does_what_keys_ask(terminals: Mapping[str, str]) -> None:
-    said = re.sub(r"\x1b\[[\dA-Z]*[mHJ]", "", terminals["watch"])
-    running, shown, *_ = said.split("✗ half: something to fix")
+    output = re.sub(r"\x1b\[[\dA-Z]*[mHJ]", "", terminals["watch"])
+    running, shown, *_ = output.split("✗ half: something to fix")
     assert "running half ... (at most 10 s a check)" in running
     assert "Save a file to check it again.   h hint   n next   l list   q quit" in shown
-    assert "half, hint 1 of" in said
-    assert "[halves]" in said
-    assert "○ plus_one: not implemented yet" in said.rpartition("[sums]")[2]
+    assert "half, hint 1 of" in output
+    assert "[halves]" in output
+    assert "○ plus_one: not implemented yet" in output.rpartition("[sums]")[2]

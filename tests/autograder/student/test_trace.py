@@ -67,7 +67,7 @@ def test_a_line_that_raises_ends_the_trace() -> None:
     assert "return result" not in text
 
 
-def test_a_loop_is_told_once() -> None:
+def test_a_loop_is_shown_once() -> None:
     code = "def project(x):\n    for row in x:\n        y = row * 2\n    return y\n"
     assert "y = row * 2 (3 times)" in text_of(code, torch.ones(3, 2))
 

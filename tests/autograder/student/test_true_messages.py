@@ -103,7 +103,7 @@ def _failures(exercise: Exercise, right: Mapping[str, Any], wrong: Wrong) -> Ite
                 yield f"{question.question}, {test.name}:\n{test.message}"
 
 
-def test_another_error_than_the_expected_one_is_told_as_that(
+def test_an_unexpected_error_is_named_with_the_expected_one(
     exercise: Exercise, right: Mapping[str, Any]
 ) -> None:
     for text in _failures(exercise, right, _another_error):
@@ -111,28 +111,32 @@ def test_another_error_than_the_expected_one_is_told_as_that(
         assert re.search(r"expected  (Value|Key)Error\nlikely: ", text), text
 
 
-def test_nan_is_told_as_nan(exercise: Exercise, right: Mapping[str, Any]) -> None:
+def test_nan_is_reported_as_nan(exercise: Exercise, right: Mapping[str, Any]) -> None:
     texts = list(_failures(exercise, right, NAN))
     assert texts
     for text in texts:
         assert "nan" in text and not OF_VALUES.search(text), text
 
 
-def test_a_random_answer_is_told_as_random(exercise: Exercise, right: Mapping[str, Any]) -> None:
+def test_a_random_answer_is_reported_as_random(
+    exercise: Exercise, right: Mapping[str, Any]
+) -> None:
     texts = list(_failures(exercise, right, RANDOM))
     assert texts
     for text in texts:
         assert "two different results of the same call" in text, text
 
 
-def test_a_missing_result_is_told_as_missing(exercise: Exercise, right: Mapping[str, Any]) -> None:
+def test_a_missing_result_is_reported_as_missing(
+    exercise: Exercise, right: Mapping[str, Any]
+) -> None:
     texts = list(_failures(exercise, right, _nothing))
     assert texts
     for text in texts:
         assert "got       None" in text and "without `return`" in text, text
 
 
-def test_a_missing_gradient_is_told_as_such(exercise: Exercise, right: Mapping[str, Any]) -> None:
+def test_a_missing_gradient_is_reported(exercise: Exercise, right: Mapping[str, Any]) -> None:
     for text in _failures(exercise, right, DETACHED):
         assert "gradient" in text and not OF_VALUES.search(text), text
 
@@ -158,5 +162,5 @@ def test_hidden_tests_say_what_is_true_as_well(
                 if wrong is _another_error:
                     assert test.passed or NO_ERROR not in test.message, test
                 else:
-                    told = test.message.partition("\nremember: ")[0]
-                    assert not OF_VALUES.search(told), test
+                    message = test.message.partition("\nremember: ")[0]
+                    assert not OF_VALUES.search(message), test

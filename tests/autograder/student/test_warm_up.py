@@ -8,7 +8,7 @@ import torch
 from autograder.student.warm_up import a, b, c, warm_up
 
 
-def test_right_lines_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_right_lines_are_confirmed(capsys: pytest.CaptureFixture[str]) -> None:
     warm_up(
         row_sums=a.sum(-1, keepdim=True),
         scaled=a * b[:, None],

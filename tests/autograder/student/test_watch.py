@@ -82,7 +82,7 @@ def test_exercises_saved_together_come_together(folder: Path) -> None:
     assert seen(folder, both) == [("sums", "halves")]
 
 
-def test_only_the_exercises_asked_for_are_watched(folder: Path) -> None:
+def test_only_the_named_exercises_are_watched(folder: Path) -> None:
     assert seen(folder, lambda: save(folder / "sums.py", "x = 1\n"), exercises=("halves",)) == []
 
 
@@ -151,18 +151,18 @@ def test_what_a_save_breaks_is_shown_whatever_was_chosen(folder: Path, watched: 
 
 
 def test_keys_give_a_hint_and_a_list(watched: Watched) -> None:
-    _, said = watched("h", "l", "h", "q")
-    assert "plus_one, hint 1 of 2: What is one more than two?" in said
-    assert "plus_one, hint 2 of 2: Add a `1`." in said
-    assert "half: not implemented yet  [halves]" in said
+    _, output = watched("h", "l", "h", "q")
+    assert "plus_one, hint 1 of 2: What is one more than two?" in output
+    assert "plus_one, hint 2 of 2: Add a `1`." in output
+    assert "half: not implemented yet  [halves]" in output
 
 
 def test_the_last_right_answer_says_what_to_submit(
     folder: Path, solve: Callable[[str], None], watched: Watched
 ) -> None:
     solve("sums")
-    said = watched(lambda: solve("halves"), "q")[1]
-    assert "Submit these files: sums.py, halves.py" in said
+    output = watched(lambda: solve("halves"), "q")[1]
+    assert "Submit these files: sums.py, halves.py" in output
 
 
 def test_a_plain_watch_draws_nothing(watched: Watched) -> None:

@@ -52,29 +52,29 @@ class Accident:
     name: str
     files: dict[str, bytes]
     verdicts: dict[str, str] = field(default_factory=dict)
-    said: str = ""
+    note: str = ""
     status: str = "graded"
 
 
 def module(
-    name: str, text: str | bytes, said: str = "", status: str = "graded", **verdicts: str
+    name: str, text: str | bytes, note: str = "", status: str = "graded", **verdicts: str
 ) -> Any:
     """A row that submits `scores.py`; questions are correct unless the row says otherwise."""
     data = text if isinstance(text, bytes) else text.encode()
-    return Accident(name, {f"{SCORES}.py": data}, verdicts, said, status)
+    return Accident(name, {f"{SCORES}.py": data}, verdicts, note, status)
 
 
-def cells(name: str, *parts: Any, said: str = "", status: str = "graded", **verdicts: str) -> Any:
+def cells(name: str, *parts: Any, note: str = "", status: str = "graded", **verdicts: str) -> Any:
     """A row that submits `scores.ipynb`."""
     ready = len(parts) == 1 and isinstance(parts[0], bytes)
     data = parts[0] if ready else notebook(*parts)
-    return Accident(name, {f"{SCORES}.ipynb": data}, verdicts, said, status)
+    return Accident(name, {f"{SCORES}.ipynb": data}, verdicts, note, status)
 
 
-def file(name: str, path: str, data: str | bytes, said: str, status: str = "missing") -> Any:
+def file(name: str, path: str, data: str | bytes, note: str, status: str = "missing") -> Any:
     """A row that submits a file of another name."""
     raw = data if isinstance(data, bytes) else data.encode()
-    return Accident(name, {f"simplified_attention/{path}": raw}, {}, said, status)
+    return Accident(name, {f"simplified_attention/{path}": raw}, {}, note, status)
 
 
 TEXT = [
@@ -82,19 +82,19 @@ TEXT = [
     module("crlf", GOOD.replace("\n", "\r\n")),
     module("cr_only", GOOD.replace("\n", "\r")),
     module("bom_and_crlf", b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode()),
-    module("utf16", GOOD.encode("utf-16"), said="UTF-16"),
-    module("utf16_without_mark", GOOD.encode("utf-16-le"), said="UTF-16"),
-    module("utf16_big_end", b"\xfe\xff" + GOOD.encode("utf-16-be"), said="UTF-16"),
-    module("utf32", GOOD.encode("utf-32"), said="UTF-16"),
+    module("utf16", GOOD.encode("utf-16"), note="UTF-16"),
+    module("utf16_without_mark", GOOD.encode("utf-16-le"), note="UTF-16"),
+    module("utf16_big_end", b"\xfe\xff" + GOOD.encode("utf-16-be"), note="UTF-16"),
+    module("utf32", GOOD.encode("utf-32"), note="UTF-16"),
     module("latin1_said", f"# -*- coding: latin-1 -*-\n# für é\n{GOOD}".encode("latin-1")),
-    module("latin1_not_said", f"# für é\n{GOOD}".encode("latin-1"), said="UTF-8"),
-    module("latin1_called_utf8", f"# coding: utf-8\n# é\n{GOOD}".encode("latin-1"), said="UTF-8"),
-    module("unknown_coding", f"# coding: klingon\n{GOOD}", said="UTF-8"),
+    module("latin1_not_said", f"# für é\n{GOOD}".encode("latin-1"), note="UTF-8"),
+    module("latin1_called_utf8", f"# coding: utf-8\n# é\n{GOOD}".encode("latin-1"), note="UTF-8"),
+    module("unknown_coding", f"# coding: klingon\n{GOOD}", note="UTF-8"),
     module("tabs", GOOD.replace("    ", "\t")),
     module(
         "tabs_and_spaces",
         "def query_scores(inputs, query):\n        a = inputs\n\treturn a @ query\n",
-        said="TabError",
+        note="TabError",
         status="unreadable",
     ),
     module("no_newline_at_the_end", GOOD.rstrip("\n")),
@@ -130,17 +130,17 @@ AT_MODULE_LEVEL = [
     module("switches_gradients_off", GOOD + "torch.set_grad_enabled(False)\n"),
     module("never_ends", GOOD + "while True:\n    pass\n"),
     module("prints_without_end", GOOD + "while True:\n    print('x' * 1000)\n"),
-    module("shell", "!pip install torch\n" + GOOD, said="such as `!pip`"),
+    module("shell", "!pip install torch\n" + GOOD, note="such as `!pip`"),
     module(
         "needs_what_fails",
         GOOD.replace("queries @", "K * queries @") + "K = 1 / 0\n",
-        said="`K = 1 / 0` fails with ZeroDivisionError",
+        note="`K = 1 / 0` fails with ZeroDivisionError",
         attention_scores="error",
     ),
     module(
         "needs_what_never_ends",
         GOOD.replace("queries @", "K * queries @") + "while True:\n    K = 1\n",
-        said="loop that never ends",
+        note="loop that never ends",
         attention_scores="timeout",
     ),
     module("asserts", GOOD + "assert query_scores(torch.ones(2, 2), torch.ones(2))[0] == 2\n"),
@@ -158,7 +158,7 @@ AT_MODULE_LEVEL = [
         "import transformers\n"
         + ATTENTION
         + "def query_scores(a, b):\n    return transformers.dot(a, b)\n",
-        said="torch and the standard library",
+        note="torch and the standard library",
         query_scores="error",
     ),
     module("logging", "import logging\nlogging.basicConfig()\nlogging.warning('x')\n" + GOOD),
@@ -168,37 +168,37 @@ AT_MODULE_LEVEL = [
 ]
 
 BROKEN = [
-    module("empty", "", said="no code", **dict.fromkeys(BOTH, "missing")),
-    module("only_comments", "# nothing yet\n", said="no code", **dict.fromkeys(BOTH, "missing")),
-    module("truncated", GOOD[: GOOD.rindex("(") + 1], said="line 9", status="unreadable"),
-    module("magic_in_a_module", "%matplotlib inline\n" + GOOD, said="work in a notebook only"),
-    module("notebook_as_module", notebook(GOOD), said="as .ipynb"),
+    module("empty", "", note="no code", **dict.fromkeys(BOTH, "missing")),
+    module("only_comments", "# nothing yet\n", note="no code", **dict.fromkeys(BOTH, "missing")),
+    module("truncated", GOOD[: GOOD.rindex("(") + 1], note="line 9", status="unreadable"),
+    module("magic_in_a_module", "%matplotlib inline\n" + GOOD, note="work in a notebook only"),
+    module("notebook_as_module", notebook(GOOD), note="as .ipynb"),
     module(
         "return_outside",
         GOOD + "return 3\n",
-        said="further to the right than its `def`",
+        note="further to the right than its `def`",
         status="unreadable",
     ),
-    module("binary", b"PK\x03\x04\x00\x00\xff\xfe", said="not a text file", status="unreadable"),
-    module("nul_bytes", b"\0" * 64, said="not valid Python", status="unreadable"),
-    module("python_2", "print 'hello'\n" + GOOD, said="print", status="unreadable"),
+    module("binary", b"PK\x03\x04\x00\x00\xff\xfe", note="not a text file", status="unreadable"),
+    module("nul_bytes", b"\0" * 64, note="not valid Python", status="unreadable"),
+    module("python_2", "print 'hello'\n" + GOOD, note="print", status="unreadable"),
     module(
-        "merge_conflict", f"<<<<<<< HEAD\n{GOOD}=======\n", said="git left", status="unreadable"
+        "merge_conflict", f"<<<<<<< HEAD\n{GOOD}=======\n", note="git left", status="unreadable"
     ),
-    module("word_quotes", "x = “hello”\n" + GOOD, said="type it again", status="unreadable"),
-    cells("empty_notebook_file", b"", said="is empty", status="unreadable"),
+    module("word_quotes", "x = “hello”\n" + GOOD, note="type it again", status="unreadable"),
+    cells("empty_notebook_file", b"", note="is empty", status="unreadable"),
     cells("notebook_without_cells", notebook(), **dict.fromkeys(BOTH, "missing")),
-    cells("truncated_notebook", notebook(GOOD)[:-40], said="part of one", status="unreadable"),
-    cells("module_as_notebook", GOOD.encode(), said="not a notebook", status="unreadable"),
-    cells("html_as_notebook", b"<!DOCTYPE html><html></html>", said="JSON", status="unreadable"),
-    cells("list_as_notebook", b"[]", said="no cells", status="unreadable"),
-    cells("git_conflict_in_notebook", b"<<<<<<< HEAD\n{}", said="JSON", status="unreadable"),
+    cells("truncated_notebook", notebook(GOOD)[:-40], note="part of one", status="unreadable"),
+    cells("module_as_notebook", GOOD.encode(), note="not a notebook", status="unreadable"),
+    cells("html_as_notebook", b"<!DOCTYPE html><html></html>", note="JSON", status="unreadable"),
+    cells("list_as_notebook", b"[]", note="no cells", status="unreadable"),
+    cells("git_conflict_in_notebook", b"<<<<<<< HEAD\n{}", note="JSON", status="unreadable"),
 ]
 
 NOTEBOOKS = [
     cells("plain", "import torch", QUERY, ATTENTION),
     cells("bom_notebook", b"\xef\xbb\xbf" + notebook(GOOD)),
-    cells("utf16_notebook", notebook(GOOD).decode().encode("utf-16"), said="UTF-16"),
+    cells("utf16_notebook", notebook(GOOD).decode().encode("utf-16"), note="UTF-16"),
     cells("crlf_in_cells", notebook(GOOD.replace("\n", "\r\n"))),
     cells("lines_as_list", notebook(code(GOOD.splitlines(keepends=True)))),
     cells("no_metadata", json.dumps({"cells": [{"cell_type": "code", "source": GOOD}]}).encode()),
@@ -237,22 +237,22 @@ NOTEBOOKS = [
         "def half(i):\n    return i / 2",
         "def query_scores(a, b):\n    return a @ b * T[1]",
     ),
-    cells("deleted", ATTENTION, said="was it deleted", query_scores="missing"),
+    cells("deleted", ATTENTION, note="was it deleted", query_scores="missing"),
     cells("duplicated", GOOD, QUERY),
     cells("duplicated_stub_first", STUB, GOOD),
-    cells("duplicated_stub_last", GOOD, STUB, said="copy of the stub: delete it"),
+    cells("duplicated_stub_last", GOOD, STUB, note="copy of the stub: delete it"),
     cells(
         "written_by_magic",
         "import torch",
         "%%writefile answers.py\n" + GOOD,
-        said="begins with %%writefile",
+        note="begins with %%writefile",
         **dict.fromkeys(BOTH, "missing"),
     ),
     cells(
         "broken_cell",
         "def query_scores(a, b:\n    return 1",
         ATTENTION,
-        said="SyntaxError",
+        note="SyntaxError",
         query_scores="error",
     ),
     cells("broken_copy", GOOD, "def query_scores(a, b:\n    return 1"),
@@ -261,7 +261,7 @@ NOTEBOOKS = [
         "misplaced_nonlocal",
         ATTENTION,
         "def query_scores(a, b):\n    nonlocal c\n    return a",
-        said="nonlocal",
+        note="nonlocal",
         query_scores="error",
     ),
     cells("return_in_a_cell", GOOD, "def other():\n    pass\nreturn 3"),
@@ -269,7 +269,7 @@ NOTEBOOKS = [
         "in_a_text_cell",
         ATTENTION,
         {"cell_type": "markdown", "metadata": {}, "source": f"```\n{QUERY}\n```"},
-        said="code cell",
+        note="code cell",
         query_scores="missing",
     ),
     cells("in_a_raw_cell", GOOD, {"cell_type": "raw", "metadata": {}, "source": "def f(:"}),
@@ -313,7 +313,7 @@ ANSWERS = [
         "renamed_in_a_notebook",
         ATTENTION,
         QUERY.replace("query_scores", "queryScores"),
-        said="found queryScores: is the name wrong?",
+        note="found queryScores: is the name wrong?",
         query_scores="missing",
     ),
     module(
@@ -346,7 +346,7 @@ ANSWERS = [
     ),
     module("coroutine", ATTENTION + "async " + QUERY, "write `def`", query_scores="protocol"),
     cells(
-        "coroutine_cell", ATTENTION, "async " + QUERY, said="write `def`", query_scores="protocol"
+        "coroutine_cell", ATTENTION, "async " + QUERY, note="write `def`", query_scores="protocol"
     ),
     module(
         "prints_instead",
@@ -467,7 +467,7 @@ BOTH_FORMS = [
     Accident(
         "changed_module_beside_a_notebook",
         {f"{SCORES}.py": GOOD.encode(), f"{SCORES}.ipynb": notebook(STUB)},
-        said="scores.ipynb does not",
+        note="scores.ipynb does not",
     ),
 ]
 
@@ -487,7 +487,7 @@ def _exercise(accident: Accident, result: SubmissionResult) -> ExerciseResult:
     return known.get(name, result.exercises[0])
 
 
-def _everything_said(exercise: ExerciseResult) -> str:
+def _all_notes(exercise: ExerciseResult) -> str:
     tests = [test.message for question in exercise.questions for test in question.tests]
     return "\n".join([*exercise.notes, *tests])
 
@@ -503,11 +503,11 @@ def test_an_accident_is_graded_as_a_fair_person_would(
     if accident.status == "graded":
         found = {question.question: question.verdict.value for question in exercise.questions}
         expected = dict.fromkeys(found, "correct") | accident.verdicts
-        assert found == expected, _everything_said(exercise)
+        assert found == expected, _all_notes(exercise)
     else:
         assert exercise.score == 0
         assert exercise.max_score > 0
-    assert accident.said in _everything_said(exercise)
+    assert accident.note in _all_notes(exercise)
 
 
 def test_no_two_rows_have_one_name() -> None:

@@ -70,7 +70,7 @@ def test_a_reader_that_uses_too_much_costs_only_its_file(
         assert read("after \ud800") == "after ?"
 
 
-def test_a_fault_of_the_readers_own_is_told_as_one() -> None:
+def test_a_fault_of_the_reader_is_reported_as_one() -> None:
     with BoundedReader(_obey) as read, pytest.raises(GraderError, match="ZeroDivisionError"):
         read("break")
 

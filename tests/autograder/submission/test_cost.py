@@ -172,10 +172,10 @@ def test_no_text_makes_a_regular_expression_quadratic() -> None:
     searches = _searches()
     assert len(searches) > 12
     found = {
-        f"{name} on {shape}": told
+        f"{name} on {shape}": growth
         for name, search in searches.items()
         for shape, make in SHAPES.items()
-        if (told := grows_too_fast(search, make))
+        if (growth := grows_too_fast(search, make))
     }
     assert not found
 

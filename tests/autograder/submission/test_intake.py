@@ -20,7 +20,7 @@ def _deeper(name: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "beginning"),
     [
         (os.mkfifo, "scores.py is not a file but a pipe or a device"),
         (os.mkdir, "scores.py is a folder"),
@@ -31,13 +31,13 @@ def _deeper(name: str, path: Path) -> None:
         (lambda path: path.with_name("readme.txt").touch(), "expected scores.py or scores.ipynb"),
     ],
 )
-def test_what_is_there_instead_is_said(
-    course: Course, tmp_path: Path, make: Callable[[Path], None], said: str
+def test_a_file_that_is_there_instead_is_named(
+    course: Course, tmp_path: Path, make: Callable[[Path], None], beginning: str
 ) -> None:
     make(tmp_path / "scores.py")
     exercise = course.assignment("simplified_attention").exercise("scores")
     (note,) = missing_answer_note(tmp_path, exercise)
-    assert note.startswith(said)
+    assert note.startswith(beginning)
 
 
 def test_unused_files_are_named_but_given_ones_are_not(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_unused_files_are_named_but_given_ones_are_not(tmp_path: Path) -> None:
     assert "data.zip" not in unused_notes(tmp_path, ["scores"], ["look at data.zip: ..."])[0]
 
 
-def test_code_of_another_assignment_is_told_as_such(tmp_path: Path) -> None:
+def test_code_of_another_assignment_is_recognized(tmp_path: Path) -> None:
     (tmp_path / "masking.py").touch()
     (note,) = unused_notes(tmp_path, ["scores"])
     assert note == (

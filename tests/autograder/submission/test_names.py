@@ -67,7 +67,7 @@ class Outcome:
     """A class folder after all commands, and their outputs."""
 
     folder: Path
-    said: dict[str, Result]
+    results: dict[str, Result]
 
 
 def _run(*arguments: str) -> Result:
@@ -82,21 +82,21 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, fork_server: object) -> It
         place.mkdir(parents=True)
         (place / "scores.py").write_bytes(ANSWER)
     course = ("--course", str(ROOT))
-    said = {
+    results = {
         "grade": _run("grade", str(folder / "submitted"), "--jobs", "2", *course),
         "record": _run("record", str(folder), *course),
         "feedback": _run("feedback", str(folder), *course),
         "report": _run("report", str(folder)),
         "export": _run("export", "csv", str(folder)),
     }
-    yield Outcome(folder, said)
+    yield Outcome(folder, results)
 
 
 @pytest.mark.parametrize("command", ["grade", "record", "feedback", "report", "export"])
 def test_every_command_does_its_job_and_keeps_the_terminal_clean(
     command: str, outcome: Outcome
 ) -> None:
-    result = outcome.said[command]
+    result = outcome.results[command]
     assert result.exit_code == 0, (result.output, result.exception)
     unsafe = {sign for sign in result.output if not sign.isprintable()} - {"\n"}
     assert not unsafe
@@ -135,12 +135,12 @@ def test_a_table_holds_every_student_and_no_formula(outcome: Outcome) -> None:
     ]
 
 
-def test_a_name_that_nbgrader_can_not_take_is_told(outcome: Outcome) -> None:
+def test_a_name_that_nbgrader_can_not_take_is_reported(outcome: Outcome) -> None:
     document = json.loads(
         _run("record", str(outcome.folder), "--course", str(ROOT), "--json").output
     )
-    told = "\n".join(document["notes"])
-    assert "rename the folder" in told
+    notes = "\n".join(document["notes"])
+    assert "rename the folder" in notes
     assert document["submissions"] > len(NAMES) // 2
 
 

@@ -29,7 +29,7 @@ BUILT = LAYER.replace("        raise NotImplementedError\n", "        self.size 
         "import math\n\nprint(1)\n" + STUB.replace("    raise", "    y = x / 2\n    raise") + BUILT,
     ],
 )
-def test_stubs_are_no_answer_whatever_stands_around_them(text: str) -> None:
+def test_stubs_are_not_answers_whatever_surrounds_them(text: str) -> None:
     assert is_unanswered(text, ["half", "Layer"])
 
 

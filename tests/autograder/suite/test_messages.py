@@ -21,7 +21,7 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
 
 
 @pytest.mark.parametrize(
-    ("got", "expected", "told"),
+    ("got", "expected", "words"),
     [
         (_RIGHT * 2, _RIGHT, "times 2"),
         (-_RIGHT, _RIGHT, "other sign"),
@@ -39,8 +39,8 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
         ((_CAUSAL, _RIGHT), (_RIGHT, _CAUSAL), "in a different order"),
     ],
 )
-def test_a_relation_says_what_is_true(got: object, expected: object, told: str) -> None:
-    assert told in relation(got, expected)
+def test_a_relation_says_what_is_true(got: object, expected: object, words: str) -> None:
+    assert words in relation(got, expected)
 
 
 def test_neither_of_two_unknown_results_is_called_expected() -> None:
@@ -57,7 +57,7 @@ def test_neither_of_two_unknown_results_is_called_expected() -> None:
     assert text.count("got ") == text.count("expected ") == 1
 
 
-def test_no_relation_is_told_of_numbers_that_have_none() -> None:
+def test_unrelated_numbers_have_no_relation() -> None:
     torch.manual_seed(0)
     assert relation(torch.randn(2, 3, 4), torch.randn(2, 3, 4)) == ""
 
@@ -109,7 +109,7 @@ def _matrices_in_bmm(inputs: torch.Tensor, query: torch.Tensor) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "words"),
     [
         (_matrices_in_bmm, "`bmm` takes three dimensions"),
         (_misspelt, "`qurey` has no value"),
@@ -120,12 +120,12 @@ def _matrices_in_bmm(inputs: torch.Tensor, query: torch.Tensor) -> Any:
         (_unpacks, "fewer values than names"),
     ],
 )
-def test_an_error_has_a_text_of_its_own(answer: object, told: str) -> None:
+def test_an_error_has_its_own_text(answer: object, words: str) -> None:
     right = LocalImplementation({"answer": _right})
     expect = Expect(LocalImplementation({"answer": answer}), right, Draw(0, "test"))
     with pytest.raises(AnswerRaised) as raised:
         expect.same("answer", torch.ones(3, 2), torch.ones(2), likely="a text about values")
-    assert told in str(raised.value) and "about values" not in str(raised.value)
+    assert words in str(raised.value) and "about values" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -150,21 +150,21 @@ def test_a_cause_is_what_text_and_line_prove(error: str, line: str, cause: str) 
     assert cause_of(f"{error}\nin forward: {line}") == found
 
 
-def test_a_missing_super_is_told_as_such() -> None:
+def test_a_missing_super_is_explained() -> None:
     right = LocalImplementation({"Layer": lambda: nn.Linear(2, 2)})
     expect = Expect(LocalImplementation({"Layer": _NoSuper}), right, Draw(0, "test"))
     with pytest.raises(AnswerRaised, match=r"must be `super\(\).__init__\(\)`"):
         expect.layer("Layer")
 
 
-def test_sizes_of_weights_are_not_told_as_names() -> None:
+def test_wrong_sizes_of_weights_are_not_called_wrong_names() -> None:
     right = LocalImplementation({"Layer": lambda: nn.Linear(2, 3)})
     turned = LocalImplementation({"Layer": lambda: nn.Linear(3, 2)})
     with pytest.raises(AssertionError, match="compare the sizes with the docstring"):
         Expect(turned, right, Draw(0, "test")).layer("Layer")
 
 
-def test_equal_causes_are_told_once() -> None:
+def test_equal_causes_are_explained_once() -> None:
     same = ("call(1):\ngot       1\nremember: it", "cause")
     first, other, alone = merge_equal_causes([("a", *same), ("b", *same), ("c", "text", "")])
     assert "the same in 1 more test" in first and "remember" in first
@@ -172,8 +172,8 @@ def test_equal_causes_are_told_once() -> None:
     assert alone == "text"
 
 
-def test_what_became_of_a_missing_answer_is_told_once() -> None:
-    said = "f is not defined: was it deleted or renamed?"
+def test_a_missing_answer_is_explained_once() -> None:
+    reason = "f is not defined: was it deleted or renamed?"
     with pytest.raises(AnswerMissing) as raised, explained("f(1)", "f"):
-        raise AnswerMissing(said)
-    assert str(raised.value) == f"f(1):\ngot       {said}\nexpected  a result, and no error"
+        raise AnswerMissing(reason)
+    assert str(raised.value) == f"f(1):\ngot       {reason}\nexpected  a result, and no error"

@@ -59,7 +59,7 @@ def test_a_missing_gradient_into_a_pair_is_reported() -> None:
         expecting(cut).gradients("appended", torch.ones(2), pair(3), likely="")
 
 
-def test_a_state_that_came_back_detached_is_told() -> None:
+def test_a_state_that_came_back_detached_is_reported() -> None:
     def detaching(x: torch.Tensor, past: Any) -> Any:
         value, (first, second) = appended(x, past)
         return value, (first.detach(), second)
@@ -68,7 +68,7 @@ def test_a_state_that_came_back_detached_is_told() -> None:
         expecting(detaching).gradients("appended", torch.ones(2), pair(3), likely="")
 
 
-def test_a_tensor_that_is_changed_in_a_pair_is_told() -> None:
+def test_a_tensor_that_is_changed_in_a_pair_is_reported() -> None:
     def writing(x: torch.Tensor, past: Any) -> Any:
         value = appended(x, past)
         past[1].mul_(2)
@@ -85,7 +85,7 @@ def test_a_tensor_that_is_changed_in_a_pair_is_told() -> None:
         ({"a": 1}, lambda past: past.update(a=2)),
     ],
 )
-def test_a_container_that_is_changed_is_told(container: Any, change: Any) -> None:
+def test_a_container_that_is_changed_is_reported(container: Any, change: Any) -> None:
     def changing(x: torch.Tensor, past: Any) -> Any:
         change(past)
         return x
@@ -99,11 +99,11 @@ def test_a_container_that_is_changed_is_told(container: Any, change: Any) -> Non
         expect.same("f", torch.ones(2), container, likely="")
 
 
-def test_the_place_of_a_difference_inside_pairs_is_told() -> None:
+def test_the_place_of_a_difference_inside_pairs_is_reported() -> None:
     one, other = pair(2)
 
-    told = difference((one, (one, one)), (one, (one, other)))
-    assert told is not None and told.startswith("at [1][1]:\n2 of 2 values")
+    text = difference((one, (one, one)), (one, (one, other)))
+    assert text is not None and text.startswith("at [1][1]:\n2 of 2 values")
     assert "expected  a tuple of 2" in (difference((one, one), (one, (one, other))) or "")
 
 
@@ -144,7 +144,7 @@ def test_a_state_is_passed_on_as_the_same_object() -> None:
     assert seen[1][0] is seen[0][1] and seen[2][0] is seen[0][1]
 
 
-def test_a_state_that_a_later_call_overwrites_is_told() -> None:
+def test_a_state_that_a_later_call_overwrites_is_reported() -> None:
     buffer = torch.zeros(2, 8)
 
     def buffered(x: torch.Tensor, past: Any = None) -> Any:
@@ -160,7 +160,7 @@ def test_a_state_that_a_later_call_overwrites_is_told() -> None:
         expecting(buffered).steps("appended", *in_turns, likely="")
 
 
-def test_a_value_without_a_state_is_told() -> None:
+def test_a_value_without_a_state_is_reported() -> None:
     with pytest.raises(Exception, match="expected a pair whose second item goes into the next"):
         expecting(lambda x, past=None: x).steps(
             "appended", Step((torch.ones(2),)), Step((torch.ones(1),), 0), likely=""

@@ -86,13 +86,13 @@ def test_a_gradient_cut_only_with_or_without_an_argument_fails(
         check_trait(_expect(wrong), traits, "gradients")
 
 
-def test_a_view_of_an_argument_is_told_as_it_was() -> None:
+def test_a_view_of_an_argument_is_reported_as_it_was() -> None:
     calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
     first, second = stepping.steps(lambda x: x.view(2, 1), calls)
     assert first.tolist() == [[0.0], [0.0]] and second.tolist() == [[1.0], [1.0]]
 
 
-def test_a_value_of_any_kind_of_tuple_is_told() -> None:
+def test_a_value_of_any_kind_of_tuple_is_described() -> None:
     first, _ = stepping.steps(lambda x: torch.max(x, 0), [([torch.ones(2)], None)] * 2)
     assert [item.tolist() for item in first] == [1.0, 0]
     (views,) = stepping.steps(lambda x: Both(x, x.view(2, 1)), [([torch.ones(2)], None)])
@@ -122,12 +122,12 @@ def test_a_tensor_given_twice_stays_one() -> None:
 
 
 @pytest.mark.parametrize("kind", [Counter, OrderedDict, partial(defaultdict, int)])
-def test_a_dictionary_of_a_class_of_its_own_is_right(kind: Callable[[dict[str, int]], Any]) -> None:
+def test_a_dictionary_of_another_class_is_right(kind: Callable[[dict[str, int]], Any]) -> None:
     calls = [(("a",), None), (("b",), None)]
     assert stepping.steps(lambda word: kind({word: 1}), calls) == [{"a": 1}, {"b": 1}]
 
 
-def test_a_tuple_of_a_class_of_its_own_is_right() -> None:
+def test_a_tuple_of_another_class_is_right() -> None:
     calls = [((torch.full((2,), number),), None) for number in (1.0, 2.0)]
     found = stepping.steps(lambda x: Both(x + 1, x + 2), calls)
     assert [[leaf.tolist() for leaf in pair] for pair in found] == [

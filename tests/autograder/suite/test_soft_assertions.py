@@ -34,7 +34,7 @@ def test_the_first_failure_is_raised_at_once() -> None:
         expect.same("f", torch.ones(2, 2), likely="second")
 
 
-def test_a_soft_test_goes_on_and_keeps_the_first_failure() -> None:
+def test_a_soft_test_continues_and_keeps_the_first_failure() -> None:
     expect = _expect(soft=True)
 
     expect.same("f", torch.ones(2), likely="first")

@@ -357,7 +357,7 @@ def test_numbers_keep_what_they_are_for() -> None:
     assert rising(signed)[0].equal(rising(signed)[1])
 
 
-def test_an_empty_cell_is_told(tmp_path: Path) -> None:
+def test_an_empty_cell_is_reported(tmp_path: Path) -> None:
     suite = tmp_path / "assignment" / "test_sums.py"
     suite.parent.mkdir()
     suite.write_text(

@@ -275,8 +275,8 @@ def _of(student: str, name: str, exercise: str) -> Answer:
     """Returns what a member of the example class wrote for an exercise, and earned."""
     folder = REPOSITORY / "examples/submitted" / student / name
     files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
-    said = _expected()[student][name][exercise]
-    points = {(exercise, question): said[question][0] for question in said}
+    scores = _expected()[student][name][exercise]
+    points = {(exercise, question): scores[question][0] for question in scores}
     can_be_read = all(map(_can_be_read, files, files.values()))
     return Answer(files, points, unreadable=frozenset(() if can_be_read else {exercise}))
 
@@ -309,8 +309,8 @@ def _stub(name: str, exercise: str) -> Answer:
 def _pool(name: str, exercise: str) -> tuple[Answer, ...]:
     students = [
         student
-        for student, said in _expected().items()
-        if student not in Attention._NOT and exercise in said.get(name, {})
+        for student, scores in _expected().items()
+        if student not in Attention._NOT and exercise in scores.get(name, {})
     ]
     found = [_solution(name, exercise), _stub(name, exercise)]
     found += [_of(student, name, exercise) for student in students]

@@ -77,22 +77,25 @@ def moodle_worksheet(
         at = times.get(student)
         status = "Submitted for grading" if at else "No submission"
         when = f"{at:%A}, {at.day} {at:%B %Y, %I:%M %p}" if at else "-"
-        said = (f"Participant {student.participant(week)}", student.name, student.email, status)
-        rows.append((*said, "", f"{maximum:.2f}", "Yes", when, "-", ""))
+        cells = (f"Participant {student.participant(week)}", student.name, student.email, status)
+        rows.append((*cells, "", f"{maximum:.2f}", "Yes", when, "-", ""))
     return _table(path, rows)
 
 
 def gradescope_export(path: Path, uploads: Iterable[Upload]) -> Path:
     """*Export submissions*: a folder for each with the table of who it was; keys are Ruby's."""
     entries: list[tuple[str, str]] = []
-    said = {}
+    submitters = {}
     for number, upload in enumerate(uploads, start=31_000):
         student, folder = upload.student, f"submission_{number}"
         submitter = {":name": student.name, ":sid": str(student.n), ":email": student.email}
         at = f"{upload.at:%Y-%m-%d %H:%M:%S}.123456000 Z"
-        said[folder] = {":submitters": [submitter], ":created_at": at, ":score": 0.0}
+        submitters[folder] = {":submitters": [submitter], ":created_at": at, ":score": 0.0}
         entries += [(f"assignment_4711_export/{folder}/{n}", t) for n, t in upload.files.items()]
-    table = "assignment_4711_export/submission_metadata.yml", json.dumps(said, ensure_ascii=False)
+    table = (
+        "assignment_4711_export/submission_metadata.yml",
+        json.dumps(submitters, ensure_ascii=False),
+    )
     return _zip(path, [*entries, table])
 
 

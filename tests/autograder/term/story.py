@@ -73,7 +73,7 @@ class Term:
     size: int
     submitted: dict[Key, Answer] = field(default_factory=dict)
     manual: dict[Key, tuple[tuple[str, str], float]] = field(default_factory=dict)
-    told: dict[str, ClassChanges] = field(default_factory=dict)
+    changes: dict[str, ClassChanges] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     withdrawn: set[Key] = field(default_factory=set)
     #: submissions that earned less than an earlier one of the same student
@@ -228,7 +228,7 @@ class Term:
     def look(self, when: str) -> None:
         """Somebody looks at the changes of grading; earlier exports remind of them."""
         self.notes[when] = autograder.export("csv", self.folder).notes
-        self.told[when] = autograder.class_changes(self.folder)
+        self.changes[when] = autograder.class_changes(self.folder)
 
     def withdraw(self, n: int, week: int) -> None:
         """Withdraws a submission."""

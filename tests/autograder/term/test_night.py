@@ -112,19 +112,19 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)
     (night.folder / "due.csv").write_text(f"assignment,section,date\n{WRONG},,01.02.2027\n")
-    told = [night.run(is_killed=True), night.run(is_full=True), night.run()]
+    runs = [night.run(is_killed=True), night.run(is_full=True), night.run()]
     (night.folder / "due.csv").write_text(
         f"assignment,section,date\n{WRONG},,2027-02-01 23:59 Europe/Berlin\n"
     )
-    told.append(night.run())
-    return night, told
+    runs.append(night.run())
+    return night, runs
 
 
 def test_a_killed_night_is_completed_by_the_next_one(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
-    night, told = nights
-    assert told[0][0] == -signal.SIGKILL
+    night, runs = nights
+    assert runs[0][0] == -signal.SIGKILL
     graded = [student for student, name, _ in night.results() if name == RIGHT]
     assert sorted(graded) == sorted(set(STUDENTS) - {"student3"})
     assert {score for _, name, score in night.results() if name == RIGHT} == {100.0}
@@ -133,8 +133,8 @@ def test_a_killed_night_is_completed_by_the_next_one(
 def test_one_bad_upload_and_due_date_wait_while_others_continue(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
-    _, told = nights
-    status, log = told[2]
+    _, runs = nights
+    status, log = runs[2]
     assert status == 3
     assert "work was left out of 'student3'" in log
     assert "due.csv:2: due date" in log
@@ -145,8 +145,8 @@ def test_one_bad_upload_and_due_date_wait_while_others_continue(
 def test_a_night_with_a_full_disk_ends_with_a_message(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
-    _, told = nights
-    status, log = told[1]
+    _, runs = nights
+    status, log = runs[1]
     assert status == 2
     assert "File too large" in log and "Traceback" not in log
 
@@ -154,8 +154,8 @@ def test_a_night_with_a_full_disk_ends_with_a_message(
 def test_after_the_correction_only_the_bad_upload_waits(
     nights: tuple[Night, list[tuple[int, str]]],
 ) -> None:
-    night, told = nights
-    status, log = told[3]
+    night, runs = nights
+    status, log = runs[3]
     assert status == 3
     assert "due date" not in log.partition("is due")[0]
     corrected = {student for student, name, _ in night.results() if name == WRONG}

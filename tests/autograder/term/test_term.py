@@ -78,8 +78,8 @@ def test_every_total_is_that_of_an_independent_calculation(term: Term) -> None:
     assert len(by_number) == len(rows) == STUDENTS - 1
     for n, row in by_number.items():
         for week in WEEKS:
-            said, total = row[f"{term.name(week)}/total"], term.total(n, week)
-            assert said == "" if total is None else float(said) == pytest.approx(total), (n, week)
+            cell, total = row[f"{term.name(week)}/total"], term.total(n, week)
+            assert cell == "" if total is None else float(cell) == pytest.approx(total), (n, week)
 
 
 def test_every_question_is_that_of_an_independent_calculation(term: Term) -> None:
@@ -109,28 +109,28 @@ def test_the_table_shows_who_is_late_and_the_cost(term: Term) -> None:
             assert cost == pytest.approx(term.penalty(n, week)), (n, week)
 
 
-def test_the_fixed_suite_is_told_and_export_says_so(term: Term) -> None:
+def test_the_fixed_suite_is_reported_and_export_reminds(term: Term) -> None:
     number_of = term.number_of()
-    assert term.told["first"].changes == ()
+    assert term.changes["first"].changes == ()
     assert any("nobody has looked" in note for note in term.notes["fixed"])
-    found = term.told["fixed"].changes
+    found = term.changes["fixed"].changes
     assert {(c.assignment, c.exercise, c.question) for c in found} == {
         (term.name(1), *term.content.unfair)
     }
     before = {n: term.submitted[n, 1].before()[term.content.unfair] for n in range(STUDENTS)}
     after = {n: term.submitted[n, 1].points[term.content.unfair] for n in range(STUDENTS)}
-    told = {number_of[change.student]: change for change in found}
+    change_of = {number_of[change.student]: change for change in found}
     for n in range(STUDENTS):
-        difference = told[n].difference if n in told else 0.0
+        difference = change_of[n].difference if n in change_of else 0.0
         assert difference == pytest.approx(after[n] - before[n]), n
     assert all(Cause.SUITE in change.causes for change in found)
-    (doubt,) = term.told["fixed"].in_doubt
+    (doubt,) = term.changes["fixed"].in_doubt
     assert (number_of[doubt.student], doubt.entered) == (IN_DOUBT, 0.5)
 
 
-def test_resubmissions_and_scores_by_hand_are_told(term: Term) -> None:
+def test_resubmissions_and_scores_by_hand_are_reported(term: Term) -> None:
     number_of = term.number_of()
-    found = term.told["again"]
+    found = term.changes["again"]
     assert {(number_of[c.student], c.assignment) for c in found.changes} == {
         (AGAIN, term.name(4)), (AGAIN, term.name(6)), (WORSE, term.name(4)),
     }  # fmt: skip
@@ -166,9 +166,9 @@ def test_late_days_are_those_of_an_independent_calculation(term: Term) -> None:
     }
     assert found == {(n, week): term.late_days(n).get(week, 0) for n, week in found}
     assert sum(found.values()) > 1
-    said = term.folder / "feedback" / term.folder_of(LATE, 2) / term.name(2) / "feedback.txt"
+    page = term.folder / "feedback" / term.folder_of(LATE, 2) / term.name(2) / "feedback.txt"
     autograder.write_feedback(term.folder, course=term.root)
-    assert "1 late day of your budget" in said.read_text()
+    assert "1 late day of your budget" in page.read_text()
 
 
 def test_nbgraders_own_gradebook_has_the_same_totals(term: Term) -> None:
@@ -178,8 +178,8 @@ def test_nbgraders_own_gradebook_has_the_same_totals(term: Term) -> None:
             for row in gradebook.assignment_submissions(term.name(week)):
                 n = number_of[row.student.id]
                 if term.counts(n, week):
-                    said = row.score - row.late_submission_penalty
-                    assert said == pytest.approx(term.total(n, week)), (n, week)
+                    points = row.score - row.late_submission_penalty
+                    assert points == pytest.approx(term.total(n, week)), (n, week)
 
 
 def test_a_worse_submission_is_kept_and_the_best_one_counts(term: Term) -> None:
@@ -197,8 +197,8 @@ def test_canvas_gets_back_the_whole_term(term: Term) -> None:
     for row in rows:
         n = int(row["ID"]) - 100
         for week in WEEKS:
-            said, total = row[term.column(week)], term.total(n, week) or 0.0
-            assert float(said) == pytest.approx(total, abs=NEAR), (n, week)
+            cell, total = row[term.column(week)], term.total(n, week) or 0.0
+            assert float(cell) == pytest.approx(total, abs=NEAR), (n, week)
 
 
 @pytest.mark.parametrize("missing", [Missing.BLANK, Missing.ZERO])
@@ -212,11 +212,11 @@ def test_moodle_gets_back_what_everybody_earned(term: Term, week: int, missing: 
     numbers = {f"Participant {s.participant(week)}": s.n for s in term.students}
     for row in rows:
         n = numbers[row["Identifier"]]
-        total, said = term.total(n, week), row["Grade"]
+        total, cell = term.total(n, week), row["Grade"]
         if total is None:
-            assert said == ("0" if missing is Missing.ZERO else ""), n
+            assert cell == ("0" if missing is Missing.ZERO else ""), n
         else:
-            assert float(said) == pytest.approx(total, abs=NEAR), n
+            assert float(cell) == pytest.approx(total, abs=NEAR), n
 
 
 @pytest.mark.parametrize("week", [3])
@@ -284,8 +284,8 @@ def test_the_report_opens_and_shows_everybody(term: Term, browser: Browser) -> N
 
 def test_the_other_pages_open(term: Term, browser: Browser) -> None:
     again = autograder.class_changes(term.folder, since_first=True)
-    told = _opened(browser, autograder.write_changes(again, term.folder / "changes.html"))
-    text = told.locator("body").inner_text()
+    shown = _opened(browser, autograder.write_changes(again, term.folder / "changes.html"))
+    text = shown.locator("body").inner_text()
     assert {change.student for change in again.changes if change.student not in text} == set()
     pairs = autograder.similar(term.folder, course=term.root)
     shown = _opened(browser, write_similar(pairs, term.folder / "similar.html"))
@@ -300,8 +300,8 @@ def test_feedback_says_the_points_that_count(term: Term, browser: Browser) -> No
     assert len(pages) == sum(term.counts(n, week) for n in range(STUDENTS) for week in WEEKS)
     for path in pages:
         n, week = number_of[path.parts[-3]], term.content.names.index(path.parts[-2]) + 1
-        said = path.with_suffix(".txt").read_text()
-        assert f"{amount(term.total(n, week) or 0)} of {amount(term.maximum(week))}" in said
+        text = path.with_suffix(".txt").read_text()
+        assert f"{amount(term.total(n, week) or 0)} of {amount(term.maximum(week))}" in text
     _opened(browser, pages[-1])
 
 

@@ -125,7 +125,7 @@ def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
     assert _explained(right, fails, right) == ExplainedCalls()
 
 
-def test_another_dtype_hides_no_mistake_and_is_none_by_itself() -> None:
+def test_another_dtype_hides_no_mistake_and_is_not_one_alone() -> None:
     right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
     twice = answered([Event("call", X.double() * 2)])
     assert _explained(mistake, twice, right) == ExplainedCalls(1, 0, 0)
@@ -142,9 +142,9 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
 
 def test_wrong_parameter_names_are_distinguished_from_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    words, told = parameter_sentences([_layer(["q", "k"])], right)
+    words, sentence = parameter_sentences([_layer(["q", "k"])], right)
     assert words == OTHER_NAMES
-    assert told.endswith("there is `k`, `q`, there is no `W_key`, `W_query`")
+    assert sentence.endswith("there is `k`, `q`, there is no `W_key`, `W_query`")
     assert parameter_sentences([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
     assert parameter_sentences([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
     more = _layer(["W_key", "W_query", "W_out"])
@@ -160,14 +160,14 @@ def test_wrong_parameter_names_are_distinguished_from_layers_and_sizes() -> None
 
 def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    words, told = parameter_sentences([_layer(["W_query"], raised="")], right)
-    assert words == SHARED and told == "`W_key` is not a trained parameter"
+    words, sentence = parameter_sentences([_layer(["W_query"], raised="")], right)
+    assert words == SHARED and sentence == "`W_key` is not a trained parameter"
     assert parameter_sentences([_layer(["q"], raised="")], right) == ("", "")
     assert parameter_sentences([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
 
 
 @pytest.mark.parametrize(
-    ("came", "asked", "told"),
+    ("came", "asked", "sentence"),
     [
         ((X, X), X, "two tensors are returned where one tensor is required"),
         (X, (X, X, X), "one tensor is returned where three tensors are required"),
@@ -183,21 +183,21 @@ def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
         ("text", X, ""),
     ],
 )
-def test_what_comes_back_of_another_kind_is_told(came: Any, asked: Any, told: str) -> None:
+def test_a_result_of_another_type_is_described(came: Any, asked: Any, sentence: str) -> None:
     came, asked = ([answered([Event("call", (value, UNCHANGED))] * 3)] for value in (came, asked))
-    assert kind_returned(came, asked)[1] == told
+    assert kind_returned(came, asked)[1] == sentence
     right_once = [*came, *asked]
     assert kind_returned(right_once, asked * 2) == ("", "")
 
 
-@pytest.mark.parametrize(("value", "is_told"), [(X, True), (X + 1, False)])
+@pytest.mark.parametrize(("value", "is_reported"), [(X, True), (X + 1, False)])
 def test_writing_into_arguments_with_a_right_result_is_reported(
-    value: torch.Tensor, is_told: bool
+    value: torch.Tensor, is_reported: bool
 ) -> None:
     right = [answered([Event("call", (X, UNCHANGED))] * 3 + [Event("gradients", X)])]
     changed = [Event("call", (value, [X * 2]))] * 3
     came = [answered([*changed, Event("gradients", raised="RuntimeError")])]
-    assert writes_into_arguments(came, right) == is_told
+    assert writes_into_arguments(came, right) == is_reported
     assert not writes_into_arguments(right, right)
 
 
@@ -310,7 +310,7 @@ class _Sum(torch.nn.Module):
 def test_the_order_of_making_layers_does_not_change_an_answer() -> None:
     weights = {f"{layer}.weight": torch.ones(2, 2) for layer in "ab"}
     weights |= {f"{layer}.bias": torch.ones(2) for layer in "ab"}
-    told = []
+    records = []
     for names in ("ab", "ba"):
         requests: list[tuple[Any, ...]] = [
             ("build", 0, "f", [names]),
@@ -318,8 +318,8 @@ def test_the_order_of_making_layers_does_not_change_an_answer() -> None:
             ("weights", 0),
             ("layer_gradients", 0, [torch.ones(2)], torch.ones(2), []),
         ]
-        told.append(answered(events_of(requests, _replies({"f": _Sum}, *requests))))
-    assert told[0].equals(told[1]) and not any(call.raised for call in told[0].calls)
+        records.append(answered(events_of(requests, _replies({"f": _Sum}, *requests))))
+    assert records[0].equals(records[1]) and not any(call.raised for call in records[0].calls)
 
 
 def test_arguments_count_where_an_answer_changes_them() -> None:
@@ -631,15 +631,15 @@ def test_names_do_not_depend_on_tables_or_order(
 ) -> None:
     exercise = course.assignment("simplified_attention").exercise("scores")
     runner = collect_suites(course.root, [exercise.hidden_suite])
-    told = []
+    found = []
     for folder in ("one", "one", "two"):
         monkeypatch.setattr(known_module, "Store", lambda root, own=folder: Store(tmp_path / own))
         for order in (WRONG, WRONG[::-1]):
             diagnosis = Diagnosis(runner, course, exercise, ask_here)
             names = [_explained_by(diagnosis, runner, exercise, function) for function in order]
-            told.append(names if order is WRONG else names[::-1])
-    assert all(names == told[0] for names in told)
-    assert [bool(name) for name in told[0]] == [True, True, True, False, False]
+            found.append(names if order is WRONG else names[::-1])
+    assert all(names == found[0] for names in found)
+    assert [bool(name) for name in found[0]] == [True, True, True, False, False]
 
 
 def _explained_by(
@@ -672,7 +672,7 @@ def test_other_errors_hide_a_known_mistake_only_if_most(diagnosis: Any) -> None:
     assert most.misconception is None
 
 
-def test_two_mistakes_at_once_are_both_told(diagnosis: Any) -> None:
+def test_two_mistakes_at_once_are_both_named(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: (inputs - query).square().sum(-1).float())
     assert result.misconception is not None
     assert "distances" in result.hint and "; and " in result.hint
@@ -692,8 +692,8 @@ def test_without_a_mistake_the_right_cases_are_described(diagnosis: Any) -> None
 
     result = diagnosis(of_contiguous_rows)
     assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
-    told = "In the tests it is right for tensors that are contiguous, and in no other call "
-    assert result.hint.startswith(told)
+    sentence = "In the tests it is right for tensors that are contiguous, and in no other call "
+    assert result.hint.startswith(sentence)
 
 
 def test_gradients_that_are_wrong_alone_have_a_name(diagnosis: Any) -> None:

@@ -12,7 +12,7 @@ from autograder.course import Course
 from autograder.errors import ContentError
 from autograder.grading.judging.suites import collect_suites
 from autograder.records import QuestionResult, Verdict
-from tools.messages import told_in
+from tools.messages import messages_in
 from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 #: cheap ones
@@ -20,7 +20,7 @@ EXERCISES = (("simplified_attention", "scores"), ("self_attention", "embedding")
 
 
 @pytest.fixture(scope="module")
-def said(course: Course) -> dict[tuple[str, str], QuestionResult]:
+def results(course: Course) -> dict[tuple[str, str], QuestionResult]:
     """Returns the name of each answer, by question and intent; right ones have none."""
     exercises = [course.assignment(a).exercise(e) for a, e in EXERCISES]
     runner = collect_suites(course.root, [exercise.hidden_suite for exercise in exercises])
@@ -35,10 +35,10 @@ def said(course: Course) -> dict[tuple[str, str], QuestionResult]:
 
 
 def test_the_lists_begin_with_right_answers_and_contain_mistakes(
-    said: dict[tuple[str, str], QuestionResult],
+    results: dict[tuple[str, str], QuestionResult],
 ) -> None:
-    wrong = {key for key, result in said.items() if result.verdict is not Verdict.CORRECT}
-    assert wrong == {(question, means) for question, means in said if means}
+    wrong = {key for key, result in results.items() if result.verdict is not Verdict.CORRECT}
+    assert wrong == {(question, means) for question, means in results if means}
 
 
 @pytest.fixture(scope="module")
@@ -50,26 +50,26 @@ def read(course: Course) -> dict[tuple[str, str], str]:
 
 
 def test_each_answer_has_the_name_that_was_read(
-    read: dict[tuple[str, str], str], said: dict[tuple[str, str], QuestionResult]
+    read: dict[tuple[str, str], str], results: dict[tuple[str, str], QuestionResult]
 ) -> None:
     names = {
         key: result.misconception.rpartition(".")[2]
-        for key, result in said.items()
+        for key, result in results.items()
         if result.misconception
     }
     assert names == {key: name for key, name in read.items() if name}
 
 
 def test_the_messages_that_were_read_are_those_of_students(
-    course: Course, said: dict[tuple[str, str], QuestionResult]
+    course: Course, results: dict[tuple[str, str], QuestionResult]
 ) -> None:
     read = tomllib.loads((course.root / "tests" / "unseen" / "messages.toml").read_text())
     messages = {
         key: next((test.message for test in result.tests if not test.passed), "")
-        for key, result in said.items()
+        for key, result in results.items()
         if key[1] in read[key[0]]
     }
-    changed = {key for key, m in messages.items() if told_in(m) != read[key[0]][key[1]]["read"]}
+    changed = {key for key, m in messages.items() if messages_in(m) != read[key[0]][key[1]]["read"]}
     assert changed == set()
     assert len(messages) >= len(EXERCISES)
 
@@ -81,7 +81,7 @@ def test_no_message_of_the_sample_misleads(course: Course) -> None:
     assert set(does) <= {"states", "leads", "general"}
 
 
-def test_a_change_of_what_is_not_there_is_told(course: Course, tmp_path: Path) -> None:
+def test_a_change_of_missing_code_is_reported(course: Course, tmp_path: Path) -> None:
     exercise = course.assignment("simplified_attention").exercise("scores")
     (tmp_path / "simplified_attention.toml").write_text(
         '[[scores.query_scores]]\nright = "x"\n[scores.query_scores.wrong]\n'

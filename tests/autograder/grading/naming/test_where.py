@@ -61,21 +61,21 @@ _SIZES = _of_sizes(
 )
 
 
-def test_what_the_right_calls_have_in_common_is_told() -> None:
+def test_a_property_of_all_right_calls_is_reported() -> None:
     square = _cases(_ATTENTION, _SIZES, lambda q, k, v: q.shape[1] == k.shape[1])
     assert where_right(square) == "it is right where S and T are equal only"
     short = _cases(_ATTENTION, _SIZES, lambda q, k, v: k.shape[1] <= q.shape[1])
     assert where_right(short) == "it is right where S is at most T only"
 
 
-def test_what_is_not_in_all_right_calls_is_not_told() -> None:
+def test_a_property_of_some_right_calls_is_not_reported() -> None:
     calls = _of_sizes((4, 4, 2), (3, 3, 2), (3, 5, 2), (2, 5, 4), (2, 6, 3), (5, 5, 5))
     assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: v.shape[2] == 2)) == ""
     assert where_right(_cases(_ATTENTION, calls, lambda *args: False)) == ""
     assert where_right(_cases(_ATTENTION, calls, lambda *args: True)) == ""
 
 
-def test_of_two_things_that_would_do_none_is_told() -> None:
+def test_if_two_properties_fit_none_is_reported() -> None:
     calls = _of_sizes((4, 5, 2), (4, 6, 2), (4, 9, 2), (2, 5, 3), (3, 5, 5), (5, 7, 4), (6, 8, 3))
     assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 4)) == ""
     even = [(2 * n, 5, 2) for n in range(1, 5)] + [(2 * n + 1, 5, 3) for n in range(1, 5)]
@@ -121,7 +121,7 @@ def test_where_an_error_should_have_come_is_another_mistake() -> None:
     assert where_right([*found, replace(found[0], is_right=False, is_accepted=True)]) == ""
 
 
-def test_memory_order_is_told_of_errors() -> None:
+def test_memory_order_may_explain_errors() -> None:
     tensors = [torch.ones(2, 3 + n, 4) for n in range(4)]
     turned = [torch.ones(2, 4, 3 + n).mT for n in range(4)]
     requests: list[Request] = [("call", "f", [tensor]) for tensor in (*tensors, *turned)]
@@ -148,7 +148,7 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
     assert case.facts["with `bias=False`"] and not case.facts["with `bias=True`"]
 
 
-def test_an_error_that_is_asked_for_says_nothing() -> None:
+def test_an_expected_error_explains_nothing() -> None:
     raised = answered([Event("call", raised="ValueError")]).calls
     assert not list(
         CallDeclaration(_ATTENTION, _attend).cases([("call", "attend", _SIZES[0])], raised, raised)

@@ -85,13 +85,13 @@ def test_a_missing_result_is_not_a_left_out_step(tmp_path: Path) -> None:
     assert taken_away and all("return" in text for text in taken_away)
 
 
-@pytest.mark.parametrize("told", _TOLD)
-def test_a_member_says_which_step_it_is(details: set[str], told: str) -> None:
-    assert told in details
+@pytest.mark.parametrize("detail", _TOLD)
+def test_a_member_says_which_step_it_is(details: set[str], detail: str) -> None:
+    assert detail in details
 
 
-def test_names_that_only_the_solution_has_are_not_told(details: set[str]) -> None:
-    assert not any("`own`" in told or "`drop`" in told for told in details)
+def test_names_that_only_the_solution_has_are_not_shown(details: set[str]) -> None:
+    assert not any("`own`" in detail or "`drop`" in detail for detail in details)
 
 
 def _used() -> set[str]:

@@ -131,16 +131,16 @@ def test_manual_grades_comments_and_extra_credit_survive_a_second_record(
     with Gradebook(url(class_folder)) as gradebook:
         grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
         grade.manual_score, grade.extra_credit, grade.needs_manual_grade = 1.5, 0.5, False
-        said = gradebook.find_comment("causal_mask", "masking", "masks", "ada")
-        said.manual_comment = "I looked."
+        comment = gradebook.find_comment("causal_mask", "masking", "masks", "ada")
+        comment.manual_comment = "I looked."
         gradebook.db.commit()
     record(course, class_folder, [make_result(scores=(0.0, 2.0, 2.0))])
     assert scores(class_folder) == {"ada": 6.0}
     with Gradebook(url(class_folder)) as gradebook:
         grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
         assert (grade.manual_score, grade.needs_manual_grade) == (1.5, False)
-        said = gradebook.find_comment("causal_mask", "masking", "masks", "ada")
-        assert said.comment == "I looked."
+        comment = gradebook.find_comment("causal_mask", "masking", "masks", "ada")
+        assert comment.comment == "I looked."
 
 
 def test_a_manual_grade_needs_review_if_the_automatic_one_changed(
@@ -334,7 +334,7 @@ def test_failed_and_unknown_results_are_noted_and_not_recorded(
     assert scores(class_folder) == {"cyd": 4.0}
 
 
-def test_a_lost_database_is_made_anew_by_the_same_call(
+def test_a_lost_database_is_rebuilt_by_the_same_call(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     results = [make_result("ada"), make_result("ben", (0.0, 0.0, 0.0))]
@@ -621,8 +621,8 @@ def test_human_entries_are_read_back_and_count_as_in_nbgrader(
     with Gradebook(url(class_folder)) as gradebook:
         grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ben")
         grade.manual_score, grade.extra_credit = 1.0, 0.25
-        said = gradebook.find_comment("causal_mask", "masking", "masks", "ben")
-        said.manual_comment = "Well."
+        comment = gradebook.find_comment("causal_mask", "masking", "masks", "ben")
+        comment.manual_comment = "Well."
         gradebook.db.commit()
     work = human_work(class_folder)
     assert work.grades == {

@@ -132,7 +132,7 @@ class Graded:
     """A graded course, and the output of the command."""
 
     folder: Path
-    said: dict[str, Any]
+    document: dict[str, Any]
 
     def points(self, student: str) -> dict[str, float | None]:
         """Returns a student's points by cell."""
@@ -141,11 +141,11 @@ class Graded:
 
     def notes(self, student: str) -> str:
         """Returns the command's note on a student."""
-        return "\n".join(n for n in self.said["gradebook"]["notes"] if n.startswith(student))
+        return "\n".join(n for n in self.document["gradebook"]["notes"] if n.startswith(student))
 
     def needs_a_look(self, student: str) -> list[str]:
         """Returns the reasons for which a human should look at a student's submission."""
-        rows = (row for row in self.said["submissions"] if row["student"] == student)
+        rows = (row for row in self.document["submissions"] if row["student"] == student)
         return list(next(rows)["needs_a_look"])
 
 

@@ -71,6 +71,6 @@ def test_pages_and_records_find_the_course_too(mixed: Path, done: Any) -> None:
     assert "2 submissions recorded" in run(mixed, "autograder", "record", ".").stdout
 
 
-def test_an_assignment_that_nobody_knows_is_refused_by_its_name(mixed: Path) -> None:
+def test_an_unknown_assignment_is_refused_by_its_name(mixed: Path) -> None:
     with pytest.raises(AssertionError, match="no assignment 'essay'; known: .*texts"):
         _graded(mixed, "--assignment", "essay")

@@ -54,8 +54,8 @@ def test_nbgrader_autograde_gives_the_same_behind_the_wall(
     shutil.copytree(released, course)
     with (course / "nbgrader_config.py").open("a") as config:
         config.write(IN_THE_SANDBOX)
-    said = run(course, "nbgrader", "autograde", "texts").stderr
-    assert "IPKernelApp" not in said
+    output = run(course, "nbgrader", "autograde", "texts").stderr
+    assert "IPKernelApp" not in output
     found = scores(course)
     assert found and found == {k: v for k, v in by_nbgrader.items() if k[1] == "texts"}
 

@@ -21,14 +21,14 @@ def test_due_date_and_late_students_are_sentences(
     place = tmp_path / "term" / "course" / "submitted" / "ada" / "masks"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 01:00:00 UTC")
-    told = _lateness(_dated(course), tmp_path / "term" / "course", [make_result("ada")])
-    assert told == (
+    sentences = _lateness(_dated(course), tmp_path / "term" / "course", [make_result("ada")])
+    assert sentences == (
         "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 is late",
         "late for masks: ada by 3 h 1 min",
     )
 
 
-def test_without_a_due_date_nothing_is_said(
+def test_without_a_due_date_nothing_is_printed(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     assert _lateness(_dated(course), class_folder, [make_result("ada")]) == ()
