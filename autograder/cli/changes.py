@@ -91,7 +91,7 @@ def _print(found: operations.ClassChanges) -> None:
     for row in by_question(found.changes):
         texts = (
             *(f"{row.up} up", f"{row.down} down"),
-            *(f"{row.back} changed and changed back", f"{row.other} of another maximum"),
+            *(f"{row.back} changed and changed back", f"{row.other} with a different maximum"),
         )
         counts = [text for text in texts if not text.startswith("0 ")]
         name = f"{row.assignment}/{row.exercise}/{row.question}"
@@ -111,7 +111,7 @@ def _print(found: operations.ClassChanges) -> None:
         console.print(f"... and {len(every) - _MOST_ROWS} more, all on the page")
     if not found.changes:
         other = "other " if found.manual else ""
-        console.print(f"no {other}score changed since somebody last looked")
+        console.print(f"no {other}score has changed since somebody last looked")
     for request in found.requests:
         console.print(for_terminal(request_line(request)), soft_wrap=True)
     for doubt in found.in_doubt:

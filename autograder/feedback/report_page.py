@@ -105,7 +105,7 @@ def _remarks(question: QuestionReport) -> Iterable[str]:
     if question.share < _HARD:
         yield "hard"
     if question.discrimination is not None and question.discrimination < _FLAT:
-        yield "hardly tells students apart"
+        yield "hardly separates students"
 
 
 def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: the text of parts decides which inputs are drawn, so their words change with their code only
 MODULES = sorted(
     path
-    for folder in ("autograder", "benchmarks", "tests/autograder", "tools")
+    for folder in ("autograder", "benchmarks", "tests/autograder", "tests/known_outputs", "tools")
     for path in (ROOT / folder).rglob("*.py")
     if path.parent.name != "parts" and "solutions" not in path.parts
 )
@@ -28,10 +28,11 @@ HABITS = {
     "instead of": r"\bin (?:the )?place of\b",
     "for which, whose": r"\bof (?:which|whom)\b",
     "again": r"\b(?:anew|once more)\b",
-    "is not a": r"(?<!there )\b(?:is|are) no (?!longer\b|more\b)",
+    "is not a": r"(?<![Tt]here )\b(?:is|are) no (?!longer\b|more\b)",
     "should": r"\bshall\b",
     "itself": r"\bby (?:itself|themselves)\b",
-    "its own": r"\b(?:an?|no|one) \w+ of (?:its|their) own\b",
+    "its own": r"\b(?:an?|no|one) \w+ of (?:its|their) own\b|\bnumbers of their own\b",
+    "belongs in": r"\bbelongs? into\b",
 }
 
 
@@ -43,7 +44,8 @@ ORDINARY = (
 )
 PAGES = sorted(
     path
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("autograder/**/*.md")]
+    for pattern in ("*.md", "docs/**/*.md", "autograder/**/*.md", "autograder/**/*.jinja")
+    for path in ROOT.glob(pattern)
     # written from the messages of `suite` and from notebooks
     if path.name != "messages.md" and "lessons" not in path.parts
 )

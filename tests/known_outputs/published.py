@@ -1,6 +1,6 @@
-"""How numbers that others published are computed again: one function per file in `published/`.
+"""Computes numbers that others published again: one function per file in `published/`.
 
-Each goes through the solutions of our questions. Inputs that were drawn stand in the file; nothing
+Each uses the solutions of our questions. Inputs that were drawn are in the file; nothing
 here knows a published result.
 """
 
@@ -54,7 +54,7 @@ def _turned(inputs: Inputs) -> torch.Tensor:
 
 
 def _padded(values: torch.Tensor) -> torch.Tensor:
-    """Keys that are all alike, of which the first 2 and the first 6 are no padding."""
+    """Keys that are all alike; the first 2 of one sequence and 6 of the other are not padding."""
     module = solution("cross_attention")
     mask = module.padding_mask(torch.tensor([2, 6]), 10)[:, None]
     queries = torch.tensor([[[0.3, -1.2]], [[2.0, 0.7]]])  # any: equal keys give equal weights

@@ -1,6 +1,6 @@
-"""How the numbers that the documents print are computed again: one function per recipe.
+"""Computes the numbers that the documents print again: one function per recipe.
 
-Every step that is one of our questions goes through the solution of that question. Weights that a
+Every step that is one of our questions uses the solution of that question. Weights that a
 seed gave are drawn as the document drew them and copied into our modules by name. Nothing here
 knows a printed result, except the recipes that start from `printed` numbers of other outputs.
 """
@@ -158,7 +158,7 @@ def weights_of_words() -> torch.Tensor:
 
 
 def row_sums_of_weights() -> torch.Tensor:
-    """What each row of weights adds up to."""
+    """The sum of each row of weights."""
     return weights_of_words().sum(dim=-1)
 
 
@@ -278,7 +278,7 @@ def weights_with_zeroed_future() -> torch.Tensor:
 
 
 def renormalized_weights() -> torch.Tensor:
-    """The future zeroed, and every row brought back to a sum of one."""
+    """The future zeroed, and every row normalized to a sum of one again."""
     return solution("causal_attention/masking").mask_and_renormalize(unmasked_weights())
 
 
@@ -294,7 +294,7 @@ def causal_weights() -> torch.Tensor:
 
 
 def _kept_entries(call: int) -> torch.Tensor:
-    """Which of 6 x 6 entries torch's dropout keeps in its first (0) or second (1) call.
+    """The entries out of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
 
     The pattern is that of a CPU with MKL; others draw another one from the same seed.
     """
@@ -551,7 +551,7 @@ def left_scores_as_row() -> torch.Tensor:
 
 
 def left_weights() -> torch.Tensor:
-    """That row scaled and softmaxed."""
+    """The row of scores, scaled and softmaxed."""
     ask = solution("self_attention/scaling").attention_weights
     return ask(left_projected("query")[1:2], left_projected("key"))
 
@@ -574,7 +574,7 @@ def sliced_context_part(head: int) -> torch.Tensor:
 
 
 def value_slice(head: int) -> torch.Tensor:
-    """One slice of the values: weights that are the identity hand it on."""
+    """One slice of the values: weights that are the identity leave it unchanged."""
     ask = solution("multi_head_attention/head_weights").slice_value_heads
     return ask(torch.eye(8), left_projected("value"), 3)[:, head : head + 1]
 
@@ -667,7 +667,7 @@ def first_add_and_norm() -> torch.Tensor:
 
 
 def network_text() -> str:
-    """How the feed-forward network shows itself."""
+    """The text that the feed-forward network prints."""
     return repr(_network())
 
 
@@ -677,7 +677,7 @@ def network() -> torch.Tensor:
 
 
 def encoder_block() -> torch.Tensor:
-    """The whole block; its norms as they are born."""
+    """The whole block, with norms that have their initial weights."""
     block = solution("transformer_block/encoder_block").EncoderBlock(2, 2, 4)
     norms = {name: w for name, w in block.state_dict().items() if name.startswith("norm")}
     return _copied(block, {**_block_weights(), **norms})(embedded_batch())
@@ -698,7 +698,7 @@ def _split_layer() -> nn.Module:
 
 
 def split_layer_text(part: str) -> str:
-    """How one of its layers shows itself."""
+    """The text that one of its layers prints."""
     return repr(getattr(_split_layer(), f"W_{part}"))
 
 

@@ -76,7 +76,7 @@ def _check_numbers(got: Any, entry: dict[str, Any], printed: Any, way: dict[str,
 
 
 def _tolerance(entry: dict[str, Any], printed: float, way: dict[str, Any]) -> float:
-    """Half a unit of the last printed digit, and a little for what rounds in another order."""
+    """Half a unit of the last printed digit, and a little for sums in a different order."""
     if way is entry and entry["reproduced"] == "from_printed":
         return FROM_PRINTED
     unit = 10.0 ** -entry["decimals"]

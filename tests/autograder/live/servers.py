@@ -53,7 +53,7 @@ class Fault:
     """A fault of requests whose path, with the function's name, contains a text.
 
     `response` is sent instead; without it, the connection is dropped. With `is_after`, the
-    request is obeyed first. The first `skip` requests succeed, the next `times` fail.
+    request is carried out first. The first `skip` requests succeed, the next `times` fail.
     """
 
     at: str

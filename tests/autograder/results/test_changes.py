@@ -128,7 +128,7 @@ def test_the_command_repeats_itself_and_export_is_silent_after_it(
     assert "note" not in call("export", "csv", class_folder)
     assert read_review_marks(class_folder).numbers("masks") == {3}
     write(class_folder, replace(fixed, suite_digest="sha256:3"))
-    assert "no score changed" in call("changes", class_folder)
+    assert "no score has changed" in call("changes", class_folder)
     assert "1 up" in call("changes", class_folder, "--all")
 
 
