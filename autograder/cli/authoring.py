@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ from .progress import counting
 
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport
+
+#: the most files that a line about a release names
+_MOST_FILES = 4
 
 
 @command()
@@ -176,8 +180,8 @@ def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
     if as_json:
         emit(dataclasses.asdict(found))
     else:
-        for line in stale:
-            console.print(for_terminal(_not_fresh(line)), soft_wrap=True)
+        for line in _not_fresh(stale):
+            console.print(for_terminal(line), soft_wrap=True)
         for line in leaks:
             console.print(f"[red]leak[/]: {for_terminal(line)}", soft_wrap=True)
         if not stale and not leaks:
@@ -185,8 +189,14 @@ def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
     return 1 if stale or leaks else 0
 
 
-def _not_fresh(difference: str) -> str:
-    return f"{difference}: assignments/ is not up to date; run autograder release"
+def _not_fresh(differences: Sequence[str]) -> list[str]:
+    """Returns one line about all files that differ, because one command mends them all."""
+    if not differences:
+        return []
+    left_out = len(differences) - _MOST_FILES
+    more = f"; and {left_out} more" if left_out > 0 else ""
+    files = "; ".join(differences[:_MOST_FILES])
+    return [f"assignments/ is not up to date: run autograder release ({files}{more})"]
 
 
 def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) -> None:
@@ -219,7 +229,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
         console.print(f"not distinguished, one hint for all: {for_terminal(group)}", soft_wrap=True)
-    for problem in (*proof.problems, *map(_not_fresh, stale), *leaks):
+    for problem in (*proof.problems, *_not_fresh(stale), *leaks):
         lines = "\n".join(for_terminal(line) for line in problem.split("\n"))
         console.print(f"[red]problem[/]: {lines}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")

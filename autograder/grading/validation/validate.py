@@ -144,7 +144,9 @@ def _problem(case: Case, question: QuestionResult) -> str:
     if case.kind == "stub":
         if question.verdict is Verdict.NOT_IMPLEMENTED and question.score == 0:
             return ""
-        return f"a stub is {question.verdict} with {question.score:g} points"
+        if question.verdict is Verdict.MISSING:
+            return f"the stub in assignments/ has no {question.question}: run autograder release"
+        return f"{question.question} is {question.verdict} with {question.score:g} points"
     if case.kind == "misconception" and question.question == case.question:
         return "survived: it has full marks" if right else ""
     if case.kind == "part" and question.question == case.question:

@@ -197,9 +197,10 @@ def _problems(row: Row, tests: list[tuple[str, str, Any]]) -> Iterator[str]:
         return
     for trait, cell in row.cells.items():
         if not cell:
+            todo = "parametrize a test by `tested`" if trait in GENERATED else "name one in `own`"
             yield (
-                f"{row.question}: nothing shows {trait!r}: generate it, or name in its `Traits` a "
-                "test (`own`) or a reason (`without`)"
+                f"{row.question}: no test shows {trait!r}: {todo}, or say in `without` why none is "
+                "needed"
             )
     for trait in sorted({*row.generated, *row.own, *row.without} - set(TRAITS)):
         yield f"{row.question}: {trait!r} is not a trait; traits are {', '.join(TRAITS)}"

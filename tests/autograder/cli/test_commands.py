@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import autograder.cli
 from autograder.cli import COMMANDS, cli
+from autograder.cli.authoring import _not_fresh
 from autograder.cli.output import StrictCommand
 
 
@@ -70,3 +71,12 @@ def test_every_command_refuses_an_option_that_is_given_twice() -> None:
             yield command
 
     assert [one.name for one in leaves(cli) if not isinstance(one, StrictCommand)] == []
+
+
+def test_files_that_are_not_up_to_date_are_one_line() -> None:
+    assert _not_fresh([]) == []
+    (line,) = _not_fresh([f"a/{number}.py: differs" for number in range(6)])
+    assert line.startswith(
+        "assignments/ is not up to date: run autograder release (a/0.py: differs;"
+    )
+    assert line.endswith("a/3.py: differs; and 2 more)")

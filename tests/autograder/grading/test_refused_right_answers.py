@@ -1,4 +1,4 @@
-"""`validate` explains why a generated test refuses a right answer."""
+"""The problems that `validate` reports say what an author should do."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ def test_only_generated_tests_name_the_way_out_of_rounding(test: str, has_hint: 
     problem = _problem(RIGHT, question)
     assert "expected 0, got -1.885e-05" in problem
     assert ("dtype=torch.float64" in problem) == has_hint
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.NOT_IMPLEMENTED, ""),
+        (Verdict.MISSING, "the stub in assignments/ has no norm: run autograder release"),
+        (Verdict.WRONG, "norm is wrong with 0 points"),
+    ],
+)
+def test_a_question_that_is_not_released_yet_is_named(verdict: Verdict, words: str) -> None:
+    stub: Any = Case.__new__(Case)
+    object.__setattr__(stub, "kind", "stub")
+    assert _problem(stub, QuestionResult("norm", 0.0, 1.0, verdict)) == words

@@ -370,7 +370,10 @@ def test_an_empty_cell_is_reported(tmp_path: Path) -> None:
     )
     (row,), problems = traits_of(suite)
     assert row.cells["any size"] == "generated"
-    assert any("'any memory layout'" in problem for problem in problems)
+    assert any("'any memory layout': parametrize a test" in problem for problem in problems)
+    assert any(
+        "'chance': name one in `own`, or say in `without`" in problem for problem in problems
+    )
     assert any("test_gone" in problem for problem in problems)
 
 
