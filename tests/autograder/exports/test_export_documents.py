@@ -214,13 +214,20 @@ def test_markdown_is_one_table_whatever_a_student_is_called(
     assert html.count("<code>") == 2
 
 
+#: bytes that control a terminal on which a file is shown
+_CONTROLS = {*range(32), 127} - {*b"\t\n\r"}
+
+
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("kind", sorted({*export_formats()} - {"csv", "canvas", "moodle"}))
-def test_any_name_and_message_can_be_written(
+@pytest.mark.parametrize("kind", export_formats())
+def test_any_name_and_message_is_written_without_control_characters(
     make_result: Callable[..., SubmissionResult], tmp_path: Path, kind: str, name: str
 ) -> None:
     results = [make_result(name, message=name), make_result("b", message=name)]
     written = export(kind, results, tmp_path / "out")
+    files = [path for path in (written.path, *written.path.rglob("*")) if path.is_file()]
+    assert files
+    assert not [path for path in files if set(path.read_bytes()) & _CONTROLS]
     if kind == "junit":
         root = ET.parse(written.path).getroot()
         assert len(root) == 4
