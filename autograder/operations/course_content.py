@@ -78,10 +78,14 @@ def release(
     With `after`, for when everybody has submitted, a bundle also has other right ways as code.
 
         autograder.release(["causal_attention"])
+
+    Raises `ContentError` for content that is wrong, unfinished, or reveals something hidden.
     """
     from .. import authoring
 
-    return authoring.release(load_course(course), assignments, after=after)
+    of = load_course(course)
+    refuse_unfinished(of, chosen_assignments(of, assignments))
+    return authoring.release(of, assignments, after=after)
 
 
 def check_release(names: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseCheck:

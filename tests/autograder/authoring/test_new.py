@@ -158,6 +158,8 @@ def test_a_question_is_added_completed_and_valid_in_one_round(root: Path, wheel:
         autograder.validate(["basics/halves"], course=root)
     listed = str(raised.value)
     assert all(f"{path}:" in listed for path in FILLED_IN)
+    with pytest.raises(ContentError, match="to do"):
+        autograder.release(["basics"], course=root)
 
     _fill_in(root)
     release(load_course(root), wheel=wheel)
