@@ -17,6 +17,7 @@ author = "The attention-autograder authors"
 settings = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))
 release = settings["project"]["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
+smartquotes = False  # examples of commands must stay as they are typed: `--all`, "a reason"
 html_theme = "furo"
 html_title = f"attention-autograder {release}"
 myst_heading_anchors = 4
