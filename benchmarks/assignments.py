@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from autograder.course import Course, load_course
@@ -40,8 +41,8 @@ _COLUMNS = (
 _HEAD = """
 ## All assignments
 
-CPU of the whole process tree without its start, by `grade --profile`; one job, {students}
-submissions: milliseconds of one more submission.
+Measured on {day}: CPU of the whole process tree without its start, by `grade --profile`; one job,
+{students} submissions: milliseconds of one more submission.
 The calls alone are those of the hidden suites in one process, with no test and no isolation. The
 first column of multiples is of these, the others are of right modules. A class of mistakes has one
 wrong question in each exercise (known mistakes) or in one exercise of each submission (of no known
@@ -81,7 +82,10 @@ def main() -> None:
         print(rows[-1].text(), flush=True)
     rows.append(_whole(rows))
     columns = ["assignment", "calls alone, ms", "right modules, ms", "of the calls", *_COLUMNS[1:]]
-    lines = [_HEAD.format(students=options.students), f"| {' | '.join(columns)} |"]
+    lines = [
+        _HEAD.format(day=date.today(), students=options.students),
+        f"| {' | '.join(columns)} |",
+    ]
     lines += ["|---" * len(columns) + "|", *(row.text() for row in rows)]
     text = "\n".join(lines) + "\n"
     print(text)

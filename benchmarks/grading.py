@@ -29,6 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -264,8 +265,8 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "notebooks contain the modules in their answer cells. Each grader of notebooks must find "
         "the wrong answers, or there is no table: one that ran nothing would be fast.",
         "",
-        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, "
-        f"Linux {platform.release()}.",
+        f"Measured on {date.today()} with Python {platform.python_version()}, PyTorch "
+        f"{torch.__version__}, {os.cpu_count()} cores, Linux {platform.release()}.",
         "",
         "| | runs of each | start, s | one more submission, ms | times the first row | peak, MiB |",
         "|---|---|---|---|---|---|",
