@@ -35,7 +35,7 @@ LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=1 << 30, reply_byt
 
 @dataclass(frozen=True, slots=True)
 class Trick:
-    """One way to save time, and the code that replaces it by the plain way."""
+    """One way to save time, and the code that replaces it with the plain way."""
 
     label: str
     #: Python that the fork server runs before it imports torch

@@ -72,7 +72,7 @@ def _name_of(call: ast.Call) -> str:
 
 
 class _Named(ast.NodeTransformer):
-    """Replaces names by their values, so that `softmax(scores)` is the softmax of a product."""
+    """Replaces names with their values, so that `softmax(scores)` is the softmax of a product."""
 
     def __init__(self) -> None:
         self._values: dict[str, ast.expr] = {}

@@ -134,7 +134,7 @@ def module_text(exercise: Exercise) -> str:
 
 
 def strip_solutions(path: Path, text: str) -> str:
-    """Replaces every solution by the stub; raises `ContentError` if markers do not match."""
+    """Replaces every solution with the stub; raises `ContentError` if markers do not match."""
     kept: list[str] = []
     opened: int | None = None
     for number, line in enumerate(text.splitlines(), start=1):

@@ -221,7 +221,7 @@ def _print(found: Attendance) -> None:
     for student in found.strangers:
         if person := found.roster.namesake(student):
             text = f"{student}: {person.student} has the same name in another order; if it is "
-            text += f"one person, replace {person.student!r} in roster.csv by {student!r}"
+            text += f"one person, replace {person.student!r} in roster.csv with {student!r}"
             console.print(for_terminal(text), soft_wrap=True)
 
 

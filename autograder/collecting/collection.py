@@ -312,7 +312,7 @@ def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
     for student in (*students, *chosen):
         groups[_normalized(student)].add(student)
     return tuple(
-        f"{' and '.join(map(ascii, sorted(groups[look])))} look alike: are they one student?"
+        f"{' and '.join(map(ascii, sorted(groups[look])))} look alike: are they the same student?"
         for look in sorted({_normalized(student) for student in chosen})
         if len(groups[look]) > 1
     )

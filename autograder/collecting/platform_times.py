@@ -64,7 +64,7 @@ class Times:
         others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
         if others:
             yield (
-                f"{self.source}: {len(others)} people have another number there than in the "
+                f"{self.source}: {len(others)} people have a different number there and in the "
                 f"download, such as {others[0].student!r} ({others[0].number}), so their times are "
                 "unknown: is it the worksheet of another assignment?"
             )

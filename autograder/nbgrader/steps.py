@@ -1,4 +1,4 @@
-"""Replaces some of nbgrader's autograding steps by ours, and adds a step to releasing."""
+"""Replaces some of nbgrader's autograding steps with ours, and adds a step to releasing."""
 
 from __future__ import annotations
 

@@ -169,8 +169,8 @@ def add_comment(
 
         autograder.add_comment("course", "diagonal", "Position i attends to itself.")
 
-    Raises `UserError` for an unknown question, or a name with other signs than letters, digits, -
-    and _.
+    Raises `UserError` for an unknown question, or a name that contains anything but letters,
+    digits, - and _.
     """
     folder = existing_class(class_folder)
     wanted = question and str(

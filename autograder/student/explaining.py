@@ -164,7 +164,7 @@ def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
 
 
 def _with_numbers(value: Any) -> Any:
-    """Replace nan by 0, so that nan equals nan."""
+    """Replace nan with 0, so that nan equals nan."""
     if isinstance(value, tuple | list):
         return tuple(map(_with_numbers, value))
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point() and not value.is_meta

@@ -1,4 +1,4 @@
-"""Finds attributes of a layer whose weights have other names than the exercise gives."""
+"""Finds attributes of a layer whose weights do not have the names that the exercise gives."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def witnesses_in(tree: Any) -> list[Witness]:
 
 
 def with_witnesses(tree: Any, known: dict[int, Witness]) -> Any:
-    """Replace the tensors in a decoded value by witnesses, and add them to `known` in order.
+    """Replace the tensors in a decoded value with witnesses, and add them to `known` in order.
 
     A tensor that occurs in several places remains one object.
     """

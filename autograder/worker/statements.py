@@ -259,7 +259,7 @@ class _Execution:
             self._own.setdefault(name, _missing_value(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """Replaces a name's value by its substitute, under all names that refer to it by now."""
+        """Replaces a name's value with its substitute, under all names that refer to it by now."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, MissingValue)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)

@@ -1,7 +1,7 @@
 """Right answers to earlier questions, which the grader computes for answers that use them.
 
 A student's `attention_weights` may call the student's own `scale_scores`. If that one is wrong, the
-worker replaces it by a function that asks the grader: arguments are sent out, the right value or
+worker replaces it with a function that asks the grader: arguments are sent out, the right value or
 gradient is returned, and the solution itself never enters the worker.
 """
 

@@ -33,6 +33,7 @@ HABITS = {
     "itself": r"\bby (?:itself|themselves)\b",
     "its own": r"\b(?:an?|no|one) \w+ of (?:its|their) own\b|\bnumbers of their own\b",
     "belongs in": r"\bbelongs? into\b",
+    "replace it with": r"\b[Rr]eplaces? [^.;:]{2,40}? by (?!hand\b|name\b)",
 }
 
 

@@ -120,7 +120,7 @@ def looks(
 
 @contextmanager
 def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
-    """Replace values by name tags, and append what the heads have mixed to `mixed`."""
+    """Replace values with name tags, and append what the heads have mixed to `mixed`."""
 
     def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
         return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]

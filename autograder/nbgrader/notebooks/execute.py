@@ -169,7 +169,7 @@ def _seed_of(cells: Sequence[Cell]) -> int:
 
 
 def _make_gradable(cell: NotebookNode) -> None:
-    """Replaces an unscorable value by an error, so that nbgrader loses one cell, not the run."""
+    """Replaces an unscorable value with an error, so that nbgrader loses one cell, not the run."""
     try:
         utils.determine_grade(cell)
     except (KeyError, ValueError) as error:

@@ -238,7 +238,7 @@ class EqualResults:
 
 
 def _without_nan(one: Any, other: Any) -> tuple[Any, Any]:
-    """Replace nan by 0 in places where both values have it."""
+    """Replace nan with 0 in places where both values have it."""
     if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
         pairs = [_without_nan(*pair) for pair in zip(one, other, strict=True)]
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)

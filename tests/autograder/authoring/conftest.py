@@ -70,7 +70,7 @@ def folder(course: Course, wheel: Path) -> Path:
 
 @pytest.fixture
 def solve(root: Path, folder: Path) -> Callable[[str], None]:
-    """Replaces a stub by the solution module."""
+    """Replaces a stub with the solution module."""
 
     def put(exercise: str) -> None:
         shutil.copy(root / "solutions" / "basics" / f"{exercise}.py", folder)

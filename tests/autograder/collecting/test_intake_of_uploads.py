@@ -1,4 +1,4 @@
-"""Every uploaded file is used or reported, and never replaces a right file by a wrong one."""
+"""Every uploaded file is used or reported, and never replaces a right file with a wrong one."""
 
 from __future__ import annotations
 

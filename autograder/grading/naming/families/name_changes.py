@@ -1,4 +1,4 @@
-"""Replaces one name by another wherever it is read: of a layer, of a size, of a result."""
+"""Replaces one name with another wherever it is read: of a layer, of a size, of a result."""
 
 from __future__ import annotations
 
