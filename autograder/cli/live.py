@@ -130,7 +130,8 @@ def pull(
     First shows what will change, and asks. Submissions are placed as `collect` places them:
     earlier ones are kept, files that you have edited stay. If it is interrupted, call it again.
     The access token is taken from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
-    (keyring set autograder https://SITE), and is stored nowhere.
+    (keyring set autograder https://SITE), and is never written to
+    a file.
 
     \b
     Example: autograder pull canvas course --at https://canvas.example.edu/courses/4711
