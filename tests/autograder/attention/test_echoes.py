@@ -36,7 +36,7 @@ def _half_kept(one: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
         (lambda one, other: [one, ~one], "is the opposite of that of call 1"),
     ],
 )
-def test_patterns_that_repeat_are_reported(spoil, what: str) -> None:  # type: ignore[no-untyped-def]
+def test_repeated_patterns_are_reported(spoil, what: str) -> None:  # type: ignore[no-untyped-def]
     one, other = _patterns(1, 2, 0.5)
     problem = echo_problem(spoil(one, other))
     assert problem is not None

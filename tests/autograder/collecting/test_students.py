@@ -347,8 +347,8 @@ def test_a_group_collected_before_the_roster_can_be_split(tmp_path: Path) -> Non
     bring(course, {"Blue Team/masking.py": "1"})
     (tmp_path / "groups.csv").write_text(GROUPS)
     write_roster(course, tmp_path / "groups.csv")
-    told = bring(course, {"Blue Team/masking.py": "1"}).notes
-    assert any("'Blue Team' is a group of the roster" in note for note in told)
+    notes = bring(course, {"Blue Team/masking.py": "1"}).notes
+    assert any("'Blue Team' is a group of the roster" in note for note in notes)
     shutil.rmtree(course / "submitted" / "Blue Team")
     bring(course, {"Blue Team/masking.py": "1"})
     assert students(course) == {"jm", "za"}

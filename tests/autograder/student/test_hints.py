@@ -147,6 +147,6 @@ def test_a_notebook_says_how_to_start_again(
     for _ in range(3):
         hint("plus_one")
     hint("plus_one", again=True)
-    said = capsys.readouterr().out
-    assert 'all hints of this question\nfrom the start: hint("plus_one", again=True)' in said
-    assert said.count("hint 1 of 2") == 2
+    output = capsys.readouterr().out
+    assert 'all hints of this question\nfrom the start: hint("plus_one", again=True)' in output
+    assert output.count("hint 1 of 2") == 2
