@@ -146,6 +146,12 @@ def test_every_reader_is_listed_with_what_it_reads() -> None:
         assert not old, f"{mechanism}: these do so no more: {sorted(old)}"
 
 
+def test_no_program_is_started_with_anything_of_students() -> None:
+    """Neither git nor anything else gets a path of theirs: only we ourselves are started."""
+    ours = ("the grader itself", "a fork of the grader", "the sandbox, in /")
+    assert [name for name, what in _listed()["starts"].items() if not what.startswith(ours)] == []
+
+
 @pytest.mark.parametrize("module", _of_students())
 def test_what_reads_something_of_students_has_its_row(module: str) -> None:
     page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")

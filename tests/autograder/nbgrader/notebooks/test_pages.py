@@ -52,6 +52,7 @@ def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFact
     added["mal"] = [
         *map(new_markdown_cell, CELLS),
         new_markdown_cell("![p](attachment:p)", attachments={"p": {"text/html": MARK}}),
+        new_markdown_cell("![q](attachment:q)", attachments={"q": {"image/png": "aGk="}}),
         *map(new_code_cell, SHOWN),
     ]
     for student, cells in added.items():
@@ -72,6 +73,12 @@ def _points(course: Path, student: str) -> float:
 @pytest.mark.parametrize("student", ["zoe", "mal", *LONG])
 def test_what_else_a_notebook_holds_costs_no_points(graded: Path, student: str) -> None:
     assert _points(graded, student) == 8
+
+
+def test_attachments_of_a_student_are_pictures_only(graded: Path) -> None:
+    cells = nbformat.read(graded / "autograded/mal/texts/texts.ipynb", as_version=4).cells
+    found = [data for cell in cells for data in cell.get("attachments", {}).values()]
+    assert {kind for data in found for kind in data} == {"image/png"}
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
