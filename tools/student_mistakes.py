@@ -9,16 +9,19 @@ left out if it passes all checks, or if it fails them with the solution's answer
 which others do as well. A change that only raises errors is left out, too: the errors say more. An
 entry of the catalogue comes before a change, a change of a known step before others. If two
 sentences are left for the same answers, `check` shows both; if there are more, it shows none. A
-file that is up to date with the checks, the catalogue and the solutions is left alone; `--check`
-ends with 1 if one is not.
+file that is up to date with the checks, the catalogue and the code of the solutions is left alone;
+`--check` ends with 1 if one is not.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
+import io
 import json
 import sys
+import tokenize
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -177,11 +180,28 @@ def _digest(course: Course, assignment: Assignment) -> str:
     """Returns a digest of everything that the file depends on."""
     files = [Path(known_mistakes.__file__), Path(recording.__file__)]
     files.append(Path(families.__file__).with_name("words.toml"))
+    codes = [digest_of_families()]
     for exercise in assignment.exercises:
-        files += [exercise.public_suite, exercise.solution]
-        files.append(course.variants("misconceptions", exercise))
+        files += [exercise.public_suite, course.variants("misconceptions", exercise)]
+        codes.append(code_of(exercise.solution.read_text(encoding="utf-8")))
     texts = (path.read_bytes() for path in files if path.is_file())
-    return hashlib.sha256(b"\0".join([digest_of_families().encode(), *texts])).hexdigest()
+    return hashlib.sha256(b"\0".join([*(code.encode() for code in codes), *texts])).hexdigest()
+
+
+def code_of(text: str) -> str:
+    """Returns the lines of a module without docstrings and comments, which change no answer."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            first = node.body[0]
+            for row in range(first.lineno - 1, first.end_lineno or first.lineno):
+                lines[row] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 if __name__ == "__main__":

@@ -85,6 +85,13 @@ def test_a_bundle_without_sentences_checks_all_the_same(folder: Path, damage: st
     assert "mistake:" not in _checked(folder) and "It looks as if" not in _checked(folder)
 
 
+def test_words_of_a_solution_do_not_make_its_sentences_old(tool: ModuleType) -> None:
+    code_of = tool.code_of
+    text = 'def f(x):  # (T,)\n    """Adds one."""\n    return x + 1\n'
+    assert code_of(text) == code_of("# new\ndef f(x):\n    return x + 1  # more\n")
+    assert code_of(text) != code_of(text.replace("+ 1", '+ "# 1"'))
+
+
 def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
     right, error = comparable_text(torch.tensor([1.0, -0.0])), "raised ValueError: no"
     place, text = sealed(["Which sum is it?"], {"one": [right], "other": [error]})
