@@ -98,9 +98,8 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, _last_turned(expect, given, asked.many(), torch.float64), likely)
-    samples = asked.samples()
     # no answer may remember large shapes only
-    for sizes in (asked.wide(), asked.many(), *([samples] if samples else [])):
+    for sizes in (asked.wide(), asked.many(), *asked.samples()):
         _same(expect, traits, _last_turned(expect, traits, sizes, torch.float64), likely)
     _same(
         expect,

@@ -8,6 +8,7 @@ drawn from the secret of the class: no list of sizes can be learnt, and none is 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   the rest is usual;
 - `between`: each length is drawn between a middle size and its largest, with all that is free;
+  then each is next to its largest, so a large even and a large odd length are always asked;
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths are at their largest;
 - `many`, `wide`: many samples; a few tokens with long vectors;
@@ -69,6 +70,7 @@ class CallSizes:
         self._many = draw.integer(_MANY, _LARGEST["B"] - 1)
         self._long = draw.integer(_VECTORS.start, _VECTORS.stop - 1)
         self._letters, self._built = traits.call_letters(), traits.built_letters()
+        self._lengths = [x for x in self._letters if x in LENGTHS]
         #: if there are two lengths, the largest value of one of them is smaller by one, so that
         #: a call with both at their largest shows whether an answer swaps them
         self._shorter = ("T", "S")[draw.integer(0, 1)] if {"T", "S"} <= {*self._letters} else ""
@@ -116,15 +118,23 @@ class CallSizes:
         return {letter: self._draw.integer(low, max(low, high))}
 
     def between(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which each length in turn is between a middle size and its largest."""
-        lengths = [x for x in self._letters if x in LENGTHS and self._largest(x) > _MIDDLE + 1]
-        return [self._between(base, x) for x in lengths]
+        """Return calls in which each length in turn is between a middle size and its largest.
 
-    def _between(self, base: Sizes, letter: str) -> Sizes:
+        Then each length is next to its largest. One of these two is even and the other is odd: an
+        answer that is wrong for large lengths of one kind fails with every secret.
+        """
+        lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
+        drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
+        between = [self._one_long(base, x, n) for x, n in zip(lengths, drawn, strict=True)]
+        between += [self._one_long(base, x, self._next_to_largest(x)) for x in lengths]
+        if self.leads.are_lengths:
+            between.append(self.extreme(base, {}, (self._next_to_largest("T"),)))
+        return between
+
+    def _one_long(self, base: Sizes, letter: str, length: int) -> Sizes:
         free = [x for x in self._letters if x not in (*COUNTS, *LENGTHS, *self._traits.looped())]
         drawn = {x: self._draw.integer(2, self._largest(x)) for x in free}
-        length = self._draw.integer(_MIDDLE + 1, self._largest(letter) - 1)
-        others = {x: _SEEN for x in self._letters if x in LENGTHS}
+        others = dict.fromkeys(self._lengths, _SEEN)
         sizes = base.but({**self._least(self._letters), **others, **drawn, letter: length})
         sizes = sizes.but({}, (1,) * len(sizes.leading))
         return self._bounded(sizes, self._letters, ONE_LARGE)
@@ -250,15 +260,15 @@ class CallSizes:
                 return sizes
         return self._bounded(self._wide((1,), {}), self._letters)
 
-    def samples(self) -> Sizes | None:
-        """More than half of the most samples, of a few small tokens; None without samples."""
+    def samples(self) -> list[Sizes]:
+        """Return the most samples and more than half of them, if any, of a few small tokens."""
         if not self._is_batched:
-            return None
-        least = self._traits.smallest
+            return []
+        least, most = self._traits.smallest, _LARGEST["B"]
         vectors = {x: max(_SEEN, least.get(x, 1)) for x in self._letters if x not in COUNTS}
-        number = self._draw.integer(_LARGEST["B"] // 2 + 1, _LARGEST["B"])
-        sizes = self._traits.usual((number,)).but({**self._least(self._letters), **vectors})
-        return self._bounded(sizes, self._letters)
+        few = self._traits.usual().but({**self._least(self._letters), **vectors})
+        numbers = (self._draw.integer(most // 2 + 1, most - 1), most)
+        return [self._bounded(few.but({}, (number,)), self._letters) for number in numbers]
 
     def many_with_gradients(self) -> list[Sizes]:
         """Return `many` with just enough samples for more than 1,000 numbers.
@@ -322,6 +332,10 @@ class CallSizes:
     def _largest(self, letter: str) -> int:
         largest = self._traits.largest.get(letter, _LARGEST.get(letter, self._long))
         return largest - (letter == self._shorter)
+
+    def _next_to_largest(self, letter: str) -> int:
+        largest = self._largest(letter)
+        return largest + 1 if letter == self._shorter else largest - 1
 
 
 class LeadingDimensions:

@@ -35,8 +35,10 @@ def test_heads_and_lengths_are_drawn_between_their_ends(traits: Traits) -> None:
             extremes = cells.extremes(letters) if letters else []
             for heads in {"H"} & {*letters}:
                 assert any(8 < one.get(heads, 0) < 16 for one in extremes)
-        for sizes in cells.between(traits.usual()):
-            assert any(24 < sizes.letters[x] < 128 for x in LENGTHS if x in sizes.letters)
+        between = cells.between(traits.usual())
+        long = {x for x in LENGTHS if traits.largest.get(x, 128) > 25}
+        for length in long & {*traits.call_letters()}:
+            assert any(24 < sizes.letters[length] < 128 for sizes in between)
 
 
 @pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
@@ -72,14 +74,21 @@ LONG = [t for t in DECLARED if {"T", "S"} & {*t.call_letters()} and not t.larges
 
 
 @pytest.mark.parametrize("traits", LONG, ids=lambda traits: traits.question)
-def test_each_length_is_asked_up_to_128(traits: Traits) -> None:
-    longest = dict.fromkeys({"T", "S"} & {*traits.call_letters()}, 0)
-    for seed in range(8):
+def test_each_length_is_asked_for_128_and_127(traits: Traits) -> None:
+    usual = traits.usual()
+    for seed in range(4):
         cells = CallSizes(traits, Draw(seed, "sizes"))
-        varied = cells.varied(traits.call_letters(), traits.usual(), ONE_LARGE)
-        built = _builds_and_calls(traits, cells) if traits.build is not None else [(None, varied)]
-        asked = [sizes.letters for _, calls in built for sizes in calls]
-        now = {x: max(letters[x] for letters in asked) for x in longest}
-        assert min(now.values()) >= 127
-        longest = {x: max(now[x], longest[x]) for x in now}
-    assert set(longest.values()) == {128}
+        if traits.build is None:
+            plan = [cells.varied(traits.call_letters(), usual, ONE_LARGE), cells.between(usual)]
+        else:
+            plan = [calls for _, calls in _builds_and_calls(traits, cells)]
+        for letter in {"T", "S"} & {*traits.call_letters()}:
+            assert {127, 128} <= {sizes.letters[letter] for calls in plan for sizes in calls}
+
+
+@pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
+def test_functions_are_always_asked_for_64_samples(traits: Traits) -> None:
+    for seed in range(4):
+        cells = CallSizes(traits, Draw(seed, "sizes"))
+        numbers = [sizes.leading[0] for sizes in cells.samples()]
+        assert not numbers or (32 < numbers[0] < numbers[1] == 64)
