@@ -1,7 +1,7 @@
-"""Blockwise attention: exact attention that never holds more than a block of scores.
+"""Blockwise attention: exact attention that never stores more than one block of scores.
 
-Each block of keys gives a result of its own and one number per query, the log-sum-exp of its
-scores. With these two, results of blocks are put together to the result over all keys.
+Each block of keys gives an output and one number per query, the log-sum-exp of its scores. These
+two are enough to combine the results of blocks into the result over all keys.
 """
 
 import math
@@ -12,7 +12,7 @@ import torch
 def attend_block(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attention over one block of keys, and what is needed to join it with other blocks.
+    """Computes attention over one block of keys, and the number needed to merge it with others.
 
     Args:
         queries: (..., T, d).
@@ -20,9 +20,9 @@ def attend_block(
         values: (..., S, d_v).
 
     Returns:
-        The pair (output, lse). output: (..., T, d_v), unmasked attention, scores divided by the
-        root of d. lse: (..., T), the natural logarithm of the sum over the keys of the
-        exponentials of the scaled scores.
+        The pair (output, lse). output: (..., T, d_v), unmasked attention, with scores divided by
+        the square root of d. lse: (..., T), the natural logarithm of the sum over the keys of
+        the exponentials of the scaled scores.
 
     Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
     `log_softmax`, `softmin` and others) and torch's attention functions and layers
@@ -38,14 +38,14 @@ def attend_block(
 def merge_blocks(
     output_a: torch.Tensor, lse_a: torch.Tensor, output_b: torch.Tensor, lse_b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What `attend_block` gives over the keys of both blocks, from what it gave for each.
+    """Merges the results of `attend_block` for two blocks into its result for all their keys.
 
     Args:
-        output_a: (..., T, d), of the first block.
-        lse_a: (..., T), of the first block. A block without keys has output 0 and lse minus
-            infinity; not both blocks are without keys.
-        output_b: (..., T, d), of the second block.
-        lse_b: (..., T), of the second block.
+        output_a: (..., T, d), the output of the first block.
+        lse_a: (..., T), the lse of the first block. A block without keys has output 0 and lse minus
+            infinity; at most one of the two blocks has no keys.
+        output_b: (..., T, d), the output of the second block.
+        lse_b: (..., T), the lse of the second block.
 
     Returns:
         The pair (output, lse) of (..., T, d), (..., T).
@@ -65,17 +65,19 @@ def merge_blocks(
 def blockwise_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, block_size: int
 ) -> torch.Tensor:
-    """Attention over all keys, block_size keys at a time: the same numbers as all at once.
+    """Computes attention over all keys, `block_size` keys at a time.
+
+    The result is the same as that of attention over all keys at once.
 
     Args:
         queries: (..., T, d).
         keys: (..., S, d).
         values: (..., S, d_v).
-        block_size: how many keys are looked at together; the last block may be shorter, and
+        block_size: the number of keys in a block; the last block may be shorter, and
             block_size may be larger than S.
 
     Returns:
-        (..., T, d_v), unmasked attention, scores divided by the root of d.
+        (..., T, d_v), unmasked attention, with scores divided by the square root of d.
 
     Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
     `log_softmax`, `softmin` and others) and torch's attention functions and layers

@@ -1,7 +1,6 @@
-"""The block of a decoder: cached attention and feed-forward, with the norms before them (pre-norm).
+"""The block of a decoder: cached attention and feed-forward, each after a norm (pre-norm).
 
-Its two sublayers are parts, made for this package: they do what the exercises of their names ask
-for.
+Its two sublayers are parts: finished classes that do what the exercises of the same names ask for.
 """
 
 import torch
@@ -11,14 +10,15 @@ from autograder.parts import CachedAttention, FeedForward
 
 
 class DecoderBlock(nn.Module):
-    """One block of a transformer decoder, with the norms in front of the sublayers (pre-norm).
+    """One block of a transformer decoder, with a norm before each sublayer (pre-norm).
 
     Submodules: `norm1`, `attention` (a `CachedAttention`), `norm2` and `feed_forward` (a
     `FeedForward`). The norms have a `weight` and a `bias` of shape (d_model,) and eps 1e-5;
-    torch's `nn.LayerNorm` may be used. There is no dropout, and no other trainable weight.
+    torch's `nn.LayerNorm` may be used. There is no dropout, and there are no other
+    trainable weights.
 
     Args:
-        d_model: size of a token, going in and coming out.
+        d_model: size of an input token and of an output token.
         num_heads: number of heads of the attention; it divides `d_model`, and the head size is
             even.
         hidden_dim: size of the layer inside the feed-forward network.
@@ -34,15 +34,15 @@ class DecoderBlock(nn.Module):
     def forward(
         self, x: torch.Tensor, past: tuple[torch.Tensor, torch.Tensor] | None = None
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-        """h = x + attention(norm1(x)), then h + feed_forward(norm2(h)).
+        """Computes h = x + attention(norm1(x)), then h + feed_forward(norm2(h)).
 
         Args:
             x: (B, T, d_model), the new tokens, in the dtype of the weights.
-            past: what an earlier call returned as its second result: the pair (keys, values) of
-                (B, H, P, d) each; None where nothing came before.
+            past: the second result of an earlier call: the pair (keys, values), each of
+                (B, H, P, d); None at the beginning of a sequence.
 
         Returns:
-            The pair (out, present): out is (B, T, d_model), present the pair (keys, values) of
-            (B, H, P + T, d) each that the attention returned.
+            The pair (out, present): out is (B, T, d_model), present the pair (keys, values), each
+            of (B, H, P + T, d), that the attention returned.
         """
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """Grouped-query attention: several query heads share one head of keys and values.
 
-What a program keeps while it writes text are keys and values, not queries. Fewer of them make the
-memory smaller, and with one head of keys per group nearly nothing is lost.
+While a model generates text, it stores keys and values, but not queries. With fewer heads of keys
+and values it needs less memory, and its results are almost as good.
 """
 
 import math
@@ -13,7 +13,7 @@ from torch import nn
 def grouped_query_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    """Attention in H query heads that share G heads of keys and values; no mask.
+    """Computes unmasked attention in H query heads that share G heads of keys and values.
 
     Args:
         queries: (B, H, T, d).
@@ -46,7 +46,7 @@ class GroupedQueryAttention(nn.Module):
         W_key, W_value: `nn.Linear` from d_model to num_kv_heads * head size.
         out_proj: `nn.Linear` from d_model to d_model, with a bias.
 
-    There are no other trainable weights: what holds the causal mask, if anything, is none.
+    There are no other trainable weights: a stored causal mask is not a parameter.
 
     Source: Ainslie et al. 2023 (arXiv 2305.13245), section 2.2.
     """
@@ -57,7 +57,7 @@ class GroupedQueryAttention(nn.Module):
         """Builds the layers.
 
         Args:
-            d_model: size of a token, going in and coming out.
+            d_model: size of an input token and of an output token.
             num_heads: number of query heads H; the head size is d_model / H.
             num_kv_heads: number of heads G of keys and values.
             qkv_bias: whether `W_query`, `W_key` and `W_value` have a bias.
@@ -70,7 +70,7 @@ class GroupedQueryAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Lets every token look at itself and at earlier ones, in all heads at once.
+        """Lets every token attend to itself and to earlier ones, in all heads at once.
 
         Args:
             x: (B, T, d_model), any T.

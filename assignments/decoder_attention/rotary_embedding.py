@@ -1,21 +1,21 @@
-"""Rotary position embedding: queries and keys are turned by an angle that grows with the position.
+"""Rotary position embedding: queries and keys are rotated by an angle that grows with position.
 
-A score then depends on how far two tokens are apart, and on no position itself.
+A score then depends on the distance between two tokens, but not on their positions.
 """
 
 import torch
 
 
 def rotary_angles(positions: torch.Tensor, head_dim: int, base: float = 10000.0) -> torch.Tensor:
-    """By which angle each pair of coordinates is turned at each position.
+    """Computes the angle by which each pair of coordinates is rotated at each position.
 
-    Pair i turns by `base ** (-2i / head_dim)` radians from one position to the next: the first
-    pair (i = 0) by one radian, the later ones more and more slowly.
+    From one position to the next, pair i rotates by `base ** (-2i / head_dim)` radians: the first
+    pair (i = 0) by one radian, later pairs by less and less.
 
     Args:
-        positions: (T,), floating point, not negative; in any order, whole or not.
+        positions: (T,), floating point and not negative, in any order; they need not be integers.
         head_dim: d, the size of a query; even.
-        base: how slowly the last pairs turn.
+        base: the larger it is, the more slowly the last pairs rotate.
 
     Returns:
         (T, d/2), in the dtype of the positions: entry [t, i] is the angle of pair i at
@@ -30,14 +30,14 @@ def rotary_angles(positions: torch.Tensor, head_dim: int, base: float = 10000.0)
 
 
 def apply_rotary(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Turns every pair of coordinates of every token by its angle.
+    """Rotates each pair of coordinates of each token by its angle.
 
     Coordinate i of the first half is paired with coordinate i + d/2 (the half-split convention of
     GPT-NeoX and of Llama in Hugging Face's library).
 
     Args:
         x: (..., T, d), queries or keys; d is even.
-        angles: (T, d/2), any numbers, in the dtype of x; row t belongs to token t.
+        angles: (T, d/2), any numbers, in the dtype of x; row t is for token t.
 
     Returns:
         (..., T, d), in the dtype of x: with a = angles[t, i], the coordinates i and i + d/2 of

@@ -1,7 +1,7 @@
-"""Causal self-attention as a GPT has it: sizes from a config, dropout in two places.
+"""Causal self-attention as in GPT: sizes from a config, dropout in two places.
 
-The same computation as multi-head attention with weight split. Input and output have the same
-size, so that the layer can be stacked.
+It is the same computation as multi-head attention with weight split. Input and output have the
+same size, so that layers can be stacked.
 """
 
 import math
@@ -12,15 +12,15 @@ from torch import nn
 
 
 class CausalSelfAttention(nn.Module):
-    """Causal multi-head self-attention with a projection and dropout at its end.
+    """Causal multi-head self-attention with a projection and dropout at the end.
 
     Attributes:
         key, query, value, proj: `nn.Linear` layers from n_embd to n_embd, all with a bias.
         attn_drop: dropout of probability `attn_pdrop` on the attention weights after softmax.
-        resid_drop: dropout of probability `resid_pdrop` on what `proj` returns.
+        resid_drop: dropout of probability `resid_pdrop` on the output of `proj`.
 
-    These four linear layers hold all trainable weights. Whatever holds the causal mask is no
-    trainable parameter and goes along when the module is moved to another device.
+    These four linear layers hold all trainable weights. A stored causal mask is not a trainable
+    parameter, and it moves with the module to another device.
     """
 
     def __init__(self, config: Any) -> None:
@@ -35,7 +35,7 @@ class CausalSelfAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Attends in all heads at once.
+        """Computes causal attention in all heads at once.
 
         Args:
             x: (B, T, n_embd) with T <= block_size.

@@ -1,7 +1,7 @@
 """Multi-head attention with weight split: one wide projection, split into heads.
 
-It computes what separate heads would compute, with one matrix product in place of many, and mixes
-the heads in a last projection.
+It computes the same as separate heads, with one matrix product instead of many, and mixes the heads
+in a final projection.
 """
 
 import math
@@ -14,13 +14,13 @@ class MultiHeadAttention(nn.Module):
     """Causal multi-head attention with one query, key and value layer for all heads.
 
     Attributes:
-        W_query, W_key, W_value: `nn.Linear` layers from d_in to d_out. Head h owns the outputs
-            from `h * d_out / num_heads` on.
+        W_query, W_key, W_value: `nn.Linear` layers from d_in to d_out. The outputs of head h
+            begin at `h * d_out / num_heads`.
         out_proj: `nn.Linear` from d_out to d_out, always with a bias.
-        dropout: on the attention weights after softmax, every entry on its own.
+        dropout: on the attention weights after softmax, independently for each entry.
 
-    These four linear layers hold all trainable weights. Whatever holds the causal mask is no
-    trainable parameter and goes along when the module is moved to another device.
+    These four linear layers hold all trainable weights. A stored causal mask is not a trainable
+    parameter, and it moves with the module to another device.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.2.
     """
@@ -38,7 +38,7 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             d_in: size of an input vector.
-            d_out: size of an output vector, all heads together.
+            d_out: size of an output vector, for all heads together.
             context_length: the largest number of tokens.
             dropout: probability of dropout on the attention weights.
             num_heads: number of heads.
@@ -51,7 +51,7 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Attends in all heads at once.
+        """Computes causal attention in all heads at once.
 
         Args:
             x: (B, T, d_in) with T <= context_length.

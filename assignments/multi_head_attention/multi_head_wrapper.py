@@ -1,7 +1,7 @@
-"""Multi-head attention the plain way: several causal heads beside each other.
+"""The plain form of multi-head attention: several causal heads side by side.
 
-Each head is a whole causal attention with weights of its own. It looks at the same tokens and may
-find something else in them; the results are put side by side.
+Each head is a complete causal attention with its own weights. All heads see the same tokens, but
+each may find something different in them; their results are put side by side.
 """
 
 import torch
@@ -11,11 +11,11 @@ from autograder.parts import CausalAttention
 
 
 class MultiHeadAttentionWrapper(nn.Module):
-    """Several causal heads, each with weights of its own, side by side in the last dimension.
+    """Several causal heads with their own weights, side by side in the last dimension.
 
     Attributes:
-        heads: `nn.ModuleList` of `num_heads` heads of the part `CausalAttention`. The trainable
-            weights are those of the heads and no others: `heads.0.W_query.weight` and so on.
+        heads: `nn.ModuleList` of `num_heads` heads of the part `CausalAttention`. The only
+            trainable weights are those of the heads: `heads.0.W_query.weight` and so on.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class MultiHeadAttentionWrapper(nn.Module):
 
         Args:
             d_in: size of an input vector.
-            d_out: size of what ONE head returns; the whole returns `num_heads * d_out`.
+            d_out: size of the output of ONE head; the wrapper returns `num_heads * d_out`.
             context_length: the largest number of tokens.
             dropout: probability of dropout on the attention weights of every head.
             num_heads: number of heads.

@@ -1,4 +1,4 @@
-"""Projections: three trained views of every token - its query, its key and its value."""
+"""Projections give three trained views of every token: its query, its key and its value."""
 
 import torch
 
@@ -9,7 +9,7 @@ def project_qkv(
     W_key: torch.Tensor,
     W_value: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Projects every token to its query, key and value; the weights stand right of the inputs.
+    """Projects each token to its query, key and value, with the weights on the right.
 
     Args:
         inputs: (..., T, d_in), one row per token.
@@ -30,7 +30,7 @@ def project_qkv_left(
     W_key: torch.Tensor,
     W_value: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Projects every token as the formula q = W x does: the weights stand left of each token.
+    """Projects each token as in the formula q = W x, with the weights on the left.
 
     Args:
         inputs: (..., T, d_in), one row per token.

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: scores of a size that softmax can work with, then the context."""
+"""Scaled dot-product attention: scores of a size that suits softmax, then the context."""
 
 import torch
 
@@ -8,7 +8,7 @@ def scale_scores(scores: torch.Tensor, d_k: int) -> torch.Tensor:
 
     Args:
         scores: (..., T, S).
-        d_k: how many numbers one query or key has; any positive integer, perfect square or not.
+        d_k: the size of a query or key; any positive integer, even if it is not a perfect square.
 
     Returns:
         (..., T, S), in the dtype of the scores.
@@ -19,7 +19,7 @@ def scale_scores(scores: torch.Tensor, d_k: int) -> torch.Tensor:
 
 
 def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-    """Says how much every query attends to every key: softmax of the scaled scores over the keys.
+    """Computes how much each query attends to each key: softmax of the scaled scores over keys.
 
     Args:
         queries: (..., T, d).
@@ -37,7 +37,7 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 def scaled_dot_product_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    """Mixes the values for every query, weighted by how well the query fits each key.
+    """Mixes the values for every query, weighted by how well the query matches each key.
 
     Args:
         queries: (..., T, d).

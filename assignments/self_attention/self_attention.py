@@ -5,15 +5,15 @@ from torch import nn
 
 
 class SelfAttentionV1(nn.Module):
-    """Self-attention whose three weights are plain parameters.
+    """Self-attention with three plain parameters as weights.
 
-    Every token asks (query), offers (key) and gives (value); all three come from the same input.
+    Each token asks (query), offers (key) and gives (value); all three are computed from its input.
     Parameters, all trained and of shape (d_in, d_out): `W_query`, `W_key`, `W_value`. There is no
     bias, no mask and no dropout.
 
     Args:
         d_in: size of an input vector.
-        d_out: size of queries, keys, values, and so of the context vectors.
+        d_out: size of queries, keys, values, and therefore of the context vectors.
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -33,16 +33,16 @@ class SelfAttentionV1(nn.Module):
 
 
 class SelfAttentionV2(nn.Module):
-    """Self-attention whose three weights are linear layers.
+    """Self-attention with three linear layers instead of plain parameters.
 
     Layers: `W_query`, `W_key`, `W_value`, each an `nn.Linear` from `d_in` to `d_out`. An
-    `nn.Linear` stores its weight as (d_out, d_in), starts it at a size that trains well, and can
-    have a bias. There is no mask and no dropout.
+    `nn.Linear` stores its weight as (d_out, d_in), initializes it for good training, and can have
+    a bias. There is no mask and no dropout.
 
     Args:
         d_in: size of an input vector.
-        d_out: size of queries, keys, values, and so of the context vectors.
-        qkv_bias: True gives each of the three layers a trained bias of shape (d_out,).
+        d_out: size of queries, keys, values, and therefore of the context vectors.
+        qkv_bias: whether each of the three layers has a trained bias of shape (d_out,).
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:

@@ -14,8 +14,8 @@ def context_vector(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         values: (S, d), one row per token.
 
     Returns:
-        (d,): the sum over s of `weights[s]` times `values[s]`. It has the dtype of the values and
-        lets gradients flow to both arguments, which stay as they are.
+        (d,): the sum over s of `weights[s]` times `values[s]`. The result has the dtype of the
+        values. Gradients flow to both arguments, which are not changed.
     """
     raise NotImplementedError
 
@@ -24,14 +24,14 @@ def context_vectors(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor
     """Mixes all values into one context vector per query.
 
     Args:
-        weights: (..., T, S), one row per query; rows need not sum to one. None, one or two leading
-            dimensions.
+        weights: (..., T, S), one row per query; rows need not sum to one. There may be any number
+            of leading dimensions.
         values: (..., S, d), with the same leading dimensions.
 
     Returns:
-        (..., T, d): row t is the sum over s of `weights[..., t, s]` times `values[..., s, :]`. It
-        has the dtype of the values and lets gradients flow to both arguments, which stay as they
-        are.
+        (..., T, d): row t is the sum over s of `weights[..., t, s]` times `values[..., s, :]`. The
+        result has the dtype of the values. Gradients flow to both arguments, which are not
+        changed.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1 (the product with V).
     """
@@ -39,15 +39,15 @@ def context_vectors(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor
 
 
 def simplified_self_attention(inputs: torch.Tensor) -> torch.Tensor:
-    """Lets every token attend to all tokens, with nothing that is learned.
+    """Lets every token attend to all tokens, without learned weights.
 
     Args:
-        inputs: (..., T, d), one row per token. None, one or two leading dimensions, whose sequences
-            do not see each other.
+        inputs: (..., T, d), one row per token, with any number of leading dimensions. Different
+            sequences do not see each other.
 
     Returns:
         (..., T, d): row t is the mixture of all rows, weighted by the softmax over the dot
-        products of row t with each of them. No weight matrices and no scaling. The result has the
-        dtype of the inputs and lets gradients flow; `inputs` stays as it is.
+        products of row t with each of them. There are no weight matrices and no scaling. The
+        result has the dtype of the inputs. Gradients flow, and `inputs` is not changed.
     """
     raise NotImplementedError

@@ -1,7 +1,7 @@
 """The encoder block: attention and feed-forward, each added to its input and normalized.
 
-Attention and feed-forward network are parts: finished classes that do what the two exercises before
-this one ask for, so that this module stands alone.
+The attention and the feed-forward network are parts: finished classes that do what the two previous
+exercises ask for, so that this module needs no other answer.
 """
 
 import torch
@@ -19,16 +19,16 @@ def add_and_norm(
 ) -> torch.Tensor:
     """Adds a sublayer's output to its input and normalizes every token of the sum.
 
-    Every token gets mean 0 and variance 1 over its own D entries, then is multiplied by `weight`
-    and shifted by `bias`, entry by entry. The variance is the biased one (divided by D, not by
-    D - 1), and `eps` is added to it before the root is taken.
+    Each token is normalized to mean 0 and variance 1 over its D entries, then multiplied by
+    `weight` and shifted by `bias`, entry by entry. The variance is the biased one (divided by D,
+    not by D - 1), and `eps` is added to it before the root is taken.
 
     Args:
-        x: (..., D), what went into the sublayer.
-        sublayer_output: (..., D), what came out of it, same shape.
+        x: (..., D), the input of the sublayer.
+        sublayer_output: (..., D), the output of the sublayer.
         weight: (D,).
         bias: (D,).
-        eps: keeps a constant token from being divided by zero.
+        eps: prevents a division by zero for a constant token.
 
     Returns:
         (..., D), in the dtype of `x`.
@@ -50,7 +50,7 @@ class EncoderBlock(nn.Module):
     `nn.LayerNorm` may be used here. There is no dropout.
 
     Args:
-        d_model: size D of a token, going in and coming out.
+        d_model: size D of an input token and of an output token.
         num_heads: number of heads of the attention; it divides `d_model`.
         hidden_dim: size of the layer inside the feed-forward network.
 
@@ -62,7 +62,7 @@ class EncoderBlock(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Attention, add and norm, feed-forward, add and norm.
+        """Applies attention, add and norm, feed-forward, add and norm.
 
         Args:
             x: (B, T, D), in the dtype of the weights.

@@ -1,10 +1,10 @@
-"""Dropout: while training, some entries are left out at random, so that none is relied on alone."""
+"""Dropout: in training, random entries become zero, so that a model relies on no single one."""
 
 import torch
 
 
 def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
-    """Sets each entry to zero with probability p and makes the others larger.
+    """Sets each entry to zero with probability p and scales up the others.
 
     Args:
         x: any shape, floating point.
@@ -12,9 +12,10 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
         training: if False, nothing is dropped.
 
     Returns:
-        The shape and dtype of x. Each entry is 0 with probability p, whatever happens to the others
-        and afresh in every call; a kept one is multiplied by 1 / (1 - p), so that the mean stays.
-        x itself when `training` is False or p is 0; all zeros when p is 1.
+        The shape and dtype of x. Each entry is 0 with probability p, independently of the other
+        entries and of earlier calls; a kept entry is multiplied by 1 / (1 - p), so that the
+        expected value stays the same. The result is x itself if `training` is False or p is 0, and
+        all zeros if p is 1.
 
     Source: Srivastava et al. 2014, "Dropout" (JMLR 15).
     """
@@ -34,20 +35,20 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
 def dropout_attention_weights(
     weights: torch.Tensor, values: torch.Tensor, p: float, training: bool = True
 ) -> torch.Tensor:
-    """Context vectors of attention weights some of which are dropped.
+    """Computes context vectors after dropout on the attention weights.
 
     Args:
-        weights: (..., T, S), after softmax and mask. Rows need not sum to one.
+        weights: (..., T, S), after masking and softmax. Rows need not sum to one.
         values: (..., S, d), with the same leading dimensions.
         p: the probability that a weight is dropped, from 0 to 1.
         training: if False, nothing is dropped.
 
     Returns:
-        (..., T, d), in the dtype of the inputs: row t is the sum of the values by the weights of
-        query t that were kept, each times 1 / (1 - p). The rows of weights are not made to sum
-        to one again.
+        (..., T, d), in the dtype of the inputs: row t is the sum of the values, weighted by the
+        weights of query t that were kept, each times 1 / (1 - p). The rows of weights are not
+        normalized again.
 
-    torch's own dropout is allowed here; so is the function `dropout` above.
+    torch's own dropout is allowed here, and so is the function `dropout` above.
     """
     ### BEGIN SOLUTION
     # from document 000, lines 481 and 545

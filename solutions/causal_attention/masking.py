@@ -1,6 +1,6 @@
-"""Causal masking: a token looks at itself and at what came before it, never at what comes after.
+"""Causal masking: a token attends to itself and to earlier tokens, never to later ones.
 
-Token t is a query; the keys with s > t are its future. Each function forbids them in its own way.
+The future of token t is every token s > t. Each function masks them in a different way.
 """
 
 import torch
@@ -13,8 +13,8 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
         num_tokens: T, the length of the sequence, at least 1.
 
     Returns:
-        (T, T), bool: entry [t, s] is True where token s lies in the future of token t (s > t).
-        The diagonal is False, because a token may look at itself.
+        (T, T), bool: entry [t, s] is True if token s comes after token t (s > t). The
+        diagonal is False, because a token may attend to itself.
     """
     ### BEGIN SOLUTION
     # from document 000, line 421; document 004, line 508
@@ -24,14 +24,15 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
 
 
 def mask_and_renormalize(weights: torch.Tensor) -> torch.Tensor:
-    """Takes the future out of finished attention weights and makes each row sum to one again.
+    """Sets future attention weights to zero and normalizes each row to sum to one again.
 
     Args:
-        weights: (..., T, T), not negative. Rows need not sum to one, but in each row something
-            that is not future must be above zero.
+        weights: (..., T, T), not negative. Rows need not sum to one, but each row has a
+            positive weight that is not in the future.
 
     Returns:
-        (..., T, T), in the dtype of the weights: zero above the diagonal, every row sums to one.
+        (..., T, T), in the dtype of the weights: zero above the diagonal, and every row sums to
+        one.
     """
     ### BEGIN SOLUTION
     # from document 000, lines 367 to 406
@@ -49,7 +50,8 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (..., T, T), in the dtype of the scores: future scores are minus infinity (the lowest number
-        of the dtype does as well), the others are as they were. Judged after softmax.
+        of the dtype is also allowed), the others are unchanged. The result is judged after
+        softmax.
     """
     ### BEGIN SOLUTION
     # from document 000, line 421
@@ -59,14 +61,15 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
 
 
 def causal_attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-    """Attention weights of tokens that see no future: softmax(mask(Q K^T) / sqrt(d)).
+    """Computes causal attention weights: softmax(mask(Q K^T) / sqrt(d)).
 
     Args:
         queries: (..., T, d).
         keys: (..., T, d), with the same leading dimensions.
 
     Returns:
-        (..., T, T), in the dtype of the inputs: zero above the diagonal, every row sums to one.
+        (..., T, T), in the dtype of the inputs: zero above the diagonal, and every row sums to
+        one.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
     """

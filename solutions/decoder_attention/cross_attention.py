@@ -1,4 +1,4 @@
-"""Cross-attention: queries from one sequence, keys and values from another, padding left out.
+"""Cross-attention: queries from one sequence, keys and values from another, without padding.
 
 In every mask True means forbidden, as in `causal_mask` and in `nn.MultiheadAttention`'s
 `key_padding_mask`.
@@ -11,12 +11,12 @@ from torch import nn
 
 
 def padding_mask(lengths: torch.Tensor, num_keys: int) -> torch.Tensor:
-    """Says which keys of each sample are padding.
+    """Marks which keys of each sample are padding.
 
     Args:
-        lengths: (B,) int64, from 1 to `num_keys`: how many keys of each sample are real. They
-            stand on the left, the padding on the right.
-        num_keys: S, the number of keys with padding.
+        lengths: (B,) int64, from 1 to `num_keys`: the number of real keys of each sample. The real
+            keys come first, the padding follows.
+        num_keys: S, the number of keys including padding.
 
     Returns:
         (B, S) bool, on the device of `lengths`: True where a key is padding.
@@ -33,18 +33,18 @@ def padding_mask(lengths: torch.Tensor, num_keys: int) -> torch.Tensor:
 def masked_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
-    """Scaled dot-product attention over the keys that the mask allows.
+    """Computes scaled dot-product attention over the keys that the mask allows.
 
     Args:
         queries: (..., T, d).
         keys: (..., S, d).
         values: (..., S, d_v).
-        mask: bool, of a shape that broadcasts to (..., T, S): True where query t must not look at
-            key s. No query is forbidden all keys.
+        mask: bool, of a shape that broadcasts to (..., T, S): True where query t must not attend
+            to key s. Every query may attend to at least one key.
 
     Returns:
         (..., T, d_v), in the dtype of the arguments: the scores are divided by the square root of
-        d, a forbidden key has the weight 0, and the weights of each query sum to one.
+        d, a masked key has weight 0, and the weights of each query sum to one.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
     """
@@ -57,7 +57,7 @@ def masked_attention(
 
 
 class CrossAttention(nn.Module):
-    """Multi-head attention of one sequence to another; every query may see every real key.
+    """Multi-head attention from one sequence to another; every query sees all real keys.
 
     Attributes:
         W_query: `nn.Linear` from d_model to d_model.
@@ -73,7 +73,7 @@ class CrossAttention(nn.Module):
         """Builds the layers.
 
         Args:
-            d_model: size of a token of `x`, going in and coming out.
+            d_model: size of a token of `x` and of the result.
             d_context: size of a token of the context.
             num_heads: number of heads H; the head size is d_model / H.
         """
@@ -94,13 +94,13 @@ class CrossAttention(nn.Module):
         context: torch.Tensor,
         key_padding_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Lets every token of `x` look at the tokens of the context.
+        """Lets every token of `x` attend to the tokens of the context.
 
         Args:
-            x: (B, T, d_model), the queries come from here.
-            context: (B, S, d_context), the keys and values come from here.
-            key_padding_mask: (B, S) bool, True where a token of the context is padding, in any
-                places; None where all are real.
+            x: (B, T, d_model), from which the queries are computed.
+            context: (B, S, d_context), from which the keys and values are computed.
+            key_padding_mask: (B, S) bool, True where a token of the context is padding. Padding may
+                be anywhere; None means that there is none.
 
         Returns:
             (B, T, d_model), in the dtype of the weights.
@@ -114,7 +114,7 @@ class CrossAttention(nn.Module):
 
         scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])  # (B, H, T, S)
         if key_padding_mask is not None:
-            padding = key_padding_mask[:, None, None, :]  # (B, 1, 1, S): same for heads, queries
+            padding = key_padding_mask[:, None, None, :]  # (B, 1, 1, S): for all heads and queries
             scores = scores.masked_fill(padding, -torch.inf)
         weights = torch.softmax(scores, dim=-1)  # (B, H, T, S)
 

@@ -1,7 +1,7 @@
-"""Heads from stacked weights: one matrix per head, kept in one tensor.
+"""Heads from stacked weights: one matrix per head, all in one tensor.
 
-The same idea as separate heads, written with a head dimension in the weights. There is no batch
-and no mask here, so that the shapes stay small enough to follow by hand.
+This is the idea of separate heads, with a head dimension in the weights. There is no batch and no
+mask here, so the shapes are small enough to follow by hand.
 """
 
 import math
@@ -14,7 +14,7 @@ def project_heads(inputs: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 
     Args:
         inputs: (T, d_in), one row per token.
-        weights: (H, d_out, d_in), one matrix per head: output size first, as `nn.Linear` has it.
+        weights: (H, d_out, d_in), one matrix per head: output size first, as in `nn.Linear`.
 
     Returns:
         (H, T, d_out), in the dtype of the inputs.
@@ -33,7 +33,7 @@ def per_head_attention(
     W_key: torch.Tensor,
     W_value: torch.Tensor,
 ) -> torch.Tensor:
-    """Unmasked attention in every head, the results side by side.
+    """Computes unmasked attention in every head and puts the results side by side.
 
     Args:
         inputs: (T, d_in), one row per token.
@@ -60,7 +60,7 @@ def per_head_attention(
 
 
 def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """One shared attention over slices of the values, which are not real heads.
+    """Applies one shared attention to slices of the values, which are not real heads.
 
     Args:
         weights: (T, S), attention weights that all slices share; rows need not sum to one.
@@ -69,7 +69,7 @@ def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: in
 
     Returns:
         (T, H * (d_v // H)), in the dtype of the values: the contexts of the slices side by side.
-        Columns that are left over are left out.
+        Remaining columns of the values are ignored.
     """
     ### BEGIN SOLUTION
     # from document 002, lines 613 to 632

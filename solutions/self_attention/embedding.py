@@ -1,30 +1,30 @@
 """Embedding: from the words of a sentence to the vectors that attention works on.
 
-A sentence becomes a list of words, each word an integer id, and each id one row of a table of
-numbers that can be trained.
+A sentence becomes a list of words, each word becomes an integer id, and each id selects one row of
+a trainable table.
 """
 
 import torch
 
 
 def build_vocabulary(sentence: str) -> dict[str, int]:
-    """Gives every different word of a sentence an integer id.
+    """Gives each distinct word of a sentence an integer id.
 
-    Commas are removed, then the sentence is split on white space; nothing else is cleaned (capital
-    letters and full stops stay, so `My` and `my` are two words). The words, repeated ones
-    included, are sorted; the id of a word is the position of its last occurrence in that sorted
-    list. A repeated word therefore leaves a gap in the numbers.
+    Commas are removed, then the sentence is split on white space; nothing else is changed (capital
+    letters and full stops remain, so `My` and `my` are two words). The words, including repeated
+    ones, are sorted; the id of a word is the position of its last occurrence in that sorted list. A
+    repeated word therefore leaves a gap in the numbers.
 
     Args:
         sentence: the text of one sentence.
 
     Returns:
-        A dict from word to id, one entry per different word.
+        A dict from word to id, with one entry per distinct word.
     """
     ### BEGIN SOLUTION
     # from document 002, line 18
     words = sorted(sentence.replace(",", "").split())
-    return {word: position for position, word in enumerate(words)}  # the last occurrence stays
+    return {word: position for position, word in enumerate(words)}  # the last occurrence counts
     ### END SOLUTION
 
 
@@ -53,10 +53,10 @@ def embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
     Args:
         token_ids: (T,) of dtype int64, each in 0 .. V - 1. An id may occur more than once.
         table: (V, d), one row per id. It is trained: gradients flow back to the rows used, and add
-            up where a row is used more than once.
+            up if a row is used more than once.
 
     Returns:
-        (T, d), in the dtype of the table: row t is the row of the table that `token_ids[t]` names.
+        (T, d), in the dtype of the table: row t is row `token_ids[t]` of the table.
     """
     ### BEGIN SOLUTION
     # from document 002, line 37, where `nn.Embedding` holds the table

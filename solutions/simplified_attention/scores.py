@@ -1,6 +1,7 @@
-"""Attention scores: how well a query fits each input.
+"""Attention scores: how well a query matches each input.
 
-Every score is a dot product. A large one says that two vectors point the same way.
+Each score is a dot product. A large positive score means that two vectors point in similar
+directions.
 """
 
 import torch
@@ -15,8 +16,8 @@ def query_scores(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (T,): entry i is the dot product of `inputs[i]` and `query`, neither scaled nor
-        normalized. It has the dtype of the inputs and lets gradients flow to both arguments, which
-        stay as they are.
+        normalized. The result has the dtype of the inputs. Gradients flow to both arguments, which
+        are not changed.
     """
     ### BEGIN SOLUTION
     # from document 000, line 63; document 003, line 59
@@ -28,13 +29,13 @@ def attention_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     """Scores every query against every key.
 
     Args:
-        queries: (..., T, d), with none, one or two leading dimensions.
+        queries: (..., T, d), with any number of leading dimensions.
         keys: (..., S, d), with the same leading dimensions. S may differ from T.
 
     Returns:
         (..., T, S): entry [..., t, s] is the dot product of query t and key s, neither scaled nor
-        normalized. It has the dtype of the inputs and lets gradients flow to both arguments, which
-        stay as they are.
+        normalized. The result has the dtype of the inputs. Gradients flow to both arguments, which
+        are not changed.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.1 (the product before scaling).
     """

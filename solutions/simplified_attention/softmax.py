@@ -1,7 +1,7 @@
 """From scores to weights: each row becomes numbers that sum to one.
 
-Three ways, each better than the one before: divide by the sum, exponentials first, and
-exponentials that never overflow.
+There are three ways, each better than the one before: divide by the sum, take exponentials first,
+and take exponentials that never overflow.
 """
 
 import torch
@@ -11,12 +11,12 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
     """Divides each row by its sum.
 
     Args:
-        scores: (..., S), with none or more leading dimensions; no row sums to zero.
+        scores: (..., S), with any number of leading dimensions; no row sums to zero.
 
     Returns:
-        (..., S): every row along the last dimension sums to one. A negative score stays a share of
-        its row, with its sign. The result has the dtype of the scores and lets gradients flow;
-        `scores` stays as it is.
+        (..., S): every row along the last dimension sums to one. A negative score is divided like
+        any other. The result has the dtype of the scores. Gradients flow, and `scores` is not
+        changed.
     """
     ### BEGIN SOLUTION
     # from document 000, line 84; document 003, line 74
@@ -33,7 +33,7 @@ def naive_softmax(scores: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (..., S): positive, and every row along the last dimension sums to one. The result has the
-        dtype of the scores and lets gradients flow; `scores` stays as it is.
+        dtype of the scores. Gradients flow, and `scores` is not changed.
     """
     ### BEGIN SOLUTION
     # from document 000, line 95; document 003, line 89
@@ -43,16 +43,16 @@ def naive_softmax(scores: torch.Tensor) -> torch.Tensor:
 
 
 def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
-    """Softmax along any dimension, finite for large scores and for minus infinity.
+    """Computes softmax along any dimension, finite even for large scores and minus infinity.
 
     Args:
         scores: any shape. Scores may be as large as 1e3 or as low as -1e3, and single entries may
-            be `-inf`; along `dim` at least one entry is finite.
+            be `-inf`; along `dim`, at least one entry is finite.
         dim: the dimension along which the result sums to one; negative numbers count from the end.
 
     Returns:
-        The shape and dtype of `scores`: non-negative, sums to one along `dim`, exactly 0 where a
-        score is `-inf`. Gradients flow; `scores` stays as it is.
+        The shape and dtype of `scores`: non-negative, with sums of one along `dim`, and exactly 0
+        where a score is `-inf`. Gradients flow, and `scores` is not changed.
     """
     ### BEGIN SOLUTION
     # from document 000, line 112; document 003, line 105

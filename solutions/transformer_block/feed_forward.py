@@ -1,6 +1,6 @@
-"""The feed-forward network of a block: what each token does with what it has gathered.
+"""The feed-forward network of a block: each token processes what it has gathered.
 
-Attention moves information between tokens; this step works on every token alone.
+Attention moves information between tokens; this step works on each token separately.
 """
 
 import torch
@@ -11,10 +11,10 @@ class FeedForward(nn.Module):
     """Two linear layers with a ReLU between them, the same for every token.
 
     Weights: `linear1` is an `nn.Linear(d_model, hidden_dim)`, `linear2` an
-    `nn.Linear(hidden_dim, d_model)`, both with bias. They are the only trainable parameters.
+    `nn.Linear(hidden_dim, d_model)`, both with bias. They have the only trainable parameters.
 
     Args:
-        d_model: size D of a token, going in and coming out.
+        d_model: size D of an input token and of an output token.
         hidden_dim: size of the layer in between, often four times D.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.3.
@@ -30,7 +30,7 @@ class FeedForward(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Widens every token, sets what is negative to zero, and narrows it again.
+        """Widens each token, sets negative entries to zero, and narrows it again.
 
         Args:
             x: (..., D), in the dtype of the weights.

@@ -1,7 +1,7 @@
-"""Multi-head self-attention of an encoder: several attentions side by side, and nothing masked.
+"""Multi-head self-attention of an encoder: several heads side by side, without a mask.
 
-The model size is cut into heads. Every head compares all tokens with all tokens in its own slice
-of the queries and keys, and a last linear layer mixes what the heads found.
+The model size is split into heads. Each head compares all tokens with each other in its slice of
+the queries and keys, and a final linear layer mixes the results of the heads.
 """
 
 import torch
@@ -9,16 +9,16 @@ from torch import nn
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Self-attention with several heads, every token seeing every token.
+    """Self-attention with several heads, in which every token sees every token.
 
     Weights: `W_query`, `W_key`, `W_value` and `out_proj`, each an `nn.Linear(d_model, d_model)`
-    with bias. They are the only trainable parameters.
+    with bias. They have the only trainable parameters.
 
     Args:
-        d_model: size D of a token, going in and coming out.
-        num_heads: number of heads H. It divides `d_model`; what happens otherwise is not judged.
+        d_model: size D of an input token and of an output token.
+        num_heads: number of heads H. It divides `d_model`; other numbers are not judged.
 
-    Any way to compute the result is allowed, torch's own attention too.
+    Any way to compute the result is allowed, including torch's own attention.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.2.
     """
@@ -36,10 +36,10 @@ class MultiHeadSelfAttention(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Lets the tokens of each sequence look at each other.
+        """Lets the tokens of each sequence attend to each other.
 
-        Head h owns the columns from h * D/H to (h + 1) * D/H of queries, keys, values and of the
-        heads' joint result; its scores are divided by the square root of the head size D/H.
+        Head h uses the columns from h * D/H to (h + 1) * D/H of the queries, keys, values and joint
+        result; its scores are divided by the square root of the head size D/H.
 
         Args:
             x: (B, T, D), in the dtype of the weights.
