@@ -8,6 +8,7 @@ import shutil
 import sys
 import sysconfig
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,20 @@ def test_checks_need_no_network(tmp_path: Path) -> None:
     (checked,) = check_folder(folder, ["query_scores"])
     standings = [question.standing for question in checked.questions]
     assert (standings, calls) == ([Standing.PASSED], [])
+
+
+@pytest.mark.parametrize("place", [".", "extras"])
+def test_the_first_cell_tells_that_other_checks_are_installed(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cells_of(ASSIGNMENT / "scores.ipynb")["bring_checks"]
+    (tmp_path / "extras").mkdir()
+    monkeypatch.chdir(tmp_path / place)
+    said = []
+    for installed in (version("attention-autograder"), "2.0.0+another"):
+        wheel = f"./attention_autograder-{installed}-py3-none-any.whl"
+        (tmp_path / "requirements.txt").write_text(f"torch==2.13.0\n{wheel}\n")
+        exec(code, {})
+        said.append(capsys.readouterr().out)
+    assert said[0] == ""
+    assert "pip install -r requirements.txt\nand then restart the kernel" in said[1]
