@@ -52,6 +52,7 @@ _ENVIRONMENT = {
     "PYTHONMALLOC": "malloc",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONBREAKPOINT": "0",  # one that was forgotten does not stop, as in a student's checks
     "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler looks for a place, even if it never compiles
 }
 
