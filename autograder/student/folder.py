@@ -23,7 +23,7 @@ from .check_results import (
 )
 from .explaining import AnswerContext, call_with_shapes
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import answered_in, nearly_named, needs_another_file, other_name
+from .misnamed import answered_in, nearly_named, other_name, wrong_import
 from .questions import questions_of, unknown
 from .runner import OnQuestion, run_checks, step_to_trace
 from .source_lines import locator
@@ -102,7 +102,7 @@ def _check(
     leaning = {
         question: found
         for question in wanted or questions
-        if (found := needs_another_file(question, answer.text, folder, manifest.exercises))
+        if (found := wrong_import(question, answer.text, folder, manifest.exercises))
     }
     others = [question for question in wanted or questions if question not in leaning]
     checked = run_checks(suite, *_ready(manifest, answer, executed), others, on_question)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -11,7 +13,7 @@ from typing import Any
 from ..errors import SubmissionError
 from ..submission import is_unanswered
 from ..submission.near_names import closest
-from ..suite.names import imports_of, names_used
+from ..suite.names import definition_of, definitions_reached, imports_of, names_used
 from .answers import answer_of
 from .check_results import CheckedQuestion, CheckedTest, Standing
 
@@ -86,26 +88,61 @@ def _holds(value: Any, question: str) -> bool:
     return any(part.co_name == question for part in inner)
 
 
-_MESSAGE = (
+#: the packages that answers may import when they are graded: `sandbox.ALLOWED`, what torch
+#: requires, and our own, for what the stub imports
+IN_GRADING = frozenset(
+    ("autograder", "einops", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "numpy")
+    + ("setuptools", "sympy", "torch", "typing_extensions")
+)
+_ANOTHER_FILE = (
     "{question}: your code imports {module!r}, another file of yours.\n"
     "got       {name}\n"
     "expected  a file that needs no other: torch, Python's own modules, and what the stub imports\n"
     "likely: when your work is graded, each exercise is alone: write what you need here"
 )
+_NOT_IN_GRADING = (
+    "{question}: your code imports {module!r}, which is not there when your work is graded.\n"
+    "got       {name}\n"
+    "expected  torch, numpy, Python's own modules, and what the stub imports\n"
+    "next step: take it out of the answer, into a separate cell or file"
+)
 
 
-def needs_another_file(
+def wrong_import(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """Return the question as not right yet if it reaches code in another file, otherwise None.
+    """Return the question as not right yet if it imports what grading lacks, otherwise None.
 
-    Such a file belongs to another exercise, or is a module in the folder.
+    This is another file, which belongs to another exercise or is a module in the folder, or a
+    package that is installed for notebooks only.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
-    for name in sorted([*names_used(source, question), *stars]):
+    imported = {name.partition(".")[0] for name in imports_of(source).values()}
+    inside = _imported_inside(question, source)
+    for name in sorted([*names_used(source, question), *stars, *inside]):
         module = name.partition(".")[0]
         if module in exercises or (folder / f"{module}.py").is_file():
-            text = _MESSAGE.format(question=question, module=module, name=name)
-            test = CheckedTest("imports", False, text, cause="another file")
-            return CheckedQuestion(question, Standing.FIX, (test,))
+            return _not_right(question, _ANOTHER_FILE, module, name)
+        is_known = module in IN_GRADING or module in sys.stdlib_module_names
+        if module in {*imported, *inside} and not is_known:
+            return _not_right(question, _NOT_IN_GRADING, module, name)
     return None
+
+
+def _imported_inside(question: str, source: str) -> set[str]:
+    """Return the modules that an answer, and what it reaches, imports while it runs."""
+    found = set()
+    for name in definitions_reached(source, question):
+        definition = definition_of(source, name)
+        for node in ast.walk(definition) if definition else ():
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module)
+    return found
+
+
+def _not_right(question: str, message: str, module: str, name: str) -> CheckedQuestion:
+    text = message.format(question=question, module=module, name=name)
+    test = CheckedTest("imports", False, text, cause="another file")
+    return CheckedQuestion(question, Standing.FIX, (test,))

@@ -24,7 +24,7 @@ from .display import NotebookOutput, as_html, as_text, folded, notice, preformat
 from .explaining import AnswerContext
 from .hints import next_hint
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import needs_another_file, other_name
+from .misnamed import other_name, wrong_import
 from .runner import run_checks, step_to_trace
 from .stale import FAILED, run_of, stale
 from .stars import star_line
@@ -147,7 +147,7 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
     """
     suite = find_suite(question, folder)
     exercises = _manifest(folder).exercises
-    if leaning := needs_another_file(question, _source(namespace), folder, exercises):
+    if leaning := wrong_import(question, _source(namespace), folder, exercises):
         return leaning
     (result,) = run_checks(suite, *_ready(namespace, folder), {question})
     return _honest(result, namespace, folder)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,9 @@ from click.testing import CliRunner
 
 from autograder.cli import cli
 from autograder.errors import GraderError, UserError
+from autograder.sandbox import ALLOWED
 from autograder.student import CheckedQuestion, Standing, check_folder, status
+from autograder.student.misnamed import IN_GRADING
 
 Solve = Callable[[str], None]
 
@@ -292,3 +296,11 @@ def test_another_file_that_no_answer_uses_costs_no_check(folder: Path) -> None:
     write(folder, "halves.py", "import sums\n\ndef half(x):\n    return x / 2.0\n")
     result = half(folder)
     assert "another file" not in "".join(test.message for test in result.tests)
+
+
+def test_packages_of_a_check_are_those_of_grading() -> None:
+    required = {"torch"}
+    for text in metadata.requires("torch") or ():
+        if "extra ==" not in text:
+            required.add(re.split(r"[^\w-]", text)[0].replace("-", "_"))
+    assert {*required, *ALLOWED} <= IN_GRADING
