@@ -32,7 +32,6 @@ from ..live import (
     Grade,
     GradeUpdate,
     Member,
-    PlatformAssignment,
     PlatformFailure,
     UpdateOutcome,
     squeezed,
@@ -248,7 +247,7 @@ class _Push:
             change = (
                 self._missing(name, grades, position, student, grade)
                 if result is None
-                else self._graded(result, member, work, grade)
+                else self._graded(result, member, grade)
             )
             if change is not None:
                 yield change
@@ -274,9 +273,7 @@ class _Push:
             return None
         return GradeChange(known, name, None, GradeUpdate(self._members[position].number, 0.0))
 
-    def _graded(
-        self, result: SubmissionResult, member: Member, work: PlatformAssignment, grade: Grade
-    ) -> GradeChange | None:
+    def _graded(self, result: SubmissionResult, member: Member, grade: Grade) -> GradeChange | None:
         where = f"{result.student}/{result.assignment}"
         if result.status is SubmissionStatus.FAILED:
             self._waits.append(f"{where}: the grader failed, so there is no grade: grade again")

@@ -137,13 +137,6 @@ class AnswerRecord:
             a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
         )
 
-    def is_partly_right(self, solution: AnswerRecord) -> bool:
-        """Returns whether some call returned the expected value."""
-        return any(
-            call.equals(right) and not call.raised and bool(call.figures)
-            for call, right in zip(self.calls, solution.calls, strict=False)
-        )
-
     @cached_property
     def signature(self) -> tuple[object, ...]:
         """Everything except the figures, which is equal for answers with the same randomness."""

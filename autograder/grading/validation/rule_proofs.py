@@ -73,7 +73,7 @@ def _missing(
                     f"{suite} never asks for the {promise.error} if {promise.when}: write a test "
                     "with expect.raises"
                 )
-    yield from _missing_statements(exercise, question, rules)
+    yield from _missing_statements(exercise, rules)
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
@@ -87,7 +87,7 @@ def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) 
     return True
 
 
-def _missing_statements(exercise: Exercise, question: str, rules: QuestionRules) -> Iterator[str]:
+def _missing_statements(exercise: Exercise, rules: QuestionRules) -> Iterator[str]:
     """Yields rules that a student's files do not state, if the assignment was released."""
     words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
     words += [rules.not_allowed.words] if rules.not_allowed else []

@@ -121,7 +121,7 @@ def validate(
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
-    report = _with_traits(chosen, _with_pairs(course, report, verdicts, seed))
+    report = _with_traits(chosen, _with_pairs(course, report, verdicts))
     return _with_rules(course, chosen, report)
 
 
@@ -186,7 +186,7 @@ def _report(
 
 
 def _with_pairs(
-    course: Course, report: ValidationReport, verdicts: Sequence[JudgedCase], seed: int
+    course: Course, report: ValidationReport, verdicts: Sequence[JudgedCase]
 ) -> ValidationReport:
     not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
     groups = groups_alike(course, not_named)

@@ -137,7 +137,7 @@ def _releases(
     course: Course, settings: Settings, names: Collection[str]
 ) -> dict[str, ReleasedAssignment]:
     return {
-        assignment.name: read_release(course, assignment, settings.released(assignment.name))
+        assignment.name: read_release(assignment, settings.released(assignment.name))
         for assignment in course.assignments
         if assignment.name in names
     }

@@ -11,7 +11,6 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.nbgraderformat import reads
 
-from ...course import Course
 from ...errors import ContentError
 from ...records import Assignment, DueDate
 from ...submission.code import SubmittedCode, read_code
@@ -64,7 +63,7 @@ class ReleasedAssignment:
     is_nbgraders: bool = False
 
 
-def read_release(course: Course, assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
+def read_release(assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
     """Reads the released notebooks of an assignment; raises `ContentError` if one is damaged.
 
     Uses nbgrader's release for this class, the folder `nbgraders`, otherwise `assignments/`.
