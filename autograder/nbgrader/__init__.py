@@ -13,5 +13,10 @@ from .gradebook import (
     record,
     set_extension,
 )
-from .settings import configure, load_settings, missing_lines, prepare_class_folder
-from .steps import use_sandboxed_steps
+from .settings import (
+    configure,
+    load_settings,
+    missing_lines,
+    prepare_class_folder,
+    use_sandboxed_steps,
+)

@@ -21,6 +21,7 @@ PACKAGE = ROOT / "autograder"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
 
 LONGEST_MODULE = 400
+SHORTEST_MODULE = 60
 LONGEST_LINE = 100
 MEDIAN_FUNCTION = 8
 P90_FUNCTION = 30
@@ -110,6 +111,26 @@ def test_modules_stay_within_their_budget() -> None:
     counts = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     long = {name: lines for name, lines in counts.items() if lines > LONGEST_MODULE}
     assert not long, f"more than {LONGEST_MODULE} lines, split by responsibility: {long}"
+
+
+def test_a_short_module_has_several_users() -> None:
+    # a fragment with a single user is a paragraph of that user; faces only hand names on, and
+    # parts are answers of the course
+    users: dict[str, set[str]] = {}
+    for path in [*MODULES, *sorted((ROOT / "tests/hidden").rglob("*.py"))]:
+        for node in ast.walk(_tree(path)) if path.name != "__init__.py" else ():
+            if isinstance(node, ast.ImportFrom):
+                source = _source(path, node)
+                for name in (source, *(f"{source}.{alias.name}" for alias in node.names)):
+                    users.setdefault(name, set()).add(_name(path))
+    fragments = {
+        _name(path): own
+        for path in MODULES
+        if path.parent.name != "parts"
+        and len(path.read_text(encoding="utf-8").splitlines()) < SHORTEST_MODULE
+        and len(own := users.get(".".join(path.relative_to(ROOT).with_suffix("").parts), ())) == 1
+    }
+    assert not fragments, f"less than {SHORTEST_MODULE} lines, move them home: {fragments}"
 
 
 def test_no_line_is_too_long_whatever_its_end() -> None:
