@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -28,8 +29,7 @@ from ..course import Course
 from ..deadlines import late_by, parse_duration
 from ..errors import UserError
 from ..records import Assignment, DueDate, Key, SubmissionResult
-from ..results.file import read_results
-from ..results.review import latest
+from ..results.last import LastResults, keys_of, results_of
 from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED, existing_class
 from ..submission.find import find_submissions
 from .courses import HERE, class_course
@@ -232,13 +232,13 @@ def _submitted(folder: Path, course: Course) -> list[Key]:
     names = names or sorted({path.name for path in submitted.glob("*/*") if path.is_dir()})
     found = find_submissions(submitted, names).submissions if submitted.is_dir() else ()
     keys = {(s.student, s.assignment): None for s in found}
-    keys |= {result.key: None for result in _results(folder)}
+    keys |= dict.fromkeys(keys_of(_results(folder)))
     return list(keys)
 
 
-def _results(folder: Path) -> tuple[SubmissionResult, ...]:
+def _results(folder: Path) -> Sequence[SubmissionResult]:
     path = folder / RESULTS_FILE
-    return latest(read_results(path)) if path.is_file() else ()
+    return LastResults(path) if path.is_file() else ()
 
 
 def known_student(folder: Path, course: Course, student: str) -> str:
@@ -264,7 +264,7 @@ def _record_extension(folder: Path, course: Course, assignment: Assignment, stud
     due = assignment.duedate
     allowance = read_allowances(folder).of(student, assignment.name, due)
     is_there = set_extension(folder, student, assignment.name, allowance or timedelta())
-    own = [r for r in _results(folder) if r.key == (student, assignment.name)]
+    own = results_of(_results(folder), lambda key: key == (student, assignment.name))
     if is_there and own and assignment.exercises:
         record(course, folder, own)
     return is_there

@@ -12,13 +12,12 @@ from ..errors import UserError
 from ..files import replace_file
 from ..records import Exercise, SubmissionResult, Verdict
 from ..results.file import ResultsFile
-from ..results.review import latest
 from ..results.unnamed import UnnamedAnswer, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import RESULTS_FILE
 from .courses import HERE, course_of_class
 from .mistakes import anonymous, folder_of
-from .reading import class_results
+from .reading import last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..grading.validation.entries import Entry
@@ -61,7 +60,7 @@ def add_misconception(
     """
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
-    results = latest(class_results(folder))
+    results = last_class_results(folder)
     found = _chosen(results, student, exercise.rpartition("/")[2], question)
     content = of_class.assignment(found.result.assignment).exercise(found.exercise)
     if not name.isidentifier():

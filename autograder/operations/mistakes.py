@@ -11,7 +11,6 @@ from pathlib import Path
 from ..course import Course
 from ..errors import SubmissionError
 from ..records import Exercise
-from ..results.review import latest
 from ..results.unnamed import UnnamedAnswer, unnamed_in
 from ..submission import read_exercise
 from ..submission.bounded import BoundedReader
@@ -20,7 +19,7 @@ from ..submission.statement import statements_of
 from ..submission.text import parsed
 from ..worker.experiments import experiments, names_reached
 from .courses import HERE, course_of_class
-from .reading import class_results
+from .reading import last_class_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def unnamed_mistakes(
     if assignment is not None:
         of_class.assignment(assignment)  # raises an error that lists the known ones
     groups: defaultdict[tuple[str, ...], list[UnnamedAnswer]] = defaultdict(list)
-    for found in unnamed_in(latest(class_results(folder))):
+    for found in unnamed_in(last_class_results(folder)):
         if assignment in (None, found.result.assignment):
             groups[found.key].append(found)
     ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].key))

@@ -99,7 +99,10 @@ class ResultsFile:
 
     def history(self) -> History:
         """Returns the history of submissions graded before."""
-        return _history(self.path)
+        history = History()
+        for line in lines_of(self.path):
+            history.add(*parsed(self.path, line, _key_of))
+        return history
 
     def append(self, result: SubmissionResult) -> None:
         """Writes one line and syncs it to disk; raises `GraderError` if that fails."""
@@ -146,20 +149,6 @@ class ResultsFile:
                 f"truncated last line of {self.path.name}; make room"
             ) from error
         self.truncated = aside
-
-
-def read_history(path: Path) -> History | None:
-    """Reads the history of a file; None if its last line is truncated and must be repaired."""
-    if path.is_file() and whole_size(path) < path.stat().st_size:
-        return None
-    return _history(path)
-
-
-def _history(path: Path) -> History:
-    history = History()
-    for line in lines_of(path):
-        history.add(*parsed(path, line, _key_of))
-    return history
 
 
 def read_results(path: Path) -> list[SubmissionResult]:

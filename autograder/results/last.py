@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, overload
 
 from ..records import Key, SubmissionResult
 from .file import Line, lines_of, parsed
-from .review import latest
 
 Change = Callable[[SubmissionResult], SubmissionResult]
 
@@ -111,8 +110,14 @@ class LastResults(Sequence[SubmissionResult]):
 
 
 def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
-    """Returns what `latest` returns; results that are in a file are not read."""
-    return results if isinstance(results, LastResults) else latest(results)
+    """Returns the last result of each student and assignment, in the order of both.
+
+    Results that are in a file are not read.
+    """
+    if isinstance(results, LastResults):
+        return results
+    last = {result.key: result for result in results}
+    return [last[key] for key in sorted(last)]
 
 
 def results_where(

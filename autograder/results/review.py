@@ -1,8 +1,8 @@
-"""Selects the results that count, and those that a human should look at."""
+"""Selects the results that a human should look at."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ..records import ExerciseResult, ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
 from ..submission import LOOK
@@ -15,12 +15,6 @@ _LOOK: dict[Verdict, str] = {
     Verdict.FORBIDDEN: "uses a call that is not allowed",
     Verdict.PROTOCOL: "returned something that is not an answer",
 }
-
-
-def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
-    """Returns the last result of each student and assignment, in the order of both."""
-    last = {result.key: result for result in results}
-    return tuple(last[key] for key in sorted(last))
 
 
 def never_ran(exercise: ExerciseResult) -> bool:

@@ -11,8 +11,7 @@ import pytest
 
 from autograder.records import SubmissionResult
 from autograder.results.file import ResultsFile, read_results
-from autograder.results.last import LastResults
-from autograder.results.review import latest
+from autograder.results.last import LastResults, last_of
 
 MakeResult = Callable[..., SubmissionResult]
 
@@ -26,8 +25,8 @@ def path(tmp_path: Path, make_result: MakeResult) -> Path:
     return tmp_path / "results.jsonl"
 
 
-def test_they_are_what_latest_gives(path: Path) -> None:
-    expected = list(latest(read_results(path)))
+def test_they_are_the_last_of_all_lines(path: Path) -> None:
+    expected = list(last_of(read_results(path)))
     results = LastResults(path)
     assert [r.attempt for r in results] == [2, 1, 1]
     assert list(results) == list(results) == expected
