@@ -225,19 +225,18 @@ def _print_profile(report: grading.GradeReport) -> None:
     console.print(table)
 
 
-def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
-    is_long, left_out = len(lines) > _MOST_ROWS, 0
-    if is_long:
-        console.print(f"{len(lines)} submissions; these need a look:")
+def _print_table(rows: Sequence[dict[str, Any]]) -> None:
+    """Prints all submissions, or of many only those that need a look."""
+    if len(rows) > _MOST_ROWS:
+        few = [row for row in rows if row["needs_a_look"]]
+        console.print(f"{len(rows)} submissions; {'these need' if few else 'none needs'} a look")
+        rows = few
+    if not rows:
+        return
     table = Table("student", "assignment", box=None, pad_edge=False)
     table.add_column("score", justify="right")
     table.add_column("needs a human look")
-    for row in map(_row, lines):
-        if is_long and not row["needs_a_look"]:
-            continue
-        if table.row_count == _MOST_ROWS:
-            left_out += 1
-            continue
+    for row in rows[:_MOST_ROWS]:
         score = f"{row['score']:g} / {row['max_score']:g}"
         reasons = "; ".join(row["needs_a_look"][:3])
         if len(row["needs_a_look"]) > 3:
@@ -246,8 +245,12 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         cells = (row["student"], row["assignment"], score, reasons)
         table.add_row(*(for_terminal(cell) for cell in cells), style=style)
     console.print(table)
-    if left_out:
-        console.print(f"... and {left_out} more")
+    if len(rows) > _MOST_ROWS:
+        console.print(f"... and {len(rows) - _MOST_ROWS} more")
+
+
+def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
+    _print_table([*map(_row, lines)])
     for item in document["skipped"]:
         console.print(f"skipped {for_terminal(item['path'])}: {for_terminal(item['reason'])}")
     for note in (document["gradebook"] or {}).get("notes", []):

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 import autograder
-from autograder.cli.grading import _print_profile
+from autograder.cli.grading import _print_profile, _print_table, _row
 from autograder.course import load_course
 from autograder.grading.digests import submitted_digest, suite_digest
 from autograder.grading.run import RunReport
 from autograder.operations.courses import Courses, submissions_around
 from autograder.operations.grade import GradeReport
 from autograder.operations.outcome import _record
+from autograder.records import SubmissionStatus
 from autograder.results.file import ResultsFile
 from autograder.results.last import LastResults
 from autograder.submission import FoundSubmissions, Submission
@@ -140,3 +141,22 @@ def test_a_second_night_still_waits_for_what_cannot_be_recorded(
     nights = [_record(found, last, gradebook=True) for _ in range(2)]
     assert [night.unrecorded for night in nights if night] == [1, 1]
     assert nights[0] == nights[1]
+
+
+@pytest.mark.parametrize(
+    ("failed", "lines"),
+    [
+        (0, ["61 submissions; none needs a look"]),
+        (1, ["61 submissions; these need a look", "student", "s0"]),
+    ],
+)
+def test_of_many_submissions_only_those_to_look_at_are_shown(
+    make_result: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+    failed: int,
+    lines: list[str],
+) -> None:
+    kinds = [{"status": SubmissionStatus.FAILED}] * failed + [{}] * (61 - failed)
+    _print_table([_row(make_result(f"s{n}", **kind)) for n, kind in enumerate(kinds)])
+    said = capsys.readouterr().out.splitlines()
+    assert [line[: len(start)] for line, start in zip(said, lines, strict=True)] == lines
