@@ -216,7 +216,36 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
     """Returns the people of a list, whose sections are needed to split several in one cell."""
     sections = {one.get(Role.SECTION) for one in entries}
-    return [_person(one, sections) for one in entries]
+    found: dict[str, Person] = {}
+    others: list[Person] = []
+    for person in (_person(one, sections) for one in entries):
+        if (there := found.get(person.student)) is None:
+            found[person.student] = person
+        elif _is_same(there, person):
+            found[person.student] = _in_both(there, person)
+        else:
+            others.append(person)
+    return [*found.values(), *others]
+
+
+def _is_same(one: Person, other: Person) -> bool:
+    """Returns whether two rows with one identifier are of one person, as of one in two sections."""
+    pairs = ((in_any_order(one.name), in_any_order(other.name)), (one.email, other.email))
+    known = [(normal(p), normal(q)) for p, q in pairs if p and q]
+    return bool(known) and all(p == q for p, q in known)
+
+
+def _in_both(one: Person, other: Person) -> Person:
+    """Returns a person who has two rows, with the sections and groups of both."""
+    several = {
+        name: _SEVERAL.join(dict.fromkeys((*_parts(one, name), *_parts(other, name))))
+        for name in ("section", "group")
+    }
+    return replace(_filled(other, one), **several)
+
+
+def _parts(person: Person, column: str) -> list[str]:
+    return [part for part in getattr(person, column).split(_SEVERAL) if part]
 
 
 def _person(entry: RoleValues, sections: Iterable[str] = ()) -> Person:
@@ -354,7 +383,14 @@ def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:
     seen: set[str] = set()
     for person in people:
         if person.student in seen:
-            raise UserError(f"{path}: {person.student!r} occurs twice: remove one of the rows")
+            same = [p for p in people if p.student == person.student]
+            who = " and ".join(repr(p.name or p.email) for p in same[:2])
+            raise UserError(
+                f"{path}: {who} both have {person.student!r} as their identifier: correct one of "
+                "the rows"
+                if same[0].name != same[1].name
+                else f"{path}: {person.student!r} occurs twice: remove one of the rows"
+            )
         seen.add(person.student)
         try:
             _ = person.extra

@@ -38,7 +38,14 @@ class Role(enum.StrEnum):
 #: those of which a person may have several
 _HEADINGS: Mapping[Role, tuple[str, ...]] = {
     Role.STUDENT: ("student", "studentin", "studierende"),
-    Role.NAME: ("name", "fullname", "vollständigername", "displayname", "anzeigename"),
+    Role.NAME: (
+        "name",
+        "fullname",
+        "studentname",
+        "vollständigername",
+        "displayname",
+        "anzeigename",
+    ),
     Role.FIRST: ("firstname", "givenname", "forename", "vorname"),
     Role.LAST: ("lastname", "surname", "familyname", "nachname", "familienname"),
     Role.EMAIL: ("email", "emailaddress", "mail", "emailadresse", "mailadresse"),

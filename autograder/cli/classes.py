@@ -67,7 +67,10 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
             f"{len(change.not_in_list)} are not in this list, and stay on the roster",
             change.not_in_list,
         )
-        _names(f"{len(change.staff)} teach, and are not students", change.staff)
+        teach = (
+            "1 teaches and is" if len(change.staff) == 1 else f"{len(change.staff)} teach and are"
+        )
+        _names(f"{teach} left out", change.staff)
         for doubt in change.doubts:
             console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)
     _print(found)

@@ -135,3 +135,13 @@ def test_a_name_in_another_order_is_likely_but_not_certain(tmp_path: Path) -> No
     found = roster.namesake("Müller Jürgen")
     assert found is not None and found.student == "4713"
     assert roster.namesake("chen wei") is None
+
+
+def test_rows_of_one_person_in_two_sections_are_joined(tmp_path: Path) -> None:
+    rows = "Student Name,Student ID,Email,Section,Group\n"
+    bring(tmp_path, rows + "Zoë,12,z@u.example,A,X\nZoë,12,,B,X\nBo,13,b@u.example,A,\n")
+    zoe = people(tmp_path)["12"]
+    assert (zoe.name, zoe.email, zoe.section, zoe.group) == ("Zoë", "z@u.example", "A; B", "X")
+    assert set(people(tmp_path)) == {"12", "13"}
+    with pytest.raises(UserError, match="'Bo' and 'Cy' both have '13'"):
+        bring(tmp_path, rows + "Bo,13,b@u.example,A,\nCy,13,,A,\n")
