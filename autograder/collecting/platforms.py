@@ -35,7 +35,7 @@ class Owner:
     """The owner of an outermost name. `key` distinguishes namesakes, `rank` orders uploads.
 
     `number` is the platform's number for the person, `time` the time that it reports, `problem` the
-    reason why no file of this name is accepted although its owner is known. `name` is the person's
+    reason why a file of this name counts only if its owner has no other. `name` is the person's
     name if `student` is something surer; for a clone, the identifier in the classroom's roster.
     """
 

@@ -83,6 +83,7 @@ class Sorting:
         self._strays: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._unplaced: list[tuple[Owner, str, str]] = []
         self._refused: list[RefusedFile] = []
+        self._texts: list[tuple[Owner, DownloadEntry, OwnedFile, str]] = []
 
     @property
     def piles(self) -> list[Pile]:
@@ -128,7 +129,7 @@ class Sorting:
         path = "/".join(entry.path)
         for owner in place.owners:
             if owner.problem:
-                self._unplaced.append((owner, path, owner.problem))
+                self._texts.append((owner, entry, place, source))
                 continue
             is_empty = True
             for member in contents_of(entry, self._accounts[owner.key]):
@@ -139,6 +140,25 @@ class Sorting:
                     self._take(member, entry, place, owner, source)
             if is_empty:
                 self.refuse(path, "an archive without a file in it", owner)
+
+    def take_texts(self) -> None:
+        """Takes what was typed by those who have no file, so that they are graded and looked at.
+
+        A text never replaces a submission that is already there.
+        """
+        have_files = {pile.owner.key for pile in self.piles}
+        for owner, entry, place, source in self._texts:
+            assignment = self._names.assignment(place, source, place.own)
+            is_there = assignment and self._students.has_other_work(owner, assignment)
+            if owner.key in have_files or is_there:
+                self._unplaced.append((owner, "/".join(entry.path), owner.problem))
+                continue
+            for member in contents_of(entry, self._accounts[owner.key]):
+                if isinstance(member, RefusedFile):
+                    self.refuse(member.path, member.reason, owner)
+                else:
+                    self._take(member, entry, place, owner, source)
+        self._texts.clear()
 
     def _take(
         self,

@@ -102,6 +102,7 @@ LAYOUTS: dict[str, tuple[Files, str, dict[str, str], list[str]]] = {
         [
             "Ada Lovelace/simplified_attention/scores.ipynb",
             "Flat Name/simplified_attention/scores.py",
+            "Ole/simplified_attention/onlinetext.html",
             "Zoë Ng/simplified_attention/scores.py",
         ],
     ),

@@ -121,21 +121,33 @@ def test_a_default_group_beside_others_is_left_out_and_reported(
     assert "without exactly one number" in next(iter(reasons(report).values()))
 
 
-def test_typed_text_is_reported_and_missed_without_a_file(
+def test_typed_text_is_a_submission_to_look_at_without_a_file(
     bring: Callable[..., CollectReport],
 ) -> None:
-    report = bring(
-        {
-            "Ole_1_assignsubmission_onlinetext/onlinetext.html": b"<p>",
-            "Ole_1_assignsubmission_file/softmax.py": b"1",
-            "Pia_2_assignsubmission_onlinetext/onlinetext.html": b"<p>",
-            "lovelaceada_12345_text.html": b"<p>",
-            "hopper_LATE_12346_link.html": b"<a>",
-        }
-    )
-    assert students(report) == ["Ole"]
-    assert report.missing == ("Pia", "hopper", "lovelaceada")
+    files = {
+        "Ole_1_assignsubmission_onlinetext/onlinetext.html": b"<p>",
+        "Ole_1_assignsubmission_file/softmax.py": b"1",
+        "Pia_2_assignsubmission_onlinetext/onlinetext.html": b"<p>",
+        "lovelaceada_12345_text.html": b"<p>",
+        "hopper_LATE_12346_link.html": b"<a>",
+    }
+    report = bring(files, assignment=SIMPLE)
+    assert students(report) == ["Ole", "Pia", "hopper", "lovelaceada"]
+    assert report.missing == ()
+    assert [look.partition("/")[0] for look in report.looks] == ["Pia", "hopper", "lovelaceada"]
     assert all("text entry" in reason for reason in reasons(report).values())
+    assert not [made for made in bring(files, assignment=SIMPLE).collected if made.is_new]
+
+
+def test_typed_text_replaces_no_file(
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
+) -> None:
+    bring({"Pia_2_assignsubmission_file/softmax.py": b"1"})
+    before = there()
+    text = {"Pia_2_assignsubmission_onlinetext/onlinetext.html": b"use the first one"}
+    report = bring(text, assignment=SIMPLE)
+    assert report.missing == ("Pia",)
+    assert there() == before
 
 
 def test_canvas_hides_names_and_marks_late_ones(
