@@ -19,6 +19,7 @@ from ..classroom import (
     grant_extension,
     read_allowances,
     read_csv,
+    read_late_days,
     read_roster,
     read_rules,
     read_withdrawals,
@@ -118,14 +119,20 @@ def extend(
     Raises `UserError` for an unknown student, an empty reason, or an invalid duration.
     """
     from ..nbgrader import class_lateness
+    from .outcome import take_late_days
 
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
     found = of_class.assignment(assignment)
     name = known_student(folder, of_class, student)
     decision = grant_extension(folder, (name, assignment), _duration(duration), why)
+    before = read_late_days(folder)
+    take_late_days([one for one in of_class.assignments if one.duedate], folder)
+    changed = {key for key, _ in before.items() ^ read_late_days(folder).items()}
     allowance = read_allowances(folder).of(name, assignment, found.duedate) or timedelta()
     is_recorded = _record_extension(folder, of_class, found, name)
+    for who, other in sorted(changed - {(name, assignment)}):
+        _record_extension(folder, of_class, of_class.assignment(other), who)
     until = found.duedate.naive_utc + allowance if found.duedate else None
     if until is None and is_recorded:
         until = class_lateness(folder, [(name, assignment)])[name, assignment].due

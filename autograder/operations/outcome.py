@@ -77,7 +77,7 @@ def class_outcome(
     best = _best(own, folder, options, keys) if own and gradebook else ()
     results = LastResults(options.results, keys)
     dated = _dated(own) if own and gradebook else []
-    days = _late_days(dated, folder) if dated else ()
+    days = take_late_days(dated, folder) if dated else ()
     lateness = (*best, *days, *(_lateness(dated, folder, results) if dated else ()))
     on_lateness(lateness)
     begin = time.process_time()
@@ -114,7 +114,7 @@ def _dated(course: Course) -> list[Assignment]:
     return [assignment for assignment in course.assignments if assignment.duedate]
 
 
-def _late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
+def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
     """Counts the late days of all submissions of the class, if it has a budget of them."""
     budget = read_rules(class_folder).late_days
     if not budget:

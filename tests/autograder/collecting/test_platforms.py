@@ -121,7 +121,7 @@ def test_a_default_group_beside_others_is_left_out_and_reported(
     assert "without exactly one number" in next(iter(reasons(report).values()))
 
 
-def test_typed_text_is_a_submission_to_look_at_without_a_file(
+def test_typed_text_without_a_file_is_to_be_looked_at(
     bring: Callable[..., CollectReport],
 ) -> None:
     files = {
