@@ -51,6 +51,14 @@ class Grades:
         """The assignments with results, in the order of the results."""
         return tuple(dict.fromkeys(name for _, name in keys_of(self.results)))
 
+    @property
+    def maxima(self) -> Mapping[str, float]:
+        """The full marks of each assignment."""
+        found = dict.fromkeys(self.assignments, 0.0)
+        for result in self.results:
+            found[result.assignment] = max(found[result.assignment], result.max_score)
+        return found
+
     def title_of(self, assignment: str) -> str:
         """Returns the course's title of an assignment, or its name in words without one."""
         return self.titles.get(assignment) or readable(assignment)

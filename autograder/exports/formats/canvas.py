@@ -76,10 +76,9 @@ def _students(results: Sequence[SubmissionResult]) -> list[str]:
 
 def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
     """Returns the full marks of each assignment, sorted by name, and all scores."""
-    maxima = dict.fromkeys(sorted(grades.assignments), 0.0)
+    maxima = dict(sorted(grades.maxima.items()))
     scores: dict[Key, float | None] = {}
     for result in grades.results:
-        maxima[result.assignment] = max(maxima[result.assignment], result.max_score)
         has_failed = result.status is SubmissionStatus.FAILED
         scores[result.key] = None if has_failed else result.score
     return maxima, scores

@@ -23,11 +23,11 @@ def write(grades: Grades, path: Path) -> Exported:
 
 def table_of(grades: Grades) -> Iterable[list[Value]]:
     """Yields the rows of the table, its headings first."""
-    columns, names = _columns(grades), grades.assignments
+    columns, names, maxima = _columns(grades), grades.assignments, grades.maxima
     of_people = ("name", "email", "section") if grades.people else ()
     yield ["student", *of_people, *columns, "points", "maximum", "needs_review"]
     for student, results in groupby(grades.results, lambda result: result.student):
-        values, reasons = _nothing(grades, names, student), []
+        values, reasons = _nothing(grades, maxima, student), []
         for result in results:
             values |= _values(grades, result)
             reasons += [f"{result.assignment}: {reason}" for reason in reasons_to_look(result)]
@@ -35,7 +35,7 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
         person = _of_person(grades, student)
         yield [student, *person, *cells, *_sum(values, names), "; ".join(reasons)]
     for student in grades.absent:
-        nothing = _nothing(grades, names, student)
+        nothing = _nothing(grades, maxima, student)
         cells = [nothing.get(column, "") for column in columns]
         person = _of_person(grades, student)
         yield [student, *person, *cells, *_sum(nothing, names), "nothing was submitted"]
@@ -50,12 +50,12 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """Returns the points and the maximum of all assignments; empty if nothing was submitted."""
+    """Returns the points and the maximum of all assignments; empty if none counts."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
-    graded = [(total, most) for total, most in found if isinstance(total, float) and most]
-    if not graded:
+    counted = [(float(total), float(most)) for total, most in found if total != "" and most]
+    if not counted:
         return "", ""
-    return sum(total for total, _ in graded), sum(float(most) for _, most in graded)
+    return sum(total for total, _ in counted), sum(most for _, most in counted)
 
 
 def _columns(grades: Grades) -> list[str]:
@@ -84,9 +84,13 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
     }
 
 
-def _nothing(grades: Grades, names: Iterable[str], student: str) -> dict[str, Value]:
-    """Returns the cells of missing submissions: a total of zero if that was chosen."""
-    return {f"{name}/total": grades.missing_cell(student, name) for name in names}
+def _nothing(grades: Grades, maxima: Mapping[str, float], student: str) -> dict[str, Value]:
+    """Returns the cells of missing submissions: zero of the full marks if that was chosen."""
+    cells: dict[str, Value] = {}
+    for name, most in maxima.items():
+        zero = grades.missing_cell(student, name)
+        cells |= {f"{name}/total": zero, f"{name}/maximum": most if zero else ""}
+    return cells
 
 
 def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
@@ -97,6 +101,7 @@ def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
         f"{name}/late": arrived.text,
         f"{name}/late_days": arrived.late_days or "",
         f"{name}/total": "",
+        f"{name}/maximum": "",
     }
     if result.status is SubmissionStatus.FAILED:
         return cells

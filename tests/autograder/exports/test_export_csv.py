@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.exports import export, export_formats
+from autograder.exports import Grades, Missing, export, export_formats
 from autograder.records import ExerciseStatus, SubmissionResult, SubmissionStatus
 
 
@@ -36,6 +36,20 @@ def test_the_csv_has_a_row_per_student_and_question_columns(
     ]
     assert [row["student"] for row in rows] == ["ada", "ben"]
     assert list(rows[1].values()) == ["ben", "0.0", "0.5", "2.0", "2.5", "6.0", "2.5", "6.0", ""]
+
+
+def test_missing_work_that_counts_as_zero_counts_in_the_maximum(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> None:
+    results = [make_result("ada"), make_result("ada", assignment="heads"), make_result("ben")]
+    for missing, sums in {Missing.ZERO: ("4.0", "12.0"), Missing.KEEP: ("4.0", "6.0")}.items():
+        zeros = frozenset({"masks", "heads"})
+        grades = Grades(results, missing=missing, zero_for=zeros, absent=("zoe",))
+        ada, ben, zoe = rows_of(export("csv", grades, tmp_path / "grades.csv").path)
+        assert (ada["points"], ada["maximum"]) == ("8.0", "12.0")
+        assert (ben["points"], ben["maximum"]) == sums
+        is_zero = missing is Missing.ZERO
+        assert (zoe["points"], zoe["maximum"]) == (("0.0", "12.0") if is_zero else ("", ""))
 
 
 def test_what_was_not_graded_stays_empty_and_asks_for_review(
