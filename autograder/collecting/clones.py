@@ -165,9 +165,10 @@ def answers_of(
     """
     seen: dict[str, int] = {}
     others: list[tuple[str, ...]] = []
-    for own in sorted(_uploads(clone.folder, ()), key=len):
-        file, _ = standard_name(own[-1], exercises)
-        if not is_answer(file, exercises):
+    uploads = [(own, *standard_name(own[-1], exercises)) for own in _uploads(clone.folder, ())]
+    originals = {file for _, file, copy in uploads if copy >= 0}
+    for own, file, copy in sorted(uploads, key=lambda one: len(one[0])):
+        if not is_answer(file, exercises) or (copy < 0 and file in originals):
             others += [own] if own not in template else []
         elif seen.get(file) == len(own):
             yield RefusedFile("/".join((*clone.path, *own)), _NO_NEARER, clone.login)

@@ -31,7 +31,11 @@ _LOOK_INTO = 1 << 20
 #: the number of files of one submission to search, and to name in a note
 _MOST_READ, _MOST_NAMED = 200, 3
 #: the number that browsers and platforms append to the name of a file that exists already
-_COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
+_COPY = re.compile(r"(?: ?\(\d+\)|-\d+)(?=\.[^.]+$)")
+#: what Colab, Jupyter, macOS and Windows add to the name of a copy that a person makes
+_DUPLICATE = re.compile(
+    r"^Copy of |(?:-Copy\d+| copy(?: \d+)?| - Copy(?: \(\d+\))?)(?=\.[^.]+$)", re.IGNORECASE
+)
 #: endings of archives, which are not unpacked here
 _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
 
@@ -39,11 +43,13 @@ _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
     """Returns a file's name as the course writes it, and the number that marks it as a copy.
 
-    `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. The names of
-    other files are not changed: `part-1.py` may be a real name.
+    `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. A copy that a
+    person made, such as `scores-Copy1.ipynb`, has the number -1: the original counts, if it is
+    there. The names of other files are not changed: `part-1.py` may be a real name.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
-    for name, number in ((file, 0), (_COPY.sub("", file), _copy_of(file))):
+    plain = _COPY.sub("", file)
+    for name, number in ((file, 0), (plain, _copy_of(file)), (_DUPLICATE.sub("", plain), -1)):
         stem, _, ending = name.rpartition(".")
         if stem.casefold() in known and f".{ending.lower()}" in CODE:
             return f"{known[stem.casefold()]}.{ending.lower()}", number

@@ -48,12 +48,38 @@ def tree(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "file",
-    ["homework1.pdf", "Copy of scores.ipynb", "scores.py.txt", "answers.rar", "notes", "a.docx"],
+    ["homework1.pdf", "final scores.ipynb", "scores.py.txt", "answers.rar", "notes", "a.docx"],
 )
 def test_any_unused_upload_is_a_reason_to_look(file: str, bring: Bring, tmp_path: Path) -> None:
     report = bring({f"ada_1_2_{file}": "x"}, assignment="simplified_attention")
     assert tree(tmp_path) == {f"ada/simplified_attention/{file}": "x"}
     assert [look for look in report.looks if file in look]
+
+
+@pytest.mark.parametrize("is_clone", [False, True])
+def test_a_copy_counts_only_without_the_original(
+    is_clone: bool, bring: Bring, tmp_path: Path
+) -> None:
+    files = {
+        **{"ada": {"scores-Copy1.ipynb": "1"}},
+        **{"ben": {"scores.ipynb": "2", "scores-Copy1.ipynb": "1"}},
+    }
+    if is_clone:
+        for who, own in files.items():
+            for name, text in own.items():
+                clone = tmp_path / "clones" / f"simplified_attention-{who}"
+                (clone / ".git").mkdir(parents=True, exist_ok=True)
+                (clone / name).write_text(text)
+        exercises = {"simplified_attention": ("scores",)}
+        report = collect([tmp_path / "clones"], tmp_path / "course" / "submitted", exercises)
+    else:
+        entries = [(f"{who}_1_{n}_{name}", text) for n, who in enumerate(files)
+                   for name, text in files[who].items()]  # fmt: skip
+        report = bring(dict(entries), assignment="simplified_attention")
+    assert report.missing == ()
+    found = {path.partition("/")[0]: text for path, text in tree(tmp_path).items()
+             if path.endswith("/scores.ipynb")}  # fmt: skip
+    assert found == {"ada": "1", "ben": "2"}
 
 
 def test_unused_files_are_counted_up_to_a_limit(tmp_path: Path) -> None:
