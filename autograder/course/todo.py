@@ -20,7 +20,8 @@ _Task = tuple[Path, int | None, str, str]
 
 def refuse_unfinished(course: Course, chosen: Iterable[Assignment]) -> None:
     """Raises `ContentError` for the first unfinished thing, with all others listed below it."""
-    found = [task for assignment in chosen for task in _tasks(course, assignment)]
+    tasks = (task for assignment in chosen for task in _tasks(course, assignment))
+    found = sorted(tasks, key=lambda task: task[1] is not None)  # missing files first
     if found:
         path, line, what, fix = found[0]
         if len(found) > 1:

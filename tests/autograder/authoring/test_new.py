@@ -62,6 +62,8 @@ def test_a_folder_of_other_things_does_not_become_a_course(tmp_path: Path) -> No
 )
 def test_a_missing_file_is_named_with_its_path(root: Path, missing: str, what: str) -> None:
     (root / missing).unlink()
+    solution = root / "solutions" / "basics" / "halves.py"
+    solution.write_text(f"# TO DO: more\n{solution.read_text()}")
     with pytest.raises(ContentError, match=what) as error:
         autograder.validate(["basics/halves"], course=root)
     assert error.value.path == root / missing
