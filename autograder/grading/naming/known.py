@@ -140,11 +140,17 @@ class KnownMistakes:
         """Returns the solution's answers in a test."""
         return self._asked(question, self._namespace, test)
 
-    def answered(self, question: str, changed: Callable[[], Any], test: str) -> AnswerRecord | None:
-        """Returns the answers of a changed solution in a test; None if it can't be executed."""
+    def answered(
+        self, question: str, changed: Callable[[], Any], test: str, count: int | None = None
+    ) -> AnswerRecord | None:
+        """Returns the answers of a changed solution in a test; None if it can't be executed.
+
+        With `count`, only the first requests of the test are made.
+        """
         with silence():  # some changes cause warnings of the compiler
             own = changed()
-        return self._asked(question, {**self._namespace, question: own}, test) if own else None
+        names = {**self._namespace, question: own}
+        return self._asked(question, names, test, count) if own else None
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
@@ -152,15 +158,22 @@ class KnownMistakes:
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     @lru_cache(maxsize=4096)  # noqa: B019
-    def of_pair(self, question: str, one: int, other: int, test: str) -> AnswerRecord | None:
-        """Returns the answers of two combined members in a test; None if they can't be combined."""
+    def of_pair(
+        self, question: str, one: int, other: int, test: str, count: int | None = None
+    ) -> AnswerRecord | None:
+        """Returns the answers of two combined members in a test; None if they can't be combined.
+
+        With `count`, only the first requests of the test are made.
+        """
         own = self.members(question)
         both = own[one].change.with_(own[other].change)
-        return self.answered(question, both.answer, test) if both else None
+        return self.answered(question, both.answer, test, count) if both else None
 
-    def _asked(self, question: str, names: Mapping[str, Any], test: str) -> AnswerRecord:
+    def _asked(
+        self, question: str, names: Mapping[str, Any], test: str, count: int | None = None
+    ) -> AnswerRecord:
         probe = self.probe(question)
-        return probe.answered(test, probe.ask(names, test))
+        return probe.answered(test, probe.ask(names, test, count))
 
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()

@@ -31,11 +31,11 @@ _ENOUGH, _SHARE = 4, 20
 #: the place of a family that is not among the frequent ones
 _RARE = 100
 #: the calls to likely pairs, and to pairs of frequent mistakes
-MOST_CALLS, _BLIND_CALLS = 1500, 500
+MOST_CALLS, _BLIND_CALLS = 600, 400
 
 Cells = NDArray[np.bool_]
-#: returns the answers of two combined members
-AskPair = Callable[[int, int, str], AnswerRecord | None]
+#: returns the answers of two combined members to the first requests of a test, or to all
+AskPair = Callable[[int, int, str, int | None], AnswerRecord | None]
 #: returns a row's answers in one test; None if they can't be computed
 Own = Callable[[int, str], Sequence[Call] | None]
 
@@ -100,21 +100,31 @@ class PairSearch:
         return [Row.of_both(self._table.rows[one], self._table.rows[other])]
 
     def _equal(self, pairs: Sequence[tuple[int, int]], ask: AskPair, budget: Budget) -> list[Row]:
+        parts: list[tuple[str, int | None]] = [self._first_wrong()]
+        parts += [(test, None) for test in self._shortest]
         for pair in pairs:
-            one, other = (self._table.rows[row] for row in pair)
-            for test in self._shortest:
-                columns = self._tests[test]
-                if not budget.spend(columns.stop - columns.start):
+            one, other = (self._table.rows[row].member for row in pair)
+            for test, count in parts:
+                came = self._came[self._tests[test]][:count]
+                if not budget.spend(len(came)):
                     return []
-                both = ask(one.member, other.member, test)
+                both = ask(one, other, test, count)
                 calls = both.calls if both else ()
-                if len(calls) != columns.stop - columns.start or not all(
-                    map(Call.equals, calls, self._came[columns])
-                ):
+                if len(calls) != len(came) or not all(map(Call.equals, calls, came)):
                     break
             else:
                 return self._both(*pair)
         return []
+
+    def _first_wrong(self) -> tuple[str, int]:
+        """Returns the test with the fewest requests up to a wrong call, and their number."""
+        ends = []
+        for test, columns in self._tests.items():
+            calls = zip(self._came[columns], self._right[columns], strict=True)
+            wrong = (end for end, (came, right) in enumerate(calls, 1) if came.is_wrong(right))
+            ends.append((next(wrong, columns.stop), test))
+        count, test = min(ends)
+        return test, count
 
     def _agrees(self, one: int, other: int) -> bool:
         """Returns whether the answer equals each of two rows wherever the other one is right."""

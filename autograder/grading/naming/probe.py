@@ -115,19 +115,19 @@ class Probe:
             every.append(found)
         return every
 
-    def ask(self, names: Mapping[str, Any], test: str) -> Replies:
-        """Returns the replies of a module in this process."""
+    def ask(self, names: Mapping[str, Any], test: str, count: int | None = None) -> Replies:
+        """Returns the replies of a module in this process, to the first requests or to all."""
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
             answer(worker, 0, self._seeded(test))
             return [
                 _not_interrupted(reply_in(b"".join(answer(worker, 0, request))))
-                for request in self.requests[test]
+                for request in self.requests[test][:count]
             ]
 
     def answered(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record of replies to a test."""
-        return answered(events_of(self.requests[test], replies))
+        """Returns the record of replies to a test, or to its first requests."""
+        return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
         """Returns the record with the test's words and shares, to compare stochastic answers."""

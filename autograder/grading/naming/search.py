@@ -23,7 +23,7 @@ from .table import UNKNOWN, Table
 #: the calls to members for one answer
 MOST_CALLS = 1500
 #: the number of rows with the best estimates for which the exact value is computed
-_LIKELY = 8
+_LIKELY = 4
 #: the note on a mistake that does not explain every value
 NOTE = " Something else may be wrong as well."
 
@@ -292,13 +292,16 @@ class Search:
         """Returns how far a row explains what is wrong; nothing if that can't be computed.
 
         An answer by chance explains another one only if it explains most of what is not by chance:
-        failing in the same words is not enough.
+        failing in the same words is not enough. It stops where the calls that remain can't make up
+        for those that are contradicted.
         """
-        whole, by_chance = ExplainedCalls(), ExplainedCalls()
-        for test in self.tests:
-            if not self._learn(row, test):
+        whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), len(self._came)
+        known = {test: self._known[row, columns].all() for test, columns in self.tests.items()}
+        for test in sorted(self._wrong_first, key=lambda test: not known[test]):
+            if _MORE * whole.against > whole.wrong + left or not self._learn(row, test):
                 return ExplainedCalls()
             found = ExplainedCalls()
+            left -= self.tests[test].stop - self.tests[test].start
             for own, came, right in self._triples(row, test):
                 found += explained(own, Outcome(came, right))
             if found.against and self._may_be_a_sample(row, test):

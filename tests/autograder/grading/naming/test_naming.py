@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,19 +18,22 @@ from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.families.words import id_of
+from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.probe import Replies, events_of, replies_of
 from autograder.grading.naming.record import (
     UNCHANGED,
     AnswerRecord,
+    Call,
     Event,
     answered,
     behaviour_of,
     figures_of,
 )
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
+from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import ExplainedCalls, Outcome, explained
 from autograder.grading.naming.store import Store
-from autograder.grading.naming.table import Column
+from autograder.grading.naming.table import Column, Table
 from autograder.grading.naming.unmatched import (
     MISSING,
     OTHER_LAYERS,
@@ -753,3 +757,25 @@ def test_of_two_equal_mistakes_the_more_frequent_is_named(course: Course) -> Non
     found = _named(course, "simplified_attention/softmax", "softmax", _softmax_along_the_last)
     assert "largest" not in (found.misconception or "")
     assert "a sum runs along the wrong dimension" in (found.hint or "")
+
+
+@pytest.mark.parametrize("is_pair", [False, True])
+def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
+    def calls(*figures: float) -> tuple[Call, ...]:
+        return tuple(Call("call", "", "number", (figure,), (1e-3,)) for figure in figures)
+
+    names = ("one_step_is_left_out", "softmax_is_left_out")
+    rows = tuple(Row(name, "", words=name, member=at) for at, name in enumerate(names))
+    right, came = calls(0, 1, 2), calls(0, 5, 6)
+    answers = tuple(map(calls, (0, 0, 0), (1, 3, 7), (2, 4, 8)))
+    table = Table(rows, answers, np.array([[0, 1, 1], [0, 2, 2]], np.int16), (0, 0, 0), {}, {})
+    asked: list[int | None] = []
+
+    def both(one: int, other: int, test: str, count: int | None) -> AnswerRecord:
+        asked.append(count)
+        return AnswerRecord((came if is_pair else right)[:count])
+
+    columns = {"test": slice(0, 3)}
+    found = PairSearch(table, ["test"], columns, came, right, lambda row, test: None).first(both)
+    assert asked == ([2, None] if is_pair else [2])
+    assert bool(found) == is_pair
