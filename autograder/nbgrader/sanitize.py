@@ -1,4 +1,4 @@
-"""Makes a student's notebook safe to open in formgrader: no active markup, no huge output.
+"""Makes students' notebooks and names safe for formgrader: no active markup, no huge output.
 
 Formgrader renders notebooks on the instructor's own Jupyter server, where a script would act with
 the instructor's rights.
@@ -14,6 +14,7 @@ from typing import Any
 from nbconvert.filters import clean_html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from ..escaping import path_problem
 from ..results.wording import shortened
 from ..submission.code import source_of
 
@@ -74,6 +75,8 @@ class _Finder(HTMLParser):
                 self.found = True
 
 
+#: the longest name of a student or assignment in nbgrader
+_LONGEST_NAME = 128
 _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20
 _MOST_OUTPUTS = 50
@@ -81,6 +84,20 @@ _IMAGES = ("image/png", "image/jpeg")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 Cell = dict[str, Any]
+
+
+def name_problem(name: str) -> str | None:
+    """Explains why nbgrader can't use a student's name; None if it can.
+
+    Formgrader writes names into its pages as they are, between tags and in quoted attributes.
+    """
+    if problem := path_problem(name):
+        return problem
+    if len(name) > _LONGEST_NAME or len(name.encode()) > 255:
+        return f"is longer than {_LONGEST_NAME} characters"
+    if "<" in name or ('"' in name and "=" in name):
+        return "would be markup in formgrader's pages"
+    return None
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:

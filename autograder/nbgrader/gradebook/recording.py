@@ -23,7 +23,6 @@ from ...classroom import (
     read_allowances,
 )
 from ...course import Course
-from ...escaping import path_problem
 from ...files import replace_bytes, replace_file
 from ...records import (
     ExerciseResult,
@@ -36,6 +35,7 @@ from ...records import (
 )
 from ...results.last import last_of, results_where
 from ...submission.opened import read_bytes
+from ..sanitize import name_problem
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
 from .bulk_rows import Entry, write_entries
@@ -46,8 +46,6 @@ from .released import CHECK, ReleasedAssignment, read_release
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100
-#: the longest name of a student or assignment in nbgrader
-_NBGRADER_LONGEST = 128
 #: the file whose content nbgrader's exchange uses in the name of a student's feedback, so that no
 #: other student can guess it
 _SECRET_FILE = "submission_secret.txt"
@@ -165,7 +163,7 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
     why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:
         why = "not recorded: the grader failed on it; grade it again with --resume"
-    elif problem := _nbgrader_problem(result.student):
+    elif problem := name_problem(result.student):
         why = (
             f"not recorded: nbgrader does not accept this name, which {problem}; rename the folder"
         )
@@ -286,12 +284,3 @@ def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
     """Return whether a human grader may see more in an answer than automatic grading did."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL
-
-
-def _nbgrader_problem(name: str) -> str | None:
-    """Returns why nbgrader can't use this name of a student or assignment, or None if it can."""
-    if problem := path_problem(name):
-        return problem
-    if len(name) > _NBGRADER_LONGEST or len(name.encode()) > 255:
-        return f"is longer than {_NBGRADER_LONGEST} characters"
-    return None

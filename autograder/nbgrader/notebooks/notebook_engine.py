@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import UserError
+from ...errors import SubmissionError, UserError
 from ...grading.digests import JUDGING, digest_of_files
 from ...grading.watch import Watch
 from ...records import Assignment, ExerciseResult, SubmissionResult, SubmissionStatus, Tier
 from ...sandbox import ForkServer, start_fork_server
 from ...submission import Submission, require_unchanged, unused_notes
+from ..sanitize import name_problem
 from .autograding import autograde
 from .course import NotebookCourse, read_assignment, read_notebook_course
 from .execute import SandboxedExecute
@@ -41,9 +42,15 @@ class NotebookGrader:
     ) -> SubmissionResult:
         """Grades one submission; raises only for the grader's own faults.
 
-        Also raises `SubmissionError` if its files changed during grading.
+        Also raises `SubmissionError` if its files changed during grading, or if nbgrader can't use
+        the student's name.
         """
         start = time.perf_counter()
+        if problem := name_problem(submission.student):
+            raise SubmissionError(
+                f"nbgrader does not accept the name {submission.student!r}, which {problem}; "
+                "rename the folder"
+            )
         before = state_of(submission.folder)
         outcome = autograde(self.course, self.fork_server, submission, watch or Watch())
         exercises = exercises_of(self.course, submission, outcome)

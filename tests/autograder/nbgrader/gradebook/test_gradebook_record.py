@@ -286,7 +286,11 @@ def test_a_timestamp_that_is_not_a_date_is_noted_only(
 
 
 @pytest.mark.parametrize(
-    "name", ["../evil", "..", "", "a\x00b", "x" * 300, "a\nb", "\udcff", "a\\b"]
+    "name",
+    [
+        *("../evil", "..", "", "a\x00b", "x" * 300, "a\nb", "\udcff", "a\\b"),
+        *("<script>alert(1)<b>", '" onmouseover=alert(1) x="'),
+    ],
 )
 def test_a_name_that_nbgrader_refuses_is_noted_and_changes_nothing(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], name: str
@@ -302,7 +306,7 @@ def test_a_name_that_nbgrader_refuses_is_noted_and_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    "name", ["<script>alert(1)<b>", "学生 ü", "a'; DROP TABLE student;--", "{x}", "*"]
+    "name", ["Ada > Ben & Co.", "学生 ü", "a'; DROP TABLE student;--", "{x}", "*"]
 )
 def test_an_unusual_name_is_recorded_under_itself(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], name: str

@@ -8,12 +8,17 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+
+from autograder.errors import SubmissionError
+from autograder.nbgrader.notebooks.notebook_engine import NotebookGrader
+from autograder.submission import Submission
 
 from .assignments import SUBMITTED
 from .conftest import Submit, run, scores
@@ -272,3 +277,10 @@ def test_a_course_that_was_not_released_says_what_to_do(released: Path, tmp_path
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("gradebook.db"))
     with pytest.raises(AssertionError, match="fix: run `nbgrader generate_assignment numbers`"):
         run(course, "autograder", "grade", "submitted")
+
+
+def test_a_name_that_is_markup_in_formgrader_is_not_graded(tmp_path: Path) -> None:
+    nothing: Any = SimpleNamespace()
+    grader = NotebookGrader(nothing, nothing, {})
+    with pytest.raises(SubmissionError, match="would be markup in formgrader's pages; rename"):
+        grader.grade(Submission("<img src=x onerror=alert(1)>", "walk", tmp_path), nothing)
