@@ -90,7 +90,7 @@ def _archives(
             notes.append(f"{student}/{assignment}: not collected from {platform}")
         elif name := _NAMES[way](origin):
             page = page_of(class_folder, (student, assignment))
-            # without numbers of their own, the members of a group share the one of its upload
+            # members of a group without their own numbers share the one of its upload
             files.setdefault(assignment, {}).setdefault(name, page)
         else:
             notes.append(f"{student}/{assignment}: {_NO_NUMBER[way]}")
