@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import SubmissionError
 from ..submission import is_unanswered
 from ..submission.near_names import closest
-from ..suite.names import definition_of, definitions_reached, imports_of, names_used
+from ..suite.names import definition_of, imports_of, names_used
 from .answers import answer_of
 from .check_results import CheckedQuestion, CheckedTest, Standing
 
@@ -117,29 +117,40 @@ def wrong_import(
     package that is installed for notebooks only.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
-    imported = {name.partition(".")[0] for name in imports_of(source).values()}
-    inside = _imported_inside(question, source)
-    for name in sorted([*names_used(source, question), *stars, *inside]):
+    for name in sorted([*names_used(source, question), *stars]):
         module = name.partition(".")[0]
         if module in exercises or (folder / f"{module}.py").is_file():
             return _not_right(question, _ANOTHER_FILE, module, name)
-        is_known = module in IN_GRADING or module in sys.stdlib_module_names
-        if module in {*imported, *inside} and not is_known:
+    for name in sorted(_certainly_imported(question, source)):
+        module = name.partition(".")[0]
+        if module not in IN_GRADING and module not in sys.stdlib_module_names:
             return _not_right(question, _NOT_IN_GRADING, module, name)
     return None
 
 
-def _imported_inside(question: str, source: str) -> set[str]:
-    """Return the modules that an answer, and what it reaches, imports while it runs."""
-    found = set()
-    for name in definitions_reached(source, question):
-        definition = definition_of(source, name)
-        for node in ast.walk(definition) if definition else ():
-            if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module)
+def _certainly_imported(question: str, source: str) -> set[str]:
+    """Return the modules that an answer imports or uses in each call, whatever its arguments.
+
+    Grading replaces IPython if it is imported at the top, so that `display` shows nothing.
+    """
+    imports, found = imports_of(source), set()
+    for node in (node for step in _steps(question, source) for node in ast.walk(step)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+        elif isinstance(node, ast.Name) and not imports.get(node.id, "").startswith("IPython"):
+            found |= {imports[node.id]} if node.id in imports else set()
     return found
+
+
+def _steps(question: str, source: str) -> Iterator[ast.stmt]:
+    """Yield the statements of an answer that contain no block: each call executes them."""
+    definition = definition_of(source, question)
+    inner = definition.body if isinstance(definition, ast.ClassDef) else [definition]
+    for part in inner:
+        if isinstance(part, ast.FunctionDef) and part.name in (question, "__init__", "forward"):
+            yield from (step for step in part.body if not hasattr(step, "body"))
 
 
 def _not_right(question: str, message: str, module: str, name: str) -> CheckedQuestion:
