@@ -334,8 +334,7 @@ class CallSizes:
         return largest - (letter == self._shorter)
 
     def _next_to_largest(self, letter: str) -> int:
-        largest = self._largest(letter)
-        return largest + 1 if letter == self._shorter else largest - 1
+        return self._largest(letter) + (1 if letter == self._shorter else -1)
 
 
 class LeadingDimensions:
