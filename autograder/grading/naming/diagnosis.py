@@ -25,7 +25,7 @@ from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import RecordedAnswers, Search, SearchResult
 from .table import RowAnswers
-from .unmatched import of_causes, of_parameters, unmatched_rows
+from .unmatched import BY_CHANCE, of_causes, of_parameters, unmatched_rows
 
 #: sends a batch to a question's worker; None if that ends the worker
 Ask = Callable[[str, Batch], Replies | None]
@@ -82,9 +82,34 @@ class Diagnosis:
         replies = ask(result.question, probe.batch)
         if replies is None:
             return result
-        name, hint, behaviour = self.diagnose(result.question, ProbeReplies(probe, replies), text)
+        asked = ProbeReplies(probe, replies)
+        name, hint, behaviour = self.diagnose(result.question, asked, text)
+        if not name and self._is_random(result.question, asked, ask):
+            name, hint = name_and_hint((), [BY_CHANCE])
         full = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
+
+    def _is_random(self, question: str, asked: ProbeReplies, ask: Ask) -> bool:
+        """Returns whether an answer gives other values when it is asked again, and should not.
+
+        It is asked the shortest test that has a wrong value, with other random numbers.
+        """
+        known, probe = self._known, self._known.probe(question)
+        rights = {test: known.right(question, test) for test in known.tests(question)}
+        wrong = [t for t in rights if asked.answered(t).has_another_value_than(rights[t])]
+        if not wrong:
+            return False
+        test = min(wrong, key=lambda test: len(probe.requests[test]))
+        replies = ask(question, probe.batch_of((1,), (test,)))
+        if replies is None:
+            return False
+        again = probe.answered(test, probe.split(replies, (test,))[test])
+        others = zip(rights[test].calls, known.right(question, test, 1).calls, strict=True)
+        calls = zip(asked.answered(test).calls, again.calls, others, strict=True)
+        return any(
+            came.is_wrong(right) and other.equals(right) and not came.equals(repeated)
+            for came, repeated, (right, other) in calls
+        )
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns the name that this misconception gets with the random numbers of this `time`."""

@@ -136,9 +136,10 @@ class KnownMistakes:
         return tuple(self.probe(question).requests)
 
     @cache  # noqa: B019
-    def right(self, question: str, test: str) -> AnswerRecord:
-        """Returns the solution's answers in a test."""
-        return self._asked(question, self._namespace, test)
+    def right(self, question: str, test: str, time: int = 0) -> AnswerRecord:
+        """Returns the solution's answers in a test, with the random numbers of a `time`."""
+        probe = self.probe(question)
+        return probe.answered(test, probe.ask(self._namespace, test, time=time))
 
     def answered(
         self, question: str, changed: Callable[[], Any], test: str, count: int | None = None

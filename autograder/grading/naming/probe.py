@@ -115,11 +115,16 @@ class Probe:
             every.append(found)
         return every
 
-    def ask(self, names: Mapping[str, Any], test: str, count: int | None = None) -> Replies:
-        """Returns the replies of a module in this process, to the first requests or to all."""
+    def ask(
+        self, names: Mapping[str, Any], test: str, count: int | None = None, time: int = 0
+    ) -> Replies:
+        """Returns the replies of a module in this process, to the first requests or to all.
+
+        They are made with the random numbers of a `time`.
+        """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
-            answer(worker, 0, self._seeded(test))
+            answer(worker, 0, self._seeded(test, time))
             return [
                 _not_interrupted(reply_in(b"".join(answer(worker, 0, request))))
                 for request in self.requests[test][:count]

@@ -36,6 +36,13 @@ OTHER_LAYERS = "the trained parameters have other names and sizes than the quest
 #: the number of parameters that are named in a text
 _MOST_NAMED = 4
 _SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+#: the row of an answer that gives other values when it is asked again
+BY_CHANCE = Row.shown(
+    "two_equal_calls_give_different_results",
+    "two equal calls give different results",
+    "What in it is random, or never gets a value: dropout that is always on, a layer that is built "
+    "in `forward`, `torch.rand`, `torch.empty`?",
+)
 #: a pattern of a failure's text without numbers, the name, and a hint
 _FINDINGS: Sequence[tuple[str, str, str]] = (
     (

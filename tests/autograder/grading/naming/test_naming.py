@@ -630,6 +630,11 @@ WRONG = (
 )
 
 
+def test_random_results_where_none_are_expected_are_named(diagnosis: Any) -> None:
+    found = diagnosis(lambda inputs, query: inputs @ query + torch.rand(()))
+    assert found.misconception == "scores.two_equal_calls_give_different_results"
+
+
 def test_names_do_not_depend_on_tables_or_order(
     course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
