@@ -142,8 +142,9 @@ def _pair(factor: float) -> list[str]:
         maker.add_member(row, partial(_chosen, _answers(wrong, wrong)))
     factors = list(FREQUENT.values())
 
-    def ask(one: int, other: int, test: str) -> AnswerRecord:
-        return _answers(*[factors[one] * factors[other]] * 2)[test]
+    def ask(one: int, other: int, test: str, count: int | None) -> AnswerRecord:
+        whole = _answers(*[factors[one] * factors[other]] * 2)[test]
+        return AnswerRecord(whole.calls[:count])
 
     search = Search(maker.table(), COLUMNS, _Given(factor, factor), lambda number, test: None)
     return [row.words for row in search.pair(ask)]
@@ -167,7 +168,7 @@ def _pair_with_an_entry(came: tuple[float, float]) -> list[str]:
         Row("member", "", 0, words="another", member=0), partial(_chosen, _answers(1, 3))
     )
     search = Search(maker.table(), COLUMNS, _Given(*came), lambda number, test: None)
-    return [row.words for row in search.pair(lambda one, other, test: None)]
+    return [row.words for row in search.pair(lambda one, other, test, count: None)]
 
 
 def test_an_entry_and_a_member_can_be_a_pair(
