@@ -186,7 +186,7 @@ class _Collection:
                     self._sorting.take(entry, place, name)
                 else:
                     self._sorting.refuse("/".join(entry.path), place, _somebody(entry, place))
-            self._sorting.take_texts()
+            self._sorting.take_others()
         if together := self._sorting.merged_students():
             raise UserError(
                 f"{source}: {len(together)} files would belong to one student, such as "

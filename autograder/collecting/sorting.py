@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -83,7 +83,7 @@ class Sorting:
         self._strays: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._unplaced: list[tuple[Owner, str, str]] = []
         self._refused: list[RefusedFile] = []
-        self._texts: list[tuple[Owner, DownloadEntry, OwnedFile, str]] = []
+        self._others: list[tuple[Owner, DownloadEntry, OwnedFile, str]] = []
 
     @property
     def piles(self) -> list[Pile]:
@@ -129,36 +129,42 @@ class Sorting:
         path = "/".join(entry.path)
         for owner in place.owners:
             if owner.problem:
-                self._texts.append((owner, entry, place, source))
+                self._others.append((owner, entry, place, source))
                 continue
             is_empty = True
             for member in contents_of(entry, self._accounts[owner.key]):
                 is_empty = False
-                if isinstance(member, RefusedFile):
-                    self.refuse(member.path, member.reason, owner)
-                else:
+                if not isinstance(member, RefusedFile):
                     self._take(member, entry, place, owner, source)
+                elif entry.is_archive and member.path == path:  # it can't be opened
+                    packed = replace(entry, stays_packed=True)
+                    self._others.append(
+                        (replace(owner, problem=member.reason), packed, place, source)
+                    )
+                else:
+                    self.refuse(member.path, member.reason, owner)
             if is_empty:
                 self.refuse(path, "an archive without a file in it", owner)
 
-    def take_texts(self) -> None:
-        """Takes what was typed by those who have no file, so that they are graded and looked at.
+    def take_others(self) -> None:
+        """Takes typed texts and damaged archives of those who have no other file.
 
-        A text never replaces a submission that is already there.
+        So their work is graded with nothing, and looked at. It never replaces a submission that is
+        already there.
         """
         have_files = {pile.owner.key for pile in self.piles}
-        for owner, entry, place, source in self._texts:
+        for owner, entry, place, source in self._others:
             assignment = self._names.assignment(place, source, place.own)
             is_there = assignment and self._students.has_other_work(owner, assignment)
-            if owner.key in have_files or is_there:
-                self._unplaced.append((owner, "/".join(entry.path), owner.problem))
+            if assignment is None or owner.key in have_files or is_there:
+                self.refuse("/".join(entry.path), owner.problem, owner)
                 continue
             for member in contents_of(entry, self._accounts[owner.key]):
                 if isinstance(member, RefusedFile):
                     self.refuse(member.path, member.reason, owner)
                 else:
                     self._take(member, entry, place, owner, source)
-        self._texts.clear()
+        self._others.clear()
 
     def _take(
         self,

@@ -323,6 +323,11 @@ def test_a_broken_archive_inside_does_not_stop_the_others(
     report = bring({"ada.zip": b"PK broken", "bob.zip": {"softmax.py": b"1"}})
     assert [item.student for item in report.collected] == ["bob"]
     assert report.skipped[0].path == "ada.zip"
+    assert "not a zip archive" in report.skipped[0].reason
+    report = bring({"ada.zip": b"PK broken"}, assignment="simplified_attention")
+    assert [item.student for item in report.collected] == ["ada"]
+    assert ["look at ada.zip" in look for look in report.looks] == [True]
+    assert report.skipped == ()
 
 
 def test_an_earlier_submission_is_kept_with_its_time(
