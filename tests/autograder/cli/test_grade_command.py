@@ -15,7 +15,7 @@ from autograder.cli.grading import _print_profile, _print_table, _row
 from autograder.course import load_course
 from autograder.grading.digests import submitted_digest, suite_digest
 from autograder.grading.run import RunReport
-from autograder.operations.courses import Courses, submissions_around
+from autograder.operations.courses import Courses, find_courses, submissions_around
 from autograder.operations.grade import GradeReport
 from autograder.operations.outcome import _record
 from autograder.records import SubmissionStatus
@@ -59,6 +59,22 @@ def test_one_submission_of_a_class_is_graded_into_its_class(
 ) -> None:
     around = submissions_around(tmp_path / folder, load_course(ROOT))
     assert around.parent == tmp_path.resolve() / class_folder
+
+
+def test_a_broken_assignment_is_listed_once_and_stops_itself_only(
+    course: autograder.Course, class_folder: Path, submit: Callable[..., Path]
+) -> None:
+    (course.root / "source" / "heads").mkdir()
+    (course.root / "source" / "heads" / "assignment.toml").write_text("title =\n")
+    for assignment in ("masks", "heads"):
+        submit("ada", {}, assignment)
+    found = find_courses(class_folder, course.root)
+    assert [s.assignment for s in found.found.submissions] == ["masks"]
+    assert (list(found.stopped), found.found.skipped) == (["heads"], ())
+    question = course.assignments[0].exercises[0].questions[0].name
+    assert find_courses(class_folder, course.root, question=question).stopped == {}
+    with pytest.raises(autograder.ContentError, match="heads"):
+        find_courses(class_folder, course.root, "heads")
 
 
 def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None:
