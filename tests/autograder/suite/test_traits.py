@@ -128,12 +128,13 @@ def test_a_right_answer_in_plain_loops_ends_in_time(
         assert seconds < 2.5, traits.question  # as long as the slowest take, plus a quarter
 
 
-def test_each_size_is_large_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_size_is_large_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = 3  # 128 and 127 tokens, and a number between, which may be large
     for traits in (PAIRS, HEADS):
         asked = list(_asked(traits, "any size", monkeypatch))
         assert max(sizes.letters["T"] for sizes in asked) > 100
         assert max(sizes.letters["d"] for sizes in asked) > 64
-        assert sum(sizes.letters["T"] > 60 for sizes in asked) <= 2
+        assert sum(sizes.letters["T"] > 60 for sizes in asked) <= long
 
 
 @pytest.mark.parametrize("traits", [SUMS, SCALED], ids=["function", "class"])
