@@ -240,7 +240,6 @@ def _worktree(git_folder: Path, other: Path) -> None:
         _worktree,
         _huge_index,
         *map(_packed_refs, (b"\n", b"a\n", b" refs/heads/main\n")),
-        _delta(b"", b"\x80" * (1 << 20)),
         _delta(b"x", b"\x90\1" * (1 << 19)),
         _pack(b"\x60\x80" + b"\x80" * 100),
         _pack(b"\x60\x00" + zlib.compress(b"\1\1\x80")),
@@ -266,6 +265,11 @@ def test_a_hostile_git_folder_has_no_time_and_costs_little(
     assert sum(os.times()[:2]) - sum(before[:2]) < 2
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
+
+
+def test_a_delta_that_copies_nothing_is_refused() -> None:
+    with pytest.raises(commits._UnknownTime):
+        commits._applied(b"\0\0\x80", b"")
 
 
 def test_of_any_number_of_packs_some_are_read(
