@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import torch
@@ -216,12 +217,12 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     """Freeze one half of the weights, then the other; use results as inputs; call `backward()`."""
     sizes = traits.usual((2, 3))
-    names = list(layer.reference.weights())
-    mixed = [names[place] for place in expect.draw.permutation(len(names))]
+    together = _frozen_together(layer.reference.weights())
+    mixed = [together[place] for place in expect.draw.permutation(len(together))]
     half = (len(mixed) + 1) // 2
     ways = (
-        (_STILL, GradientOptions(still=tuple(mixed[:half]))),
-        (_STILL, GradientOptions(still=tuple(mixed[half:]))),
+        (_STILL, GradientOptions(still=tuple(chain(*mixed[:half])))),
+        (_STILL, GradientOptions(still=tuple(chain(*mixed[half:])))),
         (_RESULTS, GradientOptions(results=True, size=1e5, turned=True)),
         (_BACKWARD, GradientOptions(backward=True, size=1e-9)),
     )
@@ -229,6 +230,18 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
     for turn, (likely, options) in enumerate(ways):
         args = arguments(expect, given, sizes, torch.float64)
         layer.train(turn % 2 == 0).gradients(*args, likely=likely, options=options)
+
+
+def _frozen_together(names: Iterable[str]) -> list[list[str]]:
+    """Return weights that are frozen together: each one, but all of a submodule with layers.
+
+    Training often freezes a whole submodule, and gradients must still pass through it.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        submodule = name.rsplit(".", 2)[0] if name.count(".") > 1 else name
+        groups.setdefault(submodule, []).append(name)
+    return list(groups.values())
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:

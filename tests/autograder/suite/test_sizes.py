@@ -1,4 +1,4 @@
-"""The sizes in generated tests: each size is once 1 and once large, and some are unpredictable."""
+"""The choices of generated tests: sizes that are 1, large or unpredictable, and frozen weights."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw
 from autograder.suite.traits import Traits, declarations
-from autograder.suite.traits.class_tests import _builds_and_calls
+from autograder.suite.traits.class_tests import _builds_and_calls, _frozen_together
 from autograder.suite.traits.size_cells import FEW, LENGTHS, ONE_LARGE, CallSizes
 
 SUITES = sorted((Path(__file__).parents[3] / "tests/hidden").glob("*/test_*.py"))
@@ -92,3 +92,8 @@ def test_functions_are_always_asked_for_64_samples(traits: Traits) -> None:
         cells = CallSizes(traits, Draw(seed, "sizes"))
         numbers = [sizes.leading[0] for sizes in cells.samples()]
         assert not numbers or (32 < numbers[0] < numbers[1] == 64)
+
+
+def test_a_submodule_is_frozen_as_a_whole() -> None:
+    names = ["attention.W_query.weight", "attention.out_proj.bias", "norm1.weight", "W_key"]
+    assert _frozen_together(names) == [names[:2], ["norm1.weight"], ["W_key"]]

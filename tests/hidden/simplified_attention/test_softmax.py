@@ -236,8 +236,9 @@ def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     likely = "where the value is finite the gradient is, too: 0 times infinity is not a number"
     # the smallest weight is zero, and exp() of the largest score is finite: that it may not be is
     # what the tests of large scores ask
-    rows = torch.tensor([[200.0, 0.0, -600.0], [1.0, -INF, 2.0]], dtype=torch.float64)
-    narrow = torch.tensor([[80.0, 0.0, -300.0], [1.0, -INF, 2.0]])
+    padded = [-INF, -INF, 1.0, -INF, 2.0]
+    rows = torch.tensor([[200.0, 0.0, -600.0, 199.0, 1.0], padded], dtype=torch.float64)
+    narrow = torch.tensor([[80.0, 0.0, -300.0, 79.0, 1.0], padded])
     for scores in (rows, narrow, rows[1]):
         expect.gradients("softmax", scores, likely=likely)
 
