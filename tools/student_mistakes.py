@@ -7,10 +7,11 @@ mistake of the catalogue, and each likely small change of the solution, is calle
 student's answer; its answers in the checks that it fails are the key to its sentence. A mistake is
 left out if it passes all checks, or if it fails them with the solution's answers up to rounding,
 which others do as well. A change that only raises errors is left out, too: the errors say more. An
-entry of the catalogue comes before a change, a change of a known step before others. If two
-sentences are left for the same answers, `check` shows both; if there are more, it shows none. A
-file that is up to date with the checks, the catalogue and the code of the solutions is left alone;
-`--check` ends with 1 if one is not.
+entry of the catalogue comes before a change, a change of a known step before others. Changes of one
+family with the same answers are one mistake, with the family's sentence. If two sentences are left
+for the same answers, `check` shows both; if there are more, it shows none. A file that is up to
+date with the checks, the catalogue and the code of the solutions is left alone; `--check` ends with
+1 if one is not.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import sys
 import tokenize
 import warnings
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -82,16 +83,16 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     """Returns sealed sentences of the mistakes of an exercise, by question."""
-    found: defaultdict[str, dict[Key, dict[int, set[str]]]]
+    found: defaultdict[str, dict[Key, dict[int, set[tuple[str, str]]]]]
     found = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     variants = variants_in(course.variants("misconceptions", exercise))
-    ranked = {variant: (_ENTRY, hint_of(variant)) for variant in variants} | changes_of(exercise)
+    ranked = {v: (_ENTRY, hint_of(v), hint_of(v)) for v in variants} | changes_of(exercise)
     for variant, answers in answers_of(exercise, [*ranked]).items():
-        rank, hint = ranked[variant]
+        rank, own, general = ranked[variant]
         if answers and (rank == _ENTRY or not _only_raises(answers)):
-            found[variant.question][tuple(sorted(answers.items()))][rank].add(hint)
+            found[variant.question][tuple(sorted(answers.items()))][rank].add((own, general))
     first = {
-        question: {key: by_rank[min(by_rank)] for key, by_rank in of_question.items()}
+        question: {key: _of_families(by_rank[min(by_rank)]) for key, by_rank in of_question.items()}
         for question, of_question in found.items()
     }
     return {
@@ -104,10 +105,21 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     }
 
 
-def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str]]:
-    """Returns likely small changes of the solution, with their ranks and sentences."""
+def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
+    """Returns sentences, precise ones with those of their families: one for each family.
+
+    It is the precise one if there is no other one of the family.
+    """
+    precise: defaultdict[str, set[str]] = defaultdict(set)
+    for own, general in hints:
+        precise[general].add(own)
+    return {own.pop() if len(own) == 1 else general for general, own in precise.items()}
+
+
+def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
+    """Returns likely small changes of the solution: rank, sentence, and that of the family."""
     right = LocalImplementation.from_file(exercise.solution).namespace
-    found: dict[Variant, tuple[int, str]] = {}
+    found: dict[Variant, tuple[int, str, str]] = {}
     for question in exercise.questions:
         for number, member in likeliest(list(members(exercise.solution, question.name, right))):
             with silence():
@@ -115,7 +127,7 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str]]:
             if own is not None:
                 row = Row.of_member(member, number)
                 variant = Variant(question.name, f"{row.name} {number}", own)
-                found[variant] = member.rank, row.precise
+                found[variant] = member.rank, row.precise, row.hint
     return found
 
 

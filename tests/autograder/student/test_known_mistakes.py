@@ -165,10 +165,10 @@ def test_two_mistakes_with_the_same_answers_are_both_shown(tmp_path: Path) -> No
 def test_three_mistakes_or_an_error_give_no_sentence(
     monkeypatch: pytest.MonkeyPatch, tool: ModuleType
 ) -> None:
-    def chosen(*results: tuple[int, str]) -> int:
+    def chosen(*results: tuple[int, str], family: str = "Family {}.") -> int:
         """The number of sentences if changes of these ranks and answers are known."""
         changes = {
-            Variant("question", str(at), object): (rank, f"Sentence {at}.")
+            Variant("question", str(at), object): (rank, f"Sentence {at}.", family.format(at))
             for at, (rank, _) in enumerate(results)
         }
         answers = {v: {"check": (results[int(v.name)][1],)} for v in changes}
@@ -181,6 +181,7 @@ def test_three_mistakes_or_an_error_give_no_sentence(
 
     assert chosen((0, "1"), (0, "1")) == 1
     assert chosen((0, "1"), (0, "1"), (0, "1")) == 0
+    assert chosen((0, "1"), (0, "1"), (0, "1"), family="One family.") == 1
     assert chosen((0, "raised ValueError: no")) == 0
     assert chosen((tool._ENTRY, "raised ValueError: no")) == 1
 
