@@ -192,7 +192,7 @@ def _digest(course: Course, assignment: Assignment) -> str:
     """Returns a digest of everything that the file depends on."""
     files = [Path(known_mistakes.__file__), Path(recording.__file__)]
     files.append(Path(families.__file__).with_name("words.toml"))
-    codes = [digest_of_families()]
+    codes = [digest_of_families(), code_of(Path(__file__).read_text(encoding="utf-8"))]
     for exercise in assignment.exercises:
         files += [exercise.public_suite, course.variants("misconceptions", exercise)]
         codes.append(code_of(exercise.solution.read_text(encoding="utf-8")))

@@ -48,8 +48,9 @@ def comparable_text(value: Any) -> str:
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
     if isinstance(value, tuple | list):
         return f"{type(value).__name__}({', '.join(map(comparable_text, value))})"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {comparable_text(item)}' for key, item in value.items())}}}"
+    if isinstance(value, Mapping):  # a layer's weights are in the order in which they were set
+        items = sorted((str(key), comparable_text(item)) for key, item in value.items())
+        return f"{{{', '.join(f'{key}: {text}' for key, text in items)}}}"
     return _rounded(value) if isinstance(value, float) else repr(value)[:_MOST_CHARACTERS]
 
 

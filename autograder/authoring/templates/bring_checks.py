@@ -12,7 +12,8 @@ def _bring_checks(name: str) -> None:
 
     if find_spec("autograder"):
         installed = [known.version for known in distributions(name="attention-autograder")]
-        asked = "".join(path.read_text() for path in found("requirements.txt", ".", "..")[:1])
+        lists = found("requirements.txt", ".", "..")
+        asked = lists[0].read_text(encoding="utf-8") if lists else ""
         if "autograder" in asked and not any(f"-{one}-" in asked for one in installed):
             print("The installed checks are not those of this folder. In a terminal here, type")
             print("    pip install -r requirements.txt\nand then restart the kernel.")

@@ -132,6 +132,13 @@ def test_errors_are_compared_without_a_students_own_words() -> None:
     assert _compared(added, two, three) != _compared(added, two, torch.ones(4))
 
 
+def test_weights_are_compared_whatever_their_order() -> None:
+    query, key = torch.zeros(2, 3), torch.ones(3)
+    one, other = {"query": query, "key": key}, {"key": key, "query": query}
+    assert comparable_text(one) == comparable_text(other)
+    assert comparable_text(one) != comparable_text({"query": key, "key": query})
+
+
 def test_implementations_in_turn_give_what_each_gives_alone() -> None:
     suite = ROOT / "tests" / "public" / "simplified_attention" / "test_softmax.py"
     right = vars(load_module(ROOT / "solutions" / "simplified_attention" / "softmax.py"))
