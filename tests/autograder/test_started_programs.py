@@ -39,19 +39,19 @@ def caller(frame):
     return "a library"
 
 def hook(event, args):
-    event = None
+    seen = None
     if event in STARTS:
-        event = {"starts": [os.fsdecode(one) if isinstance(one, bytes) else str(one)
+        seen = {"starts": [os.fsdecode(one) if isinstance(one, bytes) else str(one)
                            for one in args[1]] if len(args) > 1 else [str(args[0])],
                 "in": str(args[2]) if event == "subprocess.Popen" and args[2] else os.getcwd()}
     elif event == "os.chdir":
-        event = {"enters": str(args[0])}
+        seen = {"enters": str(args[0])}
     elif event == "open" and isinstance(args[0], (str, bytes)):
         path = os.path.abspath(os.fsdecode(args[0]))
         if path.startswith(watched):
-            event = {"opens": path, "by": caller(sys._getframe(1)), "writes": bool(args[2] & 3)}
-    if event:
-        os.write(log, json.dumps(event).encode() + b"\\n")
+            seen = {"opens": path, "by": caller(sys._getframe(1)), "writes": bool(args[2] & 3)}
+    if seen:
+        os.write(log, json.dumps(seen).encode() + b"\\n")
 
 sys.addaudithook(hook)
 from autograder.cli import cli

