@@ -51,7 +51,7 @@ _REPEATING = (
     *("test_unseen.py", "test_attack.py"),
 )
 #: tracing makes a test almost twice as slow, and further cases of one test execute few new lines
-_MEASURED_CASES = 4
+_MEASURED_CASES = 2
 _CASES_RUN = pytest.StashKey[Counter[str]]()
 
 

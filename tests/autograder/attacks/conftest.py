@@ -165,7 +165,7 @@ class Sandboxed:
             text = text.replace("{" + name + "!r}", repr(str(getattr(self, name))))
         module.write_text(text)
 
-    def grade(self, parent: ForkServer, jobs: int = 2) -> dict[str, SubmissionResult]:
+    def grade(self, parent: ForkServer, jobs: int = 3) -> dict[str, SubmissionResult]:
         """Returns the results by student. Python writes no compiled files."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
