@@ -301,8 +301,7 @@ def test_another_file_that_no_answer_uses_costs_no_check(folder: Path) -> None:
 def test_packages_of_a_check_are_those_of_grading() -> None:
     required = {"torch"}
     for text in metadata.requires("torch") or ():
-        if "extra ==" not in text:
+        # builds for graphics cards require more, on some systems only
+        if "extra ==" not in text and "platform_system" not in text:
             required.add(re.split(r"[^\w-]", text)[0].replace("-", "_"))
-    # torch's builds for graphics cards require more; here is what this one has
-    required &= {one.metadata["Name"].lower().replace("-", "_") for one in metadata.distributions()}
     assert {*required, *ALLOWED} <= IN_GRADING
