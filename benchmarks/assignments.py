@@ -32,8 +32,6 @@ from benchmarks.peers import answered, run, write_all
 _NOTEBOOKS = "the same as notebooks"
 #: the stages of a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
-#: a text is executed until two workers gave the same replies: what comes later is a repeat
-_FIRST_REPEATS = 2
 _COLUMNS = (
     *("right modules", _NOTEBOOKS, AnswerKind.REPEATED.value),
     *(AnswerKind.CATALOGUED.value, AnswerKind.UNCATALOGUED.value),
@@ -46,8 +44,8 @@ Measured on {day}: CPU of the whole process tree without its start, by `grade --
 The calls alone are those of the hidden suites in one process, with no test and no isolation. The
 first column of multiples is of these, the others are of right modules. A class of mistakes has one
 wrong question in each exercise (known mistakes) or in one exercise of each submission (of no known
-kind). The same right answers are executed for the first two submissions; the figure is that of one
-of the others.
+kind). The same right answers are executed for the first two submissions; the figure is the
+difference between the class and its half, for one submission.
 """
 
 
@@ -110,7 +108,8 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
         for kind in (AnswerKind.REPEATED, AnswerKind.CATALOGUED, AnswerKind.UNCATALOGUED):
             place = folder / kind.name / "submitted"
             write_class(course, assignment, place, students, kind)
-            first = _FIRST_REPEATS if kind is AnswerKind.REPEATED else 0
+            # a text is executed until two workers gave the same replies: later ones are repeats
+            first = students // 2 if kind is AnswerKind.REPEATED else 0
             each.append(_each(place, students, first))
         return Row(f"`{assignment.name}`", limit, each)
 
