@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..classroom import Selection
 from ..course import Course
 from ..errors import UserError
 from ..files import replace_file
@@ -16,6 +17,7 @@ from ..results.unnamed import UnnamedAnswer, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import RESULTS_FILE
 from .courses import HERE, course_of_class
+from .grades import selected
 from .mistakes import anonymous, folder_of
 from .reading import last_class_results
 
@@ -61,7 +63,8 @@ def add_misconception(
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
     results = last_class_results(folder)
-    found = _chosen(results, student, exercise.rpartition("/")[2], question)
+    counted = selected(folder, results, Selection())
+    found = _chosen(counted, student, exercise.rpartition("/")[2], question)
     content = of_class.assignment(found.result.assignment).exercise(found.exercise)
     if not name.isidentifier():
         raise UserError(f"--name {name}: use letters, digits and _, as for a function")
@@ -119,7 +122,7 @@ def _chosen(
         ):
             return found
     raise UserError(
-        f"{student} has no wrong answer to {exercise}/{question} that has no name yet"
+        f"{student} has no wrong answer to {exercise}/{question} that counts and has no name yet"
         f"{_because_it_never_ran(results, student, exercise, question)}: see autograder mistakes "
         "CLASS"
     )

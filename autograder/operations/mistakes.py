@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..classroom import Selection
 from ..course import Course
 from ..errors import SubmissionError
 from ..records import Exercise
@@ -19,6 +20,7 @@ from ..submission.statement import statements_of
 from ..submission.text import parsed
 from ..worker.experiments import experiments, names_reached
 from .courses import HERE, course_of_class
+from .grades import selected
 from .reading import last_class_results
 
 
@@ -45,6 +47,8 @@ def unnamed_mistakes(
 ) -> tuple[UnnamedMistake, ...]:
     """Returns groups of wrong answers that behave alike and have no name, the largest first.
 
+    Withdrawn submissions are left out.
+
     for group in autograder.unnamed_mistakes("course"):
         print(group.question, group.answers, group.relation)
     """
@@ -53,7 +57,7 @@ def unnamed_mistakes(
     if assignment is not None:
         of_class.assignment(assignment)  # raises an error that lists the known ones
     groups: defaultdict[tuple[str, ...], list[UnnamedAnswer]] = defaultdict(list)
-    for found in unnamed_in(last_class_results(folder)):
+    for found in unnamed_in(selected(folder, last_class_results(folder), Selection())):
         if assignment in (None, found.result.assignment):
             groups[found.key].append(found)
     ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].key))

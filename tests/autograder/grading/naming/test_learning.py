@@ -140,6 +140,18 @@ def test_an_import_changes_no_other_entry(text: str, is_refused: bool) -> None:
         assert "def other(x)" in with_entry(catalogue, entry)
 
 
+def test_withdrawn_answers_are_not_shown_and_name_nothing(
+    graded: Path, adding: Callable[..., AddedMisconception]
+) -> None:
+    course = graded.parent
+    autograder.withdraw(graded, "ada", ASSIGNMENT, "left", course=course)
+    first, _ = autograder.unnamed_mistakes(graded, course=course)
+    with pytest.raises(UserError, match="ada has no wrong answer"):
+        adding()
+    autograder.withdraw(graded, "ada", ASSIGNMENT, "came back", is_back=True, course=course)
+    assert first.answers == 1
+
+
 def test_equal_mistakes_are_one_group_and_one_answer_names_them(
     graded: Path, adding: Callable[..., AddedMisconception]
 ) -> None:
