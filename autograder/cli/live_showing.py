@@ -46,8 +46,10 @@ def print_pull(plan: PullPlan) -> None:
     for name, count in Counter(item.assignment for item in plan.submissions).items():
         own = [item for item in plan.submissions if item.assignment == name]
         again = sum(item.attempt.number > 1 for item in own)
+        here = sum(item.is_here for item in own)
         more = f" ({again} submitted again)" if again else ""
-        _line(f"submissions of {name}: {count} to download{more}: {_some(i.student for i in own)}")
+        what = f"{count - here} to download" + f", {here} downloaded already" * bool(here)
+        _line(f"submissions of {name}: {what}{more}: {_some(i.student for i in own)}")
     _print_rest(plan.notes, plan.waits)
 
 

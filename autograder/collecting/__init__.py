@@ -6,5 +6,5 @@ from .issues import FoundRequest, read_asked
 from .owners import UNCLEAR
 from .placing import CollectedSubmission, Ends, Outcome, earlier_place, is_collected
 from .platform_times import Times, read_times
-from .platforms import CANVAS, MOODLE, Owner
+from .platforms import CANVAS, MOODLE, TEXT_ENTRY, Owner
 from .transaction import UndoReport, collecting_alone, undo

@@ -40,6 +40,7 @@ from .platform_records import (
     has_points,
     number_of,
     squeezed,
+    typed_file,
 )
 
 T = TypeVar("T")
@@ -51,6 +52,11 @@ _POLLS, _POLL_WAIT = 300, 2.0
 #: after a lost connection, Canvas may still be writing what it was sent
 _SETTLE = 20.0
 _NO_TOKEN = "none"
+#: for what is not a file: what it is, and the name and the field of its text
+_TYPED = {
+    "online_text_entry": ("a text", "text.html", "body"),
+    "online_url": ("a web address", "link.html", "url"),
+}
 
 
 class Canvas:
@@ -334,17 +340,17 @@ def _work(work: Any, names: Mapping[tuple[str, int], str]) -> PlatformAssignment
 
 
 def _attempt(record: Mapping[str, Any], student: str) -> Attempt:
-    files = record.get("attachments") or ()
+    files = tuple(map(_file, record.get("attachments") or ()))
     note = ""
     if not files:
-        note = {"online_url": "a web address", "online_text_entry": "a text"}.get(
-            str(record.get("submission_type")), "no file"
-        )
+        kind = str(record.get("submission_type"))
+        note, name, field = _TYPED.get(kind, ("no file", "", ""))
+        files = typed_file(name, record.get(field))
     return Attempt(
         student=student,
         number=int(record.get("attempt") or 1),
         time=_time(record.get("submitted_at")),
-        files=tuple(map(_file, files)),
+        files=files,
         note=note,
     )
 

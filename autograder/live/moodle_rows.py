@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..classroom.times import read_time
-from .platform_records import Attempt, Member, PlatformAssignment, SubmittedFile, number_of
+from .platform_records import (
+    Attempt,
+    Member,
+    PlatformAssignment,
+    SubmittedFile,
+    number_of,
+    typed_file,
+)
 
 _STUDENT = "student"
 #: Moodle's own roles of people who do not submit
@@ -56,21 +63,20 @@ def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
 def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
     """Returns the submission of a student; `identifier` is the number in names of its files."""
     files: list[SubmittedFile] = []
-    note = ""
+    typed: tuple[SubmittedFile, ...] = ()
     for plugin in submission.get("plugins") or ():
         for area in plugin.get("fileareas") or ():
             if plugin.get("type") == "file":
                 files += [_file(record) for record in area.get("files") or ()]
-        if plugin.get("type") == "onlinetext" and any(
-            field.get("text") for field in plugin.get("editorfields") or ()
-        ):
-            note = "a text"
+        if plugin.get("type") == "onlinetext":
+            texts = (field.get("text") for field in plugin.get("editorfields") or ())
+            typed = typed_file("onlinetext.html", next(filter(None, texts), None))
     return Attempt(
         student=student,
         number=int(submission.get("attemptnumber") or 0) + 1,
         time=_time(submission.get("timemodified")),
-        files=tuple(files),
-        note=note if files or note else "no file",
+        files=tuple(files) or typed,
+        note="" if files else "a text" if typed else "no file",
         identifier=identifier,
     )
 

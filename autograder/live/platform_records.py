@@ -50,13 +50,21 @@ class PlatformAssignment:
 class SubmittedFile:
     """A submitted file. `path` is its name, after the names of folders, and `number` its id.
 
-    `size` is None if the platform does not report it.
+    `size` is None if the platform does not report it. `content` is what a student typed on the
+    platform itself instead of submitting a file; it needs no download.
     """
 
     number: str
     path: tuple[str, ...]
     url: str
     size: int | None = None
+    content: bytes | None = None
+
+
+def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
+    """Returns typed text as a file with this name; nothing for an empty text."""
+    content = str(text or "").encode("utf-8", "replace")
+    return (SubmittedFile("0", (name,), "", len(content), content),) if content else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ class Attempt:
     """One submission of a student to an assignment; the first one has the number 1.
 
     `identifier` is the number that the platform writes into names of files, if it is not the
-    student's. `note` says what else was submitted, such as a text.
+    student's. `note` says what was submitted instead of files, such as a text.
     """
 
     student: str
@@ -73,6 +81,11 @@ class Attempt:
     files: tuple[SubmittedFile, ...] = ()
     note: str = ""
     identifier: str = ""
+
+    @property
+    def is_typed(self) -> bool:
+        """True if it is only what the student typed on the platform."""
+        return bool(self.files) and all(file.content is not None for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)

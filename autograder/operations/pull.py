@@ -6,7 +6,7 @@ First finds out and shows all that will change; then `collect` places the submis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -34,7 +34,7 @@ from .classes import extend
 from .connection import Access, Connection, connected_alone, open_connection
 from .courses import HERE, course_of_class
 from .pull_dates import DateChange, ExtensionChange, KnownMember, NewDates
-from .pull_downloads import Downloads, IncomingSubmission, is_large, usable
+from .pull_downloads import Downloads, IncomingSubmission, is_downloaded, is_large, usable
 
 if TYPE_CHECKING:
     from ..collecting import CollectReport
@@ -183,8 +183,6 @@ class _Pull:
         return self._student.get(student, student)
 
     def _submissions(self) -> Iterator[IncomingSubmission]:
-        from ..collecting import is_collected
-
         every = read_rules(self._folder).counts is CountingRule.IN_TIME
         for name, work in self._there.works.items():
             for number, own in self._attempts(name, work).items():
@@ -192,16 +190,21 @@ class _Pull:
                 if self._withdrawn.has_left(student):
                     continue
                 key = for_file_name(student), name
-                self._note_unusable(student, name, own[-1])
-                yield from (
-                    IncomingSubmission(student, name, attempt, self._members[number])
-                    for attempt in (own if every else own[-1:])
-                    if usable(attempt)
-                    and not (
-                        attempt.time
-                        and is_collected(self._folder, key, self._origins.get(key), attempt.time)
-                    )
-                )
+                files = [attempt for attempt in own if not attempt.is_typed]
+                has_files = bool(files) or self._folder.joinpath(SUBMITTED, *key).is_dir()
+                is_left = has_files and own[-1].is_typed and not self._is_collected(key, own[-1])
+                self._note_unusable(student, name, own[-1], is_left)
+                chosen = files if has_files else own
+                for attempt in chosen if every else chosen[-1:]:
+                    if usable(attempt) and not self._is_collected(key, attempt):
+                        incoming = IncomingSubmission(student, name, attempt, self._members[number])
+                        yield replace(incoming, is_here=is_downloaded(incoming, self._there))
+
+    def _is_collected(self, key: Key, attempt: Attempt) -> bool:
+        from ..collecting import is_collected
+
+        time, origin = attempt.time, self._origins.get(key)
+        return time is not None and is_collected(self._folder, key, origin, time)
 
     def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
         """Returns the attempts of each member; an assignment that can't be read stops no other."""
@@ -217,12 +220,14 @@ class _Pull:
             found.setdefault(attempt.student, []).append(attempt)
         return found
 
-    def _note_unusable(self, student: str, assignment: str, attempt: Attempt) -> None:
+    def _note_unusable(
+        self, student: str, assignment: str, attempt: Attempt, is_left: bool
+    ) -> None:
         where = f"{student}/{assignment}"
         large = [file.path[-1] for file in attempt.files if is_large(file)]
         if large:
             self._waits.append(f"{where}: too large, so left out: {', '.join(large)}")
-        elif not attempt.files:
+        elif is_left or not attempt.files:
             self._waits.append(
                 f"{where}: {attempt.note} was submitted: ask for the file, or grade it by hand"
             )

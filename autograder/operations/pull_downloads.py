@@ -17,6 +17,7 @@ from ..classroom import squashed
 from ..course import Course
 from ..errors import UserError
 from ..escaping import for_file_name
+from ..files import replace_bytes
 from ..live import Attempt, Member, PlatformFailure, SubmittedFile
 from .collect import collect_owned
 from .connection import Connection
@@ -30,12 +31,16 @@ _DOWNLOADS = ".pulling"
 
 @dataclass(frozen=True, slots=True)
 class IncomingSubmission:
-    """A submission that will be downloaded, and the name of its student in the class."""
+    """A submission that will be downloaded, and the name of its student in the class.
+
+    `is_here` is true if a pull that was interrupted has downloaded it already.
+    """
 
     student: str
     assignment: str
     attempt: Attempt
     member: Member
+    is_here: bool = False
 
     @property
     def folder(self) -> str:
@@ -50,7 +55,7 @@ class Downloads:
         self, connection: Connection, course: Course, on_progress: Callable[[int, int], None]
     ) -> None:
         self._there, self._course, self._on_progress = connection, course, on_progress
-        self._home = connection.folder / _DOWNLOADS
+        self._home = _home(connection)
         self.waits: list[str] = []
         self._done = 0
 
@@ -60,7 +65,7 @@ class Downloads:
         reports: list[CollectReport] = []
         for batch in _rounds(incoming):
             assignment = batch[0].assignment
-            place = self._home / self._there.key / for_file_name(assignment)
+            place = _place_of(assignment, self._there)
             whole = [item for item in batch if self._fetch(item, place, total)]
             try:
                 reports += self._place(place, assignment, whole)
@@ -80,7 +85,9 @@ class Downloads:
         _remove_others(folder, {path for path, _ in files})
         try:
             for path, file in files:
-                if not (path.is_file() and file.size in (None, path.stat().st_size)):
+                if file.content is not None:
+                    replace_bytes(path, file.content)
+                elif not _is_whole(path, file):
                     self._there.platform.download(file, path)
                 self._done += 1
                 self._on_progress(self._done, total)
@@ -102,6 +109,25 @@ class Downloads:
                 shutil.rmtree(folder)
         if owners:
             yield collect_owned(place, self._there.folder, self._course, assignment, owners)
+
+
+def is_downloaded(item: IncomingSubmission, connection: Connection) -> bool:
+    """Returns whether all files of a submission are there, from a pull that was interrupted."""
+    folder = _place_of(item.assignment, connection) / item.folder
+    return all(_is_whole(path, file) for path, file in _paths(folder, usable(item.attempt)))
+
+
+def _home(connection: Connection) -> Path:
+    return connection.folder / _DOWNLOADS
+
+
+def _place_of(assignment: str, connection: Connection) -> Path:
+    """Returns where the submissions to an assignment are downloaded to."""
+    return _home(connection) / connection.key / for_file_name(assignment)
+
+
+def _is_whole(path: Path, file: SubmittedFile) -> bool:
+    return path.is_file() and file.size in (None, path.stat().st_size)
 
 
 def is_large(file: SubmittedFile) -> bool:
@@ -147,16 +173,17 @@ def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
 
 
 def _owner(item: IncomingSubmission, connection: Connection) -> Owner:
-    from ..collecting import CANVAS, MOODLE, Owner
+    from ..collecting import CANVAS, MOODLE, TEXT_ENTRY, Owner
 
     member, is_canvas = item.member, connection.key == "canvas"
     number = member.number if is_canvas else item.attempt.identifier
     first = usable(item.attempt)[0]
-    entry = (
-        f"{squashed(member.sortable or member.name)}_{number}_{first.number}_{first.path[-1]}"
-        if is_canvas
-        else f"{member.name}_{number}_assignsubmission_file_"
-    )
+    is_typed = item.attempt.is_typed
+    if is_canvas:
+        attachment = "" if is_typed else f"{first.number}_"
+        entry = f"{squashed(member.sortable or member.name)}_{number}_{attachment}{first.path[-1]}"
+    else:
+        entry = f"{member.name}_{number}_assignsubmission_{'onlinetext' if is_typed else 'file'}_"
     return Owner(
         student=item.student,
         key=f"{connection.platform.name} {member.number}",
@@ -164,6 +191,7 @@ def _owner(item: IncomingSubmission, connection: Connection) -> Owner:
         number=number,
         entry=entry,
         time=item.attempt.time,
+        problem=TEXT_ENTRY if is_typed else "",
     )
 
 

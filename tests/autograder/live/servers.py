@@ -212,8 +212,10 @@ class Canvas(Server):
             }
         )
 
-    def submit(self, number: int, assignment: int, time: str, files: dict[str, bytes]) -> None:
-        """Adds an attempt of a student."""
+    def submit(
+        self, number: int, assignment: int, time: str, files: dict[str, bytes], typed: str = ""
+    ) -> None:
+        """Adds an attempt of a student: files, or a text."""
         own = self.submissions.setdefault((assignment, number), _nothing(assignment, number))
         attempt = len(own["submission_history"]) + 1
         attachments = []
@@ -236,6 +238,7 @@ class Canvas(Server):
                 "submitted_at": time,
                 "submission_type": "online_upload" if files else "online_text_entry",
                 "attachments": attachments,
+                "body": typed or None,
             }
         )
 
@@ -384,6 +387,7 @@ class Moodle(Server):
         *,
         group: int = 0,
         status: str = "submitted",
+        typed: str = "",
     ) -> None:
         """Sets the submission of a student, or of a group, whose user has the number 0."""
         own = []
@@ -404,7 +408,10 @@ class Moodle(Server):
             "attemptnumber": 0,
             "timemodified": time,
             "status": status,
-            "plugins": [{"type": "file", "fileareas": [{"area": "files", "files": own}]}],
+            "plugins": [
+                {"type": "file", "fileareas": [{"area": "files", "files": own}]},
+                {"type": "onlinetext", "editorfields": [{"name": "onlinetext", "text": typed}]},
+            ],
         }
 
     def answer(self, request: Request) -> Response:

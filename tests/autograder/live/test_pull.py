@@ -160,12 +160,33 @@ def test_an_assignment_of_another_name_is_linked_by_number(
     assert on_canvas.pull().waits == ()
 
 
-def test_what_is_no_file_waits_for_a_person(canvas: Canvas, on_canvas: Class) -> None:
-    canvas.submit(101, 991, FIRST, {})
+_ASK = "ask for the file, or grade it by hand"
+
+
+def test_typed_text_becomes_a_submission_to_look_at(canvas: Canvas, on_canvas: Class) -> None:
+    canvas.submit(101, 991, FIRST, {}, typed="<p>def mask(): ...</p>")
+    canvas.submit(102, 991, FIRST, {})  # an empty text
     report = on_canvas.pull()
-    assert report.waits == (
-        "ada/masks: a text was submitted: ask for the file, or grade it by hand",
-    )
+    assert report.waits == (f"ben/masks: a text was submitted: {_ASK}",)
+    text = on_canvas.folder / "submitted" / "ada" / "masks" / "text.html"
+    assert text.read_text() == "<p>def mask(): ...</p>"
+    assert report.collected is not None and "text.html" in report.collected.looks[0]
+    assert not on_canvas.pull().plan.changes_something
+
+
+def test_typed_text_replaces_no_file(canvas: Canvas, on_canvas: Class) -> None:
+    canvas.submit(101, 991, FIRST, {"masking.py": b"x = 1\n"})
+    canvas.submit(101, 991, SECOND, {}, typed="is it right?")
+    for _ in range(2):
+        assert on_canvas.pull().waits == (f"ada/masks: a text was submitted: {_ASK}",)
+    assert on_canvas.file("ada").read_text() == "x = 1\n"
+
+
+def test_text_typed_into_moodle_becomes_a_submission(moodle: Moodle, on_moodle: Class) -> None:
+    moodle.submit(11, 31, 1795200000, {}, typed="def mask(): ...")
+    on_moodle.pull()
+    (text,) = on_moodle.folder.glob("submitted/*/*/onlinetext.html")
+    assert text.read_text() == "def mask(): ..."
 
 
 def test_an_interrupted_download_continues_where_it_stopped(
@@ -176,12 +197,14 @@ def test_an_interrupted_download_continues_where_it_stopped(
     canvas.faults.append(Fault("/files/9002", Response(b"", 503), times=99))
     with pytest.raises(UserError, match="the status 503"):
         on_canvas.pull()
+    assert [item.is_here for item in on_canvas.plans[-1].submissions] == [False] * 3
     assert not (on_canvas.folder / "submitted").exists()
     (part,) = (on_canvas.folder / ".pulling").rglob("101-1-*")
     (part / ".writing-of-a-pull-that-was-killed").write_text("x =")
     canvas.faults.clear()
     canvas.requests.clear()
     on_canvas.pull()
+    assert [item.is_here for item in on_canvas.plans[-1].submissions] == [True, True, False]
     assert on_canvas.file("ada").is_file()
     assert [path.name for path in on_canvas.file("ada").parent.glob(".*")] == []
     files = [r.path for r in canvas.requests if r.path.startswith("/files")]
