@@ -90,8 +90,9 @@ LEVELS = {
 def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
     command += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if os.getuid() == 0:  # the fork server itself becomes nobody, with these two and no more
-        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    if os.getuid() == 0:  # the fork server itself becomes nobody, with these and no more
+        for name in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
+            command += ["--cap-add", name]
     else:
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
     # older torch wants a temporary folder when it is imported; Landlock keeps it from workers

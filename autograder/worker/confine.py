@@ -102,11 +102,19 @@ def _keep_ids() -> None:
 
 def drop_privileges() -> None:
     """Drops every capability for good, and keeps other processes from inspecting this one."""
-    for capability in range(_LAST_CAPABILITY):
-        prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    empty_bounding_set()
     check(syscall(_SET_CAPABILITIES, _OWN_CAPABILITIES, _NO_CAPABILITY), "capset")
     check(prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     hide()
+
+
+def empty_bounding_set() -> None:
+    """Lets no program of this process gain a capability; the kernel refuses it to ordinary users.
+
+    Nothing depends on it, because `no_new_privs` forbids the same.
+    """
+    for capability in range(_LAST_CAPABILITY):
+        prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
 
 def hide() -> None:

@@ -86,6 +86,7 @@ def _printed(descriptor: int) -> io.TextIOWrapper:
 def _become_nobody() -> None:
     """Changes the user from root to nobody; in the sandbox, root may do nothing else."""
     if os.getuid() == 0:
+        confine.empty_bounding_set()
         os.setgroups([])
         os.setresgid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
         os.setresuid(confine.NOBODY, confine.NOBODY, confine.NOBODY)

@@ -91,6 +91,7 @@ def test_a_worker_keeps_no_right_and_no_descriptor(student: Callable[[str], Stud
     assert not any(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
     if os.getuid() == 0:  # who else may look inside is told by the owner
+        assert int(status["CapBnd"], 16) == 0
         owner = str((process / "environ").stat().st_uid)
         assert owner not in status["Uid"].split(), "other processes of this user may inspect it"
         kept = [os.readlink(path) for path in (process / "fd").iterdir()]
