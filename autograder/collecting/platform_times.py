@@ -21,6 +21,7 @@ from ..classroom import (
     read_csv,
     read_time,
     squashed,
+    without_group,
 )
 from ..errors import UserError
 from .platforms import MOODLE, Owner
@@ -46,6 +47,7 @@ class Times:
     notes: tuple[str, ...] = ()
     #: the number in each row of Moodle's own worksheet; otherwise empty
     numbers: tuple[str, ...] = ()
+    is_named: tuple[bool, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
         """Returns the time of an owner's submission; None if the table is not certain about it.
@@ -85,12 +87,21 @@ class Times:
         return "" if row is None else self.numbers[row]
 
     def _row_of(self, owner: Owner) -> int | None:
-        """Returns the row of an owner: by Moodle's number, which is surer, or by names."""
-        if owner.platform == MOODLE and owner.number and self.numbers:
-            rows = [row for row, number in enumerate(self.numbers) if number == owner.number]
-            if (row := only_item(rows)) is not None:
-                return row
-        return self._row(_keys(owner))
+        """Returns the row of an owner: by Moodle's number, which is surer, or by names.
+
+        Behind a group's name, Moodle writes the number of the group, which may also be that of
+        somebody: only a row whose name fits is meant.
+        """
+        if owner.platform != MOODLE or not owner.number or not self.numbers:
+            return self._row(_keys(owner))
+        rows = [row for row, number in enumerate(self.numbers) if number == owner.number]
+        names = [owner.student, *without_group(owner.student)]
+        row = only_item(rows)
+        if row is not None and (
+            not self.is_named[row] or any(row in self.index.find(name) for name in names)
+        ):
+            return row
+        return self._row([owner.student])
 
     def _row(self, keys: Iterable[str]) -> int | None:
         rows = (only_item(self.index.find(key)) for key in keys if key)
@@ -134,7 +145,8 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     is_moodles = column == _COLUMNS[0] and _MOODLES_NUMBER in columns
     numbers = tuple(number_in(row.get(_MOODLES_NUMBER, "")) for row in rows) if is_moodles else ()
     source = f"{column} of {path.name}"
-    return Times(Index(identities), tuple(read), emails, source, notes, numbers)
+    is_named = tuple(bool(identity.names) for identity in identities)
+    return Times(Index(identities), tuple(read), emails, source, notes, numbers, is_named)
 
 
 def _note(path: Path, number: int, text: str, person: RoleValues | None) -> str:

@@ -18,7 +18,9 @@ from ..classroom import (
     moodle_number,
     normal,
     number_in,
+    only_item,
     read_csv,
+    without_group,
 )
 from ..errors import UserError
 from ..results.last import keys_of
@@ -151,7 +153,15 @@ def match(
     for student in names:
         others = (known_as or {}).get(student, ())
         numbers = [name for name in others if is_number(name)]
-        found = _found(index, (*numbers, student, *others))
+        names_of_student = [name for name in (student, *others) if name not in numbers]
+        if another := _row_of_another(roster, index, numbers, names_of_student):
+            notes.append(
+                f"{student!r} has the number of {label(another)} of {file}: as the name does not "
+                "fit, this is perhaps a group's number; give the class a roster with the groups, "
+                "or with this person"
+            )
+            numbers = []
+        found = _found(index, (*numbers, *names_of_student))
         members = groups.get(normal(student)) or groups.get(normal(student.rpartition("_")[0]), ())
         if len(found) == 1 or (not found and members):
             for number in found or members:
@@ -192,6 +202,24 @@ def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())
+
+
+def _row_of_another(
+    roster: Roster, index: Index, numbers: Sequence[str], names: Sequence[str]
+) -> Row | None:
+    """Returns the row that only Moodle's number means, and no name.
+
+    Behind a group's name, Moodle writes the number of the group, which may also be that of
+    somebody in the assignment. With blind marking, rows have no names.
+    """
+    if roster.platform is not Platform.MOODLE:
+        return None
+    found = only_item({row for number in numbers for row in index.find(number)})
+    if found is None or not roster.people[found].get("Full name"):
+        return None
+    every = [part for name in names for part in (name, *without_group(name))]
+    fits = any(found in index.find(name) for name in every)
+    return None if fits else roster.people[found]
 
 
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:

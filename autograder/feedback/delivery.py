@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..classroom import Origin, Roster, write_table
+from ..classroom import Origin, Roster, without_group, write_table
 from ..errors import UserError
 from ..escaping import for_file_name
 from ..files import replace_bytes, replacing
@@ -88,6 +88,12 @@ def _archives(
         origin = to.origins.get((student, assignment))
         if origin is None or origin.platform != platform:
             notes.append(f"{student}/{assignment}: not collected from {platform}")
+        elif way is DeliveryFormat.MOODLE and not _is_of_person(origin, to):
+            notes.append(
+                f"{student}/{assignment}: nobody on the roster, so Moodle's number {origin.number} "
+                "may be that of a group: give the class a roster with this person, or with groups"
+            )
+            waits = True
         elif name := _NAMES[way](origin):
             page = page_of(class_folder, (student, assignment))
             # members of a group without their own numbers share the one of its upload
@@ -109,6 +115,20 @@ def _archives(
         for name, own in sorted(files.items())
     ]
     return DeliveryReport(tuple(paths), len(pages) - len(notes), tuple(notes), waits)
+
+
+def _is_of_person(origin: Origin, to: Recipients) -> bool:
+    """Returns whether Moodle's number is certainly that of a person.
+
+    Behind a group's name, Moodle writes the number of the group. Without a roster, nobody can tell.
+    """
+    names = (origin.student, origin.name, origin.email, *without_group(origin.name))
+    people = to.roster.people
+    if not people or len(to.roster.without(filter(None, names))) < len(people):
+        return True
+    # with blind marking, everybody has one name, in English with the number; no groups do
+    numbers = {one.number for one in to.origins.values() if one.name == origin.name}
+    return len(numbers) > 1 or origin.name.endswith(f" {origin.number}")
 
 
 def _moodle_name(origin: Origin) -> str | None:

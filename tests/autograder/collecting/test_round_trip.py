@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.classroom import read_origins, read_roster
+from autograder.classroom import read_origins, read_roster, write_roster
 from autograder.collecting import CollectOptions, Times, collect, read_times
 from autograder.deadlines import zone_of
 from autograder.errors import UserError
@@ -88,7 +88,7 @@ class Class:
         with written.path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))
 
-    def delivered(self, way: DeliveryFormat) -> dict[str, str]:
+    def delivered(self, way: DeliveryFormat, notes: int = 0) -> dict[str, str]:
         """Returns the pages in the exported archive by name; each contains its student's points."""
         course = self.folder / "course"
         results = self.grades().results
@@ -99,7 +99,7 @@ class Class:
             page.with_suffix(".txt").write_text(f"{one.score:g}")
         to = Recipients(read_origins(course), read_roster(course))
         packed = deliver(way, course, results, to)
-        assert packed.notes == ()
+        assert len(packed.notes) == notes
         with zipfile.ZipFile(packed.paths[0]) as archive:
             return {name: archive.read(name).decode() for name in archive.namelist()}
 
@@ -220,6 +220,23 @@ def test_members_of_a_moodle_group_get_grade_and_feedback(term: Class) -> None:
     assert names == ["70", "71", "72"]
 
 
+def test_the_number_of_an_unknown_moodle_group_is_nobodys(term: Class) -> None:
+    headings = ["Identifier", "Full name", "Status", "Grade", "Last modified (submission)"]
+    rows = [[f"Participant {77 + n}", full_name(PEOPLE[n]), "", "", "-"] for n in range(2)]
+    sheet = table(term.folder, [headings, *rows])
+    write_roster(term.folder / "course", sheet)
+    files = ("Blue Team_77", f"{full_name(PEOPLE[1])}_78")
+    archive = {f"{name}_assignsubmission_file/masking.py": name[-2:] for name in files}
+    term.collect(archive, times=sheet)
+    written = export("moodle", term.grades(), term.folder / "back.csv", sheet)
+    assert written.waits and any("perhaps a group's number" in note for note in written.notes)
+    with written.path.open(encoding="utf-8-sig", newline="") as file:
+        grades = {row["Identifier"]: row["Grade"] for row in csv.DictReader(file)}
+    assert grades == {"Participant 77": "0", "Participant 78": "78", "": "77"}
+    (page,) = term.delivered(DeliveryFormat.MOODLE, notes=1)
+    assert "_78_" in page
+
+
 @pytest.mark.parametrize("has_numbers", [True, False])
 def test_members_of_a_canvas_group_get_grade_and_feedback(term: Class, has_numbers: bool) -> None:
     in_a_group(term, numbers=has_numbers)
@@ -239,7 +256,7 @@ def test_feedback_for_anonymous_work_of_canvas_has_nobodys_number(term: Class) -
         archive.writestr("masking.py", "42")
     # the student's own name of the file looks like a user's number and an attachment's
     term.collect({"anon_3kF9a_67002_8_9_work.zip": inner.getvalue()})
-    with pytest.raises(UserError, match="an anonymous download"):
+    with pytest.raises(UserError, match="anonymous downloads"):
         term.delivered(DeliveryFormat.CANVAS)
 
 
