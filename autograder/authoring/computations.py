@@ -16,6 +16,8 @@ from .solution_parts import solution_lines
 
 #: the number of operations from which an expression is recognised by its form, ignoring names
 _KNOWN_BY_FORM = 3
+#: the same for an expression that is returned, and for the functions that one calls
+_RETURNED = 2
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare)
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})
 
@@ -28,9 +30,15 @@ def expressions_of(solution: Path) -> Iterator[tuple[str, int]]:
         if isinstance(function, ast.FunctionDef):
             names = _Named()
             for statement in function.body:
-                for node in (*ast.walk(statement), *ast.walk(names.resolved(statement))):
-                    if isinstance(node, ast.expr) and statement.lineno in inside:
+                resolved = names.resolved(statement)
+                if statement.lineno not in inside:
+                    continue
+                for node in (*ast.walk(statement), *ast.walk(resolved)):
+                    if isinstance(node, ast.expr):
                         yield from ((key, statement.lineno) for key in _keys(node))
+                for returned in (statement, resolved):
+                    if isinstance(returned, ast.Return) and returned.value is not None:
+                        yield from ((key, statement.lineno) for key in _results(returned.value))
 
 
 def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
@@ -44,7 +52,28 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.expr):
                 line = source.splitlines()[node.lineno - 1]
-                yield from ((key, line) for key in _keys(node))
+                yield from ((key, line) for key in (*_keys(node), *_results(node)))
+
+
+def _results(node: ast.expr) -> Iterator[str]:
+    """Yields keys of an expression that may be a whole answer: its form, and what it calls."""
+    inner = list(ast.walk(node))
+    spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
+    if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
+        yield f"returns {_form(node)}"
+    called = {_name_of(item) for item in inner if isinstance(item, ast.Call)}
+    if len(called) >= _RETURNED and isinstance(node, ast.Call | ast.BinOp | ast.Subscript):
+        product = ["@"] if any(map(_is_product, inner)) else []
+        yield f"calls {sorted(called)} {product}"
+
+
+def _adds_a_size(item: ast.Subscript) -> bool:
+    """Return whether an index adds a dimension: `x[:, None]`."""
+    return any(isinstance(part, ast.Constant) and part.value is None for part in ast.walk(item))
+
+
+def _form(node: ast.expr) -> str:
+    return ast.dump(_Nameless().visit(copy.deepcopy(node)))
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
@@ -55,7 +84,7 @@ def _keys(node: ast.expr) -> Iterator[str]:
     if isinstance(node, ast.Call) and _name_of(node).endswith("softmax"):
         yield "softmax of a product"
     if sum(isinstance(item, _OPERATIONS) for item in inner) >= _KNOWN_BY_FORM:
-        yield ast.dump(_Nameless().visit(ast.parse(ast.unparse(node), mode="eval")))
+        yield _form(node)
     elif isinstance(node, ast.BinOp):
         yield compact(ast.unparse(node)).text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Mapping
 from importlib import resources
 from string import Template
@@ -37,6 +38,18 @@ _HIDDEN = "hide-input"
 #: the first and only visible line of a folded cell; a longer one would be too wide for a phone
 _FOLDED = "# draws the picture"
 _FOLDED_CELL = {"jupyter": {"source_hidden": True}}
+#: the title of a section about mistakes: students read it after they have tried
+_MISTAKES = "What can go wrong"
+_MISTAKES_SECTION = re.compile(
+    rf"^#+ {_MISTAKES}\n(?P<text>.*?)(?=^#+ |\Z)", re.MULTILINE | re.DOTALL
+)
+_MISTAKES_FOLDED = """\
+<details>
+<summary>{title}: unfold this when a check stays red, or to compare when all are green</summary>
+
+{text}
+
+</details>"""
 
 
 def source_notebook(
@@ -51,21 +64,48 @@ def source_notebook(
     rules = rules_beside(exercise.hidden_suite)
     cells: list[Cell] = [markdown_cell(WAY, way)] if way else []
     answered: set[str] = set()
+    mistakes: list[str] = []
     for cell in _read(exercise, text):
         if cell["cell_type"] == "code" and not any(made["id"] == SETUP for made in cells):
             cells += [_bring_cell(exercise.assignment), _setup_cell(parts)]
         question = cell["metadata"].get("question")
         if question is None:
-            cells.append(_text_cell(exercise, text, cell))
+            if cell["cell_type"] == "markdown":
+                cell["source"], found = without_mistakes(cell["source"])
+                mistakes += found
+            if cell["source"]:
+                cells.append(_text_cell(exercise, text, cell))
             continue
         _check_question(exercise, text, cell, question, answered)
         answered.add(question)
         if rule := rules.get(question, QuestionRules()).page:
             cells.append(markdown_cell(f"rules_{question}", f"**Rules.** {rule}", {}))
         cells += _question_cells(question, parts.definitions[question], points[question])
+        name = f"mistakes_{question}"
+        cells += [markdown_cell(name, without_claims(section)) for section in mistakes]
+        mistakes = []
     _check_complete(exercise, answered)
+    if mistakes:
+        raise ContentError(
+            exercise.source,
+            line_of(text, f"# {_MISTAKES}"),
+            f'"{_MISTAKES}" is below the last question',
+            "put it above the question that it is about: release moves it below the check",
+        )
     _number_equal_cells(cells)
     return notebook_of(cells)
+
+
+def without_mistakes(text: str) -> tuple[str, list[str]]:
+    """Separates the sections about mistakes from a text; each is returned folded.
+
+    A student who reads of a mistake before the first try cannot make it, and learns less.
+    """
+    found = [
+        _MISTAKES_FOLDED.format(title=_MISTAKES, text=match["text"].strip())
+        for match in _MISTAKES_SECTION.finditer(text)
+    ]
+    return _MISTAKES_SECTION.sub("", text).strip("\n") if found else text, found
 
 
 def _text_of(exercise: Exercise) -> str:

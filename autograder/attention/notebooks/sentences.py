@@ -153,6 +153,8 @@ coins = torch.tensor(
         [1, 0, 1, 0, 1, 1],
     ]
 )
+#: those of a causal layer in which all words look alike
+equal_weights = torch.tensor([[1 / (t + 1)] * (t + 1) + [0.0] * (5 - t) for t in range(6)])
 causal_layer = {
     "W_query": [[-0.235430, 0.019124, -0.286746], [0.217727, -0.491934, 0.423223]],
     "W_key": [[-0.419641, -0.459018, -0.364820], [0.261478, -0.213326, 0.216052]],

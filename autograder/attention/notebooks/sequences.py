@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Rectangle
 
@@ -20,33 +18,34 @@ _MOST_COLUMNS = 10  # the most columns that fit on a phone
 _SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
 
 
-def dials(angles: Any, title: str = "", names: Sequence[str] | None = None) -> None:
-    """Draw each angle as the hand of a dial: a row for each pair, a column for each position.
+def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
+    """Draw the hand of each pair as it turns: a row for each pair, a column for each position.
 
     Args:
-        angles: (T, d/2), in radians; a hand at 0 points to the right, and turns to the left.
+        speeds: (d/2,), the radians from one position to the next; a hand turns to the left, from
+            where it points to the right.
+        num_positions: the number of positions, from 0.
         title: the text above the picture.
-        names: one label per pair.
 
     Raises:
-        ValueError: the angles are not a table, or have more than 10 positions.
+        ValueError: there is no pair, or there are more than 10 positions.
     """
-    table = torch.as_tensor(angles).detach().double().tolist()
-    if not table or not isinstance(table[0], list) or len(table) > _MOST_COLUMNS:
-        raise ValueError(f"dials need a table of angles for at most {_MOST_COLUMNS} positions")
-    num_pairs = len(table[0])
+    if not speeds or not 1 <= num_positions <= _MOST_COLUMNS:
+        raise ValueError(f"dials need speeds, and at most {_MOST_COLUMNS} positions")
+    num_pairs = len(speeds)
     with styled():
-        size = (_CELL * len(table) + 0.75, _CELL * num_pairs + 0.75)
+        size = (_CELL * num_positions + 0.75, _CELL * num_pairs + 0.75)
         _, axes = plt.subplots(figsize=size, layout="constrained")
-        for position, row in enumerate(table):
-            for pair, angle in enumerate(row):
+        for position in range(num_positions):
+            for pair, speed in enumerate(speeds):
+                angle = position * speed
                 axes.add_patch(Circle((position, -pair), 0.4, fc=_BLANK, ec=QUIET, lw=0.6))
                 tip = (position + 0.36 * np.cos(angle), -pair + 0.36 * np.sin(angle))
                 axes.plot([position, tip[0]], [-pair, tip[1]], color=_HAND, lw=2.0)
-        labels = names or [f"pair {pair}" for pair in range(num_pairs)]
+        labels = [f"pair {pair}" for pair in range(num_pairs)]
         axes.set_yticks([-pair for pair in range(num_pairs)], labels)
-        axes.set_xticks(range(len(table)))
-        axes.set(xlim=(-0.6, len(table) - 0.4), ylim=(-num_pairs + 0.4, 0.6), xlabel="position")
+        axes.set_xticks(range(num_positions))
+        axes.set(xlim=(-0.6, num_positions - 0.4), ylim=(-num_pairs + 0.4, 0.6), xlabel="position")
         _finish(axes, title)
 
 

@@ -56,3 +56,8 @@ def suspicious_norm(tokens: torch.Tensor) -> torch.Tensor:
 def suspicious_turn(a: float, b: float, angle: torch.Tensor) -> torch.Tensor:
     """Return (2, N): the arrow (a, b) after turns by N angles in which a minus is lost."""
     return torch.stack([a * angle.cos() + b * angle.sin(), b * angle.cos() + a * angle.sin()])
+
+
+def mask_from_the_top_left(num_queries: int, num_keys: int) -> torch.Tensor:
+    """Return the (T, S) mask, 1 is forbidden, of queries that are taken for the first positions."""
+    return (torch.arange(num_keys) > torch.arange(num_queries)[:, None]).int()

@@ -10,7 +10,6 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
@@ -38,7 +37,7 @@ def _colours(row: int) -> list[str]:
 
 
 def test_a_hand_points_where_its_angle_is() -> None:
-    dials(torch.tensor([[0.0, math.pi / 2]]), title="angles")
+    dials([math.pi / 2], 2, title="angles")
 
     right, up = (np.diff(np.asarray(line.get_xydata()), axis=0)[0] for line in _axes().lines)
     assert right[0] > 0.3 and abs(right[1]) < 1e-6
@@ -68,8 +67,8 @@ def test_the_last_block_may_be_shorter() -> None:
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: dials(torch.zeros(11, 2)),
-        lambda: dials(torch.zeros(3)),
+        lambda: dials([1.0, 0.1], 11),
+        lambda: dials([], 3),
         lambda: cache_growth(8, 4, cached=True),
         lambda: blocks_in_turn(2, 11, 2),
         lambda: blocks_in_turn(2, 5, 0),
@@ -81,7 +80,7 @@ def test_what_cannot_be_read_is_refused(draw: Any) -> None:
 
 
 def test_pictures_fit_a_phone() -> None:
-    dials(torch.zeros(8, 4))
+    dials([0.0] * 4, 8)
     cache_growth(4, 5, cached=True)
     blocks_in_turn(4, 8, 3)
 

@@ -16,6 +16,19 @@ def attention(queries, keys, values):
     weights = softmax(scores, dim=-1)
     return weights @ values
     ### END SOLUTION
+
+
+def mask(num_queries, num_keys):
+    ### BEGIN SOLUTION
+    everywhere = torch.ones(num_queries, num_keys)
+    return everywhere.triu(diagonal=num_keys - num_queries + 1)
+    ### END SOLUTION
+
+
+def angles(positions, speeds):
+    ### BEGIN SOLUTION
+    return positions[:, None] * speeds
+    ### END SOLUTION
 """
 
 
@@ -35,6 +48,8 @@ def found(tmp_path: Path, *cells: str) -> list[str]:
         "picture(lambda: show(queries @ keys.T))",
         "torch.softmax(a.mm(b) / 2, -1)",
         "softmax(x @ y.T, dim=-1) @ z",
+        "predict(guess, lambda: torch.triu(torch.ones(1, 5), 1)[0])",
+        "dials(places[:, None] * rates)",
     ],
 )
 def test_a_part_of_the_answer_is_found(tmp_path: Path, cell: str) -> None:
@@ -42,6 +57,6 @@ def test_a_part_of_the_answer_is_found(tmp_path: Path, cell: str) -> None:
 
 
 def test_other_code_is_free(tmp_path: Path) -> None:
-    assert (
-        found(tmp_path, "picture(scores.softmax(0))", "a @ b", "%matplotlib inline", "x + 1") == []
-    )
+    cells = ["picture(scores.softmax(0))", "a @ b", "%matplotlib inline", "x + 1"]
+    cells += ["show(torch.ones(2), other.triu())", "x[:, None]", "rows * speeds"]
+    assert found(tmp_path, *cells) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -56,6 +57,24 @@ def test_no_given_cell_shows_a_call_not_built_yet(assignment: str) -> None:
         nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
         shown = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         assert not shown & names, lesson.name
+
+
+#: words that name a mistake before anybody could make it
+NAMED_MISTAKES = re.compile(r"\btraps?\b|[Ww]hat (?:can go|goes) wrong\n|\bpitfalls?\b")
+FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "notebook", sorted((ROOT / "assignments").glob("*/*.ipynb")), ids=lambda path: path.stem
+)
+def test_no_mistake_is_named_before_it_can_be_made(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    shown = [FOLDED.sub("", text) for text in texts]
+    assert [text for text in shown if NAMED_MISTAKES.search(text)] == []
+    ids = [cell["id"] for cell in cells]
+    folded = [name for name in ids if name.startswith("mistakes_")]
+    assert all(ids[ids.index(name) - 1] == name.replace("mistakes", "check") for name in folded)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 from autograder.authoring.claims import claims_in, without_claims
 from autograder.authoring.question_texts import afterwards_of, hints_of
 from autograder.authoring.solution_parts import split_module
+from autograder.authoring.source_notebook import without_mistakes
 from autograder.course import load_course
 from autograder.records import Exercise
 from autograder.submission.notebook import code_cells
@@ -58,11 +59,12 @@ def source_cells(lesson: Path) -> list[Any]:
 
 def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
     """The claims of each cell of text, by what students read there."""
-    return {
-        without_claims(cell.source): claims_in(cell.source)
-        for cell in source_cells(exercise.source)
-        if cell.cell_type == "markdown"
-    }
+    texts: list[str] = []
+    for cell in source_cells(exercise.source):
+        if cell.cell_type == "markdown":
+            kept, mistakes = without_mistakes(cell.source)
+            texts += [kept, *mistakes]
+    return {without_claims(text): claims_in(text) for text in texts}
 
 
 def cells_of_extra(lesson: Path) -> list[Any]:

@@ -115,6 +115,34 @@ def test_released_notebooks_are_valid_and_never_ran(folder: Path) -> None:
         assert not any(cell.get("outputs") for cell in notebook.cells)
 
 
+def test_a_section_about_mistakes_is_folded_below_the_check(
+    course: Course, edit: Edit, folder: Path, wheel: Path
+) -> None:
+    edit(
+        "source/basics/sums.md",
+        "Now the layer.",
+        "Now the layer.\n\n### What can go wrong\n\nA list.\n\n### The layer",
+    )
+    release(course, wheel=wheel)
+    cells = cells_of(folder, "sums")
+    ids = [cell["id"] for cell in cells]
+    assert ids[ids.index("check_Layer") + 1] == "mistakes_Layer"
+    folded = source_of(cells, "mistakes_Layer")
+    assert folded.startswith("<details>\n<summary>What can go wrong")
+    assert "A list.\n\n</details>" in folded
+    above = "".join("".join(cell["source"]) for cell in cells[: ids.index("Layer")])
+    assert "A list." not in above
+    assert "### The layer" in above
+
+
+def test_a_section_about_mistakes_needs_a_question_below_it(
+    course: Course, edit: Edit, wheel: Path
+) -> None:
+    edit("source/basics/sums.md", "The end.", "## What can go wrong\n\nA list.")
+    with pytest.raises(ContentError, match="is below the last question"):
+        release(course, wheel=wheel)
+
+
 def test_the_source_notebook_keeps_the_solutions_out_of_the_release(
     course: Course, folder: Path
 ) -> None:
