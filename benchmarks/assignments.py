@@ -40,12 +40,12 @@ _HEAD = """
 ## All assignments
 
 Measured on {day}: CPU of the whole process tree without its start, by `grade --profile`; one job,
-{students} submissions: milliseconds of one more submission.
-The calls alone are those of the hidden suites in one process, with no test and no isolation. The
-first column of multiples is of these, the others are of right modules. A class of mistakes has one
-wrong question in each exercise (known mistakes) or in one exercise of each submission (of no known
-kind). The same right answers are executed for the first two submissions; the figure is the
-difference between the class and its half, for one submission.
+{students} submissions: milliseconds of one more submission. The calls alone are those of the hidden
+suites in one process, with no test and no isolation. The first column of multiples is of these, the
+others are of right modules. A class of mistakes has one wrong answer in each exercise (known
+mistakes) or in one exercise of each submission (unknown mistakes). The same right answers are
+executed for the first two submissions; the figure is the difference between the class and its half,
+for one submission.
 """
 
 
@@ -115,7 +115,7 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
 
 
 def _each(submitted: Path, students: int, first: int = 0) -> float:
-    """Returns the CPU seconds of one more submission after so many first ones."""
+    """Returns the CPU seconds of one more submission after the given number of first ones."""
     total = _total(submitted)
     if first:
         few = submitted.parent / "first" / "submitted"

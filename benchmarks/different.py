@@ -1,7 +1,7 @@
 """Makes classes in which no two answers are equal, neither in text nor in results.
 
-All results are off by some units in the last place, a different number for each submission: less
-than the tolerance, and no two alike. In an ordinary class, everything else is as in the solution.
+All results are off by some units in the last place, by a different number for each submission: less
+than the tolerance, and no two equal. In an ordinary class, everything else is as in the solution.
 In an unusual class, each exercise of a submission has one question written as an alternative or a
 known mistake, in turn, including Python loops over single numbers; one exercise of a submission is
 wrong.

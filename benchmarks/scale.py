@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--feedback-ms", type=float, default=5.1, help="CPU for a page")
     parser.add_argument("--line-kib", type=float, default=13.8, help="a line of results.jsonl")
     parser.add_argument("--record-kib", type=float, default=60.5, help="gradebook and autograded/")
-    parser.add_argument("--page-kib", type=float, default=31.4, help="pages of feedback")
+    parser.add_argument("--page-kib", type=float, default=31.4, help="feedback pages")
     parser.add_argument("--core-hour", type=float, default=0.05, help="price of a core for an hour")
     parser.add_argument("--gb-month", type=float, default=0.10, help="price of a GB for a month")
     options = parser.parse_args()

@@ -2,8 +2,8 @@
 
     python tools/fuzz.py READER [libFuzzer's options, as -runs=10000 or a file to try again]
 
-A reader gives a value or says what is wrong with its input; any other exception ends the run, and
-libFuzzer writes the input to a file next to it. `tools/soak.py` runs all readers.
+A reader returns a value or reports what is wrong with its input; any other exception ends the run,
+and libFuzzer writes the input to a file next to it. `tools/soak.py` runs all readers.
 """
 
 from __future__ import annotations

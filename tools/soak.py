@@ -5,10 +5,10 @@
 
 The first 100,000 files are drawn (`tools/soak_inputs.py`), and none may take more than 2 s of CPU
 time or 1 GiB; the others come from `tools/fuzz.py`, which looks for inputs that reach new code.
-Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), graded with too
-little of everything (`tools/soak_nights.py`), and many submissions are graded at once. Every
-failure names the seed and number, or the file, that reproduce it; `--first-input`, `--first-kill`
-and `--first-night` continue an earlier run. Exit code 1 after any failure.
+Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), a class is
+graded with too few resources (`tools/soak_nights.py`), and many submissions are graded at once.
+Every failure names the seed and number, or the file, that reproduce it; `--first-input`,
+`--first-kill` and `--first-night` continue an earlier run. Exit code 1 after any failure.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
     """Returns sentences, precise ones with those of their families: one for each family.
 
-    It is the precise one if there is no other one of the family.
+    It is the precise sentence if the family has only one.
     """
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
@@ -162,7 +162,7 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
 
 
 def _is_beginning_of(answers: Answers, right: Answers) -> bool:
-    """Returns whether answers equal the solution's as far as they go: failing tells no mistake."""
+    """Returns whether answers equal the solution's as far as they go, so show no mistake."""
     return all(
         tuple(results) == tuple(right[check])[: len(results)] for check, results in answers.items()
     )

@@ -53,7 +53,7 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The texts of a released assignment by their path in its folder, and nbgrader's sources.
 
-    `extras` has the names of files that do not belong to an exercise.
+    `extras` lists files that do not belong to an exercise.
     """
 
     name: str

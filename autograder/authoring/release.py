@@ -70,8 +70,9 @@ def release(
 
     A release of all assignments also writes one bundle with all of them, and removes folders of
     assignments that are no longer in the course. Builds the wheel if none is given. With `after`,
-    to be used when everybody has submitted, bundles (but not `assignments/`) contain other right
-    ways as code. Raises `ContentError` for wrong content or a leak, before any old file is changed.
+    to be used once everybody has submitted, bundles (but not `assignments/`) also contain the code
+    of other right answers. Raises `ContentError` for wrong content or a leak, before any old file
+    is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"

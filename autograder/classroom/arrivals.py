@@ -86,7 +86,7 @@ class Allowances:
         """Returns the sum of the section's date, grace, extra time, extension and late days.
 
         Returns None if the class has never had any of them for this submission; nbgrader's
-        gradebook then keeps its own. Zero takes back what is no longer in the tables.
+        gradebook then keeps its own. A zero cancels time that is no longer in the tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()

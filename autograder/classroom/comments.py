@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, the comments of the bank in it, and names not in the bank."""
+    """A comment as students read it, the bank's comments in it, and names that the bank lacks."""
 
     text: str
     used: tuple[str, ...] = ()

@@ -123,7 +123,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """The changes of a list to the roster: who was added, and who stays although not in the list.
+    """The changes of a list to the roster: people added, and people who stay though not listed.
 
     `staff` are people in the list who teach, and are not students; `doubts` are sentences about
     people who may or may not be the same person. `updated` are people whose entries change,
@@ -309,7 +309,7 @@ class _Merge:
         )
 
     def _find(self, person: Person) -> int | None:
-        """Returns the existing person that a new one is; None if nobody is for certain."""
+        """Returns the existing person who is the same as a new one; None if that is not certain."""
         if (number := self._numbers.get(person.number)) is not None:
             return number
         ids = (person.student, person.login, person.email, person.sis_id)
@@ -326,7 +326,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether a match is by an identifier, not by a number that others have, too."""
+        """Returns whether people match by an identifier, and not by a number that others share."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:

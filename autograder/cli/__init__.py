@@ -95,7 +95,7 @@ _SECTIONS = {
         "graders": ("marking", "Show which answers wait for a grader, and who graded."),
         "changes": ("changes", "Show what the last grading changed, and why."),
         "record": ("results", "Write nbgrader's gradebook."),
-        "feedback": ("results", "Write a page of feedback for every student."),
+        "feedback": ("results", "Write a feedback page for every student."),
         "report": ("results", "Write a report on the class."),
         "similar": ("results", "Find pairs of submissions that are alike."),
         "mistakes": ("mistakes", "Show wrong answers that behave alike and have no name."),

@@ -72,7 +72,7 @@ def feedback(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write a page of feedback for every student and assignment, and the same as plain text.
+    """Write a feedback page for every student and assignment, and the same as plain text.
 
     \b
     Example: autograder feedback course
@@ -88,7 +88,7 @@ def feedback(
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
         return status
     console.print(
-        f"{number_of(len(pages), 'page')} of feedback below {class_folder / 'feedback'}",
+        f"{number_of(len(pages), 'feedback page')} below {class_folder / 'feedback'}",
         soft_wrap=True,
     )
     for use in bank_uses(class_folder):

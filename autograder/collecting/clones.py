@@ -40,7 +40,7 @@ MAX_ANSWER_BYTES = 10 << 20
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """A repository: its folder, its path below the given folder, and the login that it has."""
+    """A repository: its folder, its path below the given folder, and its login."""
 
     folder: Path
     path: tuple[str, ...]

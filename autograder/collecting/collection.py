@@ -257,7 +257,7 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
 
 
 def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
-    """Returns an owner with the outermost name of a file, which is all that is known of it."""
+    """Returns an owner with a file's outermost name, which is all that is known about it."""
     name = entry.path[0]
     return None if reason == READ else Owner(name, name)
 

@@ -52,8 +52,8 @@ class AcceptedFile:
 class RefusedFile:
     """A file that was not accepted, and why.
 
-    `student` is the one who misses it; empty if nobody does, because it is nobody's work or a
-    different file counts.
+    `student` is the one whose work is missing; empty if no work is, because the file is nobody's or
+    a different one counts.
     """
 
     path: str

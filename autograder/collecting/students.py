@@ -77,9 +77,10 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform, on which a group has one, too; or nothing.
+        """Returns a person's own number on a platform that numbers groups, too; otherwise empty.
 
-        Moodle's belongs to one assignment, so that only its worksheet, the table, can say it.
+        Moodle's number belongs to one assignment, so only the worksheet of that assignment contains
+        it.
         """
         if platform == MOODLE:
             return self._table.number_of(person)

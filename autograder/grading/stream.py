@@ -29,7 +29,7 @@ ERROR_SCHEMA = "autograder/refused/v1"
 class StreamOptions:
     """Options for grading a stream.
 
-    If `assignment` is given, all submissions are of it, whatever their folders are called. With
+    If `assignment` is given, all submissions belong to it, whatever their folders are called. With
     `results`, lines are also kept in a file, and attempts are counted from its lines.
     """
 

@@ -108,7 +108,7 @@ class Moodle:
     def _by_assignment(
         self, function: str, part: str, works: Iterable[Values], *, must_be_seen: bool = False
     ) -> Mapping[str, Sequence[Values]]:
-        """Returns the rows of assignments; Moodle leaves out those that have none or are unseen."""
+        """Returns rows by assignment; Moodle omits those without rows and those it hides."""
         numbers = [work["id"] for work in works]
         if not numbers:
             return {}
@@ -119,7 +119,7 @@ class Moodle:
         return found
 
     def _unseen(self, what: str, reply: Values) -> UserError:
-        """Returns an error for what is left out, with Moodle's reason, which it calls a warning."""
+        """Returns an error for an omitted assignment, with Moodle's reason (its "warning")."""
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
             f"{self._site}: the token's owner may not see {what} of the course {self._number} "
@@ -129,7 +129,7 @@ class Moodle:
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
         """Returns the last attempt of each student: Moodle reports no others.
 
-        The submission of a group is one of each of its members.
+        The submission of a group counts as one for each of its members.
         """
         own = [{"id": work.number}]
         there = self._by_assignment(

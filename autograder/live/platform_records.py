@@ -92,8 +92,8 @@ class Attempt:
 class Grade:
     """The grade of a student on the platform; `points` is None if there is none.
 
-    `deducted` are points that the platform itself takes off, `feedback` are texts of comments and
-    names of files that were given back, and `is_excused` means that no grade is wanted.
+    `deducted` are points that the platform itself deducts, `feedback` are texts of comments and
+    names of returned files, and `is_excused` means that the student needs no grade.
     """
 
     points: float | None = None
@@ -132,7 +132,7 @@ class Platform(Protocol):
     name: str
 
     def title(self) -> str:
-        """Returns the title of the course; the first request, which shows whether all is well."""
+        """Returns the title of the course; as the first request, it also tests the connection."""
         ...
 
     def zone(self) -> str:

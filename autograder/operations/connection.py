@@ -27,8 +27,8 @@ class Access:
     """The way to a course on a platform.
 
     `at` is the address of the course's page, needed once, because the class keeps it. `links` are
-    the platform's numbers of assignments, for those whose names do not say it. Tests replace
-    `token` and `retry`.
+    the platform's numbers of assignments whose names differ from ours. Tests replace `token` and
+    `retry`.
     """
 
     at: str | None = None
@@ -41,7 +41,7 @@ class Access:
 class Connection:
     """An open connection. `works` are the linked assignments, by our names.
 
-    `notes` and `unlinked` are sentences; the latter, by assignment, say why they have none.
+    `notes` are sentences; `unlinked` gives, for each assignment without a link, the reason.
     """
 
     key: str

@@ -52,7 +52,7 @@ def new(
     *,
     course: Path | str = HERE,
 ) -> Scaffold:
-    """Writes all files of a new exercise, or of new questions of one; they say what to complete.
+    """Writes all files of a new exercise, or adds questions to one; the files say what to complete.
 
     An empty folder that is in no course becomes a course. `validate` then lists what to complete.
 
@@ -75,7 +75,8 @@ def release(
 ) -> ReleaseReport:
     """Writes assignments/ and the bundles for students: all of it, or nothing.
 
-    With `after`, for when everybody has submitted, a bundle also has other right ways as code.
+    With `after`, for when everybody has submitted, bundles also contain the code of other right
+    answers.
 
         autograder.release(["causal_attention"])
 

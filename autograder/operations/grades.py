@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: a selection, how missing work appears, and names or none."""
+    """The options for showing grades: a selection, how missing work appears, whether names do."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP

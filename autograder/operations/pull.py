@@ -96,7 +96,7 @@ def pull(
         autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
 
     Raises `UserError` without an address or token, or if the platform refuses or does not answer.
-    Call again then: what is downloaded stays.
+    Then call it again: completed downloads are kept.
     """
     connection = open_connection(platform, class_folder, access or Access(), Path(course))
     pulling = _Pull(connection, frozenset(parts))

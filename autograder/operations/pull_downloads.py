@@ -138,7 +138,7 @@ def is_large(file: SubmittedFile) -> bool:
 
 
 def usable(attempt: Attempt) -> Sequence[SubmittedFile]:
-    """Returns the files that are downloaded."""
+    """Returns the files to download."""
     return [file for file in attempt.files if not is_large(file)]
 
 
@@ -154,7 +154,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 
 
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
-    """Yields where each file is downloaded to; of two with one name, the second goes deeper."""
+    """Yields the path for each file; of two with one name, the second goes into a subfolder."""
     taken: set[Path] = set()
     for file in files:
         names = [for_file_name(part) for part in file.path]

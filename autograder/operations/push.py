@@ -119,7 +119,8 @@ def push(
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
-    Raises `UserError` as `pull` does. Call again then: grades that have arrived are not sent again.
+    Raises `UserError` as `pull` does. Then call it again: grades that have arrived are not sent
+    again.
     """
     connection = open_connection(
         platform, class_folder, access or Access(), Path(course), with_notebooks=True
@@ -263,7 +264,7 @@ class _Push:
     def _missing(
         self, name: str, grades: Grades, position: int, student: str, grade: Grade
     ) -> GradeChange | None:
-        """Returns a zero for a submission that is missing, if that is wanted and nothing is there.
+        """Returns a zero for a missing submission, if zeros are wanted and there is no grade yet.
 
         Only people on the class's roster get one, and nobody who has left.
         """
@@ -304,7 +305,7 @@ class _Push:
     def _update(
         self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
     ) -> tuple[GradeUpdate, str]:
-        """Returns the grade with the feedback that is not there yet, and a digest of this."""
+        """Returns the grade, with feedback that is not there yet, and a digest of the feedback."""
         from ..feedback import page_of
 
         update = GradeUpdate(member.number, result.score)

@@ -73,7 +73,7 @@ def write_feedback(
     course: Path | str = HERE,
     selection: Selection | None = None,
 ) -> list[Path]:
-    """Writes a page of feedback for every student and assignment; returns the pages.
+    """Writes a feedback page for every student and assignment; returns the pages.
 
     pages = autograder.write_feedback("course")
     """
@@ -100,7 +100,7 @@ def write_feedback(
 def deliver_feedback(
     class_folder: Path | str, way: DeliveryFormat, *, selection: Selection | None = None
 ) -> DeliveryReport:
-    """Packs the pages of feedback, which must be written before, for a platform or for mail.
+    """Packs the feedback pages, which must be written before, for a platform or for mail.
 
     Raises `UserError` if no pages have been written.
     """

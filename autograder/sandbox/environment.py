@@ -33,7 +33,7 @@ class Preparation:
     """The work that the fork server does in advance, so that its workers need not repeat it.
 
     Without `second_device`, a layer whose operators have no C++ kernel for the meta device costs
-    its worker a third of a second. Without `many_workers`, this is always so; in addition, each
+    its worker a third of a second. Without `many_workers`, the same is true; in addition, each
     worker takes ten milliseconds longer, and the start half a second less.
     """
 

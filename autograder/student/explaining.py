@@ -1,7 +1,7 @@
 """Turns a failed check into a message: got, expected, where, and what to do.
 
 Before explaining, it classifies the failure: whether an error was expected, what was returned,
-whether the answer agrees with itself, and whether there are numbers to compare. What a check says
+whether the answer agrees with itself, and whether there are numbers to compare. A check's remark
 about its subject is shown only if none of these is the cause.
 """
 
@@ -307,7 +307,7 @@ _NUMPY = (
 
 
 def unexpected_result(value: Any) -> tuple[str, str] | None:
-    """Describe a result that no question asks for, and the next step; otherwise None."""
+    """Describe a result that no question requires, and the next step; otherwise None."""
     for kind, what, hint in _STRANGE:
         if isinstance(value, kind):
             if isinstance(value, CoroutineType):

@@ -3,7 +3,7 @@
 The digest is of the results in all failing checks and in no others: how an answer differs from the
 solution in a check that passes is not part of the mistake.
 
-The bundle encrypts the sentence of a mistake with that mistake's results: nobody can read there
+The bundle encrypts the sentence of a mistake with that mistake's results: nobody can learn from it
 what others do wrong. It contains no code either. Two mistakes may have the same results.
 """
 
@@ -93,7 +93,7 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Return what is said of the mistakes that fail the same checks equally; empty if unknown.
+    """Return the sentence about mistakes that fail the same checks alike; empty if unknown.
 
     A sentence that mentions code is returned only for an answer whose `text` contains that code.
     """

@@ -44,7 +44,7 @@ class Letters:
         return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
 
     def numbers(self, documented: str) -> str:
-        """Return the text with numbers for its letters, as far as they are known."""
+        """Return the text with numbers instead of the letters whose sizes are known."""
         parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         sizes: list[str] = []
         for part in parts:

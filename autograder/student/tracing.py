@@ -1,8 +1,8 @@
-"""`trace("question")`: the shapes in each line of a student's function, in the call that fails.
+"""Implements `trace`, which shows the shapes in each line of a function in the failing call.
 
-It marks the first line whose shape differs from the text: from the docstring for arguments and
-result, from the student's own comments (`# (B, T, d)`) for the lines between. It runs on demand
-only, because `sys.settrace` makes Python many times slower.
+It marks the first line whose shape differs from the written one: in the docstring for arguments and
+result, in the student's own comments (`# (B, T, d)`) for the lines between. It runs on demand only,
+because `sys.settrace` makes Python many times slower.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
 
 
 def left_behind(gradients: Gradients) -> Iterator[tuple[str, str]]:
-    """Yield what a call with its backward left behind, each with the likely cause."""
+    """Yield what a call and its backward pass left behind, each with the likely cause."""
     for what in gradients.left:
         text, likely = _LEFT_BEHIND[what]
         yield f"got       {text}\nexpected  everything of the caller as it was", likely

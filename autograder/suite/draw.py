@@ -52,14 +52,14 @@ class Draw:
         return [int(i) for i in torch.randperm(n, generator=self._generator)]
 
     def turn(self) -> int:
-        """Return how often it was called before; the count starts at 0 in every test."""
+        """Return the number of earlier calls of this method; every test starts at 0."""
         self._turn += 1
         return self._turn
 
     def until(
         self, make: Callable[[Draw], torch.Tensor], good: Callable[[torch.Tensor], bool]
     ) -> torch.Tensor:
-        """Return the first good one of 100 drawn inputs; raises `ValueError` if none is good."""
+        """Return the first of 100 drawn inputs that is good; raises `ValueError` if none is."""
         for _ in range(100):
             candidate = make(self)
             if good(candidate):

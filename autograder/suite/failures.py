@@ -1,8 +1,8 @@
 """Builds the message of a failure: a relation of the two values, the call, what differs, a step.
 
 The text depends on the kind of failure: an error has its own texts, and so does a result of the
-wrong shape. What a test says about its subject is shown only if numbers differ and there is no
-simpler explanation.
+wrong shape. A test's remark about its subject is shown only if numbers differ and nothing simpler
+explains it.
 """
 
 from __future__ import annotations

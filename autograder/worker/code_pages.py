@@ -1,8 +1,9 @@
 """Moves the code of torch that answers use into huge pages of this process.
 
 A fork does not inherit page-table entries of code that is mapped from a file: each worker would
-fault it in page by page, and the kernel would remove thousands of entries when it ends. A process's
-own memory is inherited, with one entry for 2 MiB. `benchmarks/tricks.py` measures the gain.
+load it page by page, and the kernel would remove thousands of entries when the worker ends. A
+process's own memory is inherited, with one entry for 2 MiB. `benchmarks/tricks.py` measures the
+gain.
 """
 
 from __future__ import annotations

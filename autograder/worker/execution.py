@@ -100,7 +100,7 @@ def as_used(
 ) -> contextlib.AbstractContextManager[Any]:
     """Disables gradients on request, and always for a layer in eval mode, which is used that way.
 
-    Values that a layer keeps only when no gradients are needed show up in no other way.
+    Nothing else reveals values that a layer keeps only when no gradients are needed.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()

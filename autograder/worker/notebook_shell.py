@@ -109,7 +109,7 @@ class Notebook:
             raise KeyboardInterrupt
 
     def _forget(self, known: set[str]) -> None:
-        """Deletes a test's source where IPython keeps the last one, so that no cell finds it."""
+        """Deletes a test's source wherever IPython keeps it, so that no cell finds it."""
         self._shell.source = ""
         self._shell.last_execution_result = None
         for name in set(linecache.cache) - known:
@@ -171,7 +171,7 @@ class _Shell(InteractiveShell):
         """Does nothing, because graded notebooks need no event loop."""
 
     def ask_exit(self) -> None:
-        """Does nothing on `exit()`: the cells below it count too."""
+        """Does nothing on `exit()`, because the cells below it also count."""
 
     def system(self, cmd: str) -> None:
         """Handles `!command`."""

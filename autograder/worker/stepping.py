@@ -1,4 +1,4 @@
-"""Makes several calls in a row, for tests of what a call leaves behind."""
+"""Makes several calls in a row, to test what a call leaves behind."""
 
 from __future__ import annotations
 

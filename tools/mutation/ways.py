@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """Uses the numbers that weights had when this last changed."""
+    """Uses the numbers that the weights had when the given value last changed."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

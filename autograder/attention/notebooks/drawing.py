@@ -107,7 +107,7 @@ def styled() -> Iterator[None]:
 
 
 def _sharpen() -> None:
-    """Draw twice as many pixels for the same size: a phone shrinks pictures, and one zooms in.
+    """Draw twice as many pixels for the same size: phones shrink pictures, and readers zoom in.
 
     A format that the notebook has chosen itself stays.
     """

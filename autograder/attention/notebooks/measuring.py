@@ -41,7 +41,7 @@ def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
         scaled: whether scores are divided by the root of the size.
 
     Returns:
-        (N, 8): the same query and keys of a size each time, scaled or not.
+        (N, 8): for each size, the weights of the same query and keys, scaled or not.
     """
     generator = torch.Generator().manual_seed(4)
     rows = []

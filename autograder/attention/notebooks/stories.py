@@ -90,7 +90,7 @@ def story(seed: int) -> tuple[str, float]:
 
 
 def stories(count: int, seed: int) -> tuple[str, float]:
-    """Return stories, one per line, and the average surprise of a token.
+    """Return stories, one per line, and the average surprise per token.
 
     Args:
         count: the number of stories.

@@ -1,6 +1,7 @@
 """Functions with a mistake, which notebooks call in their cells *debug this*.
 
-The code is here, not in a cell, because a repaired copy of it would answer the question beside it.
+The code is here, not in a cell, because a corrected copy of it would answer the question next to
+it.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Ten
 
 
 def suspicious_embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """Return the right rows of a table, to which no gradient flows back."""
+    """Return the right rows of a table, but no gradient flows back to it."""
     return torch.tensor(table[token_ids].tolist(), requires_grad=True)
 
 
 def suspicious_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-    """Return attention weights whose rows sum to one without a batch only."""
+    """Return attention weights whose rows sum to one only if there is no batch."""
     fit = torch.einsum("...td,...sd->...ts", queries, keys)
     return fit.mul(queries.shape[-1] ** -0.5).softmax(1)
 
@@ -54,7 +55,7 @@ def suspicious_norm(tokens: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_turn(a: float, b: float, angle: torch.Tensor) -> torch.Tensor:
-    """Return (2, N): the arrow (a, b) after turns by N angles in which a minus is lost."""
+    """Return (2, N): the arrow (a, b) rotated by N angles, with one minus sign missing."""
     return torch.stack([a * angle.cos() + b * angle.sin(), b * angle.cos() + a * angle.sin()])
 
 

@@ -1,4 +1,4 @@
-"""Draws numbers that can't be shared equally, because a promised error holds for all of them."""
+"""Draws numbers that can't be divided equally: the promised error must be raised for all."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 
 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
-    """Compare in float64, because a pattern of an answer's own must keep the dtype, too."""
+    """Compare in float64, because a mask that an answer draws itself must keep the dtype, too."""
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
     form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)

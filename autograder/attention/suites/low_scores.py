@@ -48,7 +48,7 @@ class ScaledScores:
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
         """Return arguments with low scores if the first two of those `made` are of this size.
 
-        All values but the first are large.
+        Only the first value is not large.
         """
         queries, keys = made[0].shape, made[1].shape
         if queries[-1] != size or keys[-1] != size:

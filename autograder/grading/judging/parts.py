@@ -1,4 +1,4 @@
-"""Decides which parts of `autograder.parts` an exercise gets, and detects parts as answers.
+"""Decides which parts of `autograder.parts` an exercise gets, and detects answers that are parts.
 
 A part exists for other exercises. As the answer to its own question it earns nothing, whether it is
 imported or copied, even with changed names, comments and layout.

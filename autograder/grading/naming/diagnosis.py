@@ -1,6 +1,6 @@
 """Names the one known mistake that explains a wrong answer.
 
-A wrong question is asked again, with inputs that depend only on the suite (the probe). The answers
+A wrong answer is called again, with inputs that depend only on the suite (the probe). The answers
 of each known mistake to the same requests are in a table; the mistake with equal answers on every
 call gives the name. If no entry of the catalogue matches, a member of a family may: changes of the
 solution, one at a time. If none does, two of these together may match, or one may explain most of
@@ -90,9 +90,9 @@ class Diagnosis:
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def _is_random(self, question: str, asked: ProbeReplies, ask: Ask) -> bool:
-        """Returns whether an answer gives other values when it is asked again, and should not.
+        """Returns whether an answer wrongly returns different values when it is called again.
 
-        It is asked the shortest test that has a wrong value, with other random numbers.
+        The calls are those of the shortest test with a wrong value, with different random numbers.
         """
         known, probe = self._known, self._known.probe(question)
         rights = {test: known.right(question, test) for test in known.tests(question)}

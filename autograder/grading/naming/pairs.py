@@ -163,7 +163,7 @@ class PairSearch:
         return all(came.equals(right) for came, right in calls), columns.stop - columns.start
 
     def _columns(self) -> list[int]:
-        """Returns requests of wrong tests that every member was asked: the shortest, up to 40."""
+        """Returns requests of wrong tests that all members answered: the shortest, up to 40."""
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
         wrong = [
             range(columns.start, columns.stop)

@@ -104,7 +104,7 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
 
 
 def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the mistake that all errors show whose line and text prove one."""
+    """Returns a row about a mistake that the line and the text of every error prove."""
     found = {
         cause_of(error)
         for test in known.tests(question)

@@ -90,8 +90,8 @@ def where_sentence(words: str, cases: Sequence[CallFacts]) -> tuple[str, str]:
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
     """Returns how many different right calls meet a condition; 0 if a wrong call does.
 
-    Also 0 if an informative call is right without it, or if all calls share another size of one,
-    because either may be the reason.
+    Also 0 if an informative call is right without it, or if another size is 1 in all of these
+    calls, because that may be the reason instead.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(

@@ -1,7 +1,7 @@
 """Finds what code does besides computing: an answer that becomes content of a course only computes.
 
 Whatever is not listed is refused: a name of Python or of a library, an attribute of their values, a
-change of what a library defines. So nobody has to think of every function that opens a file.
+change of what a library defines. So no list of functions that open files is needed.
 """
 
 from __future__ import annotations

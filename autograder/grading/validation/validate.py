@@ -30,7 +30,7 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """A case and the suite's verdict; `problem` if that is not as it must be."""
+    """A case and the suite's verdict; `problem` says what is wrong with it, if anything."""
 
     case: Case
     question: str

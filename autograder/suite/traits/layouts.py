@@ -18,7 +18,7 @@ def contiguous(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def turned(tensor: torch.Tensor) -> torch.Tensor:
-    """Lay out as after `.transpose(-2, -1)`."""
+    """Use the layout that `.transpose(-2, -1)` leaves."""
     if tensor.dim() < 2:
         return sliced(tensor)
     return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)

@@ -8,7 +8,7 @@ drawn from the secret of the class: no list of sizes can be learnt, and none is 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   the rest is usual;
 - `between`: each length is drawn between a middle size and its largest, with all that is free;
-  then each is next to its largest, so a large even and a large odd length are always asked;
+  then each is one below its largest, so that a large even and a large odd length are always tested;
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths are at their largest;
 - `many`, `wide`: many samples; a few tokens with long vectors;
@@ -82,9 +82,9 @@ class CallSizes:
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
         """Return sizes in which every letter is once 1 and once at its largest.
 
-        One letter is small while the next is large: so few calls show both, and none of them is
-        slow. Counts that are neither are drawn. Each letter is large in one of the first
-        `len(letters)`.
+        One letter is small while the next is large, so that a few calls show both and none of them
+        is slow. Counts that are neither are drawn. Each letter is large in one of the first
+        `len(letters)` calls.
         """
         if len(letters) == 1:
             (only,) = letters
@@ -120,7 +120,7 @@ class CallSizes:
     def between(self, base: Sizes) -> list[Sizes]:
         """Return calls in which each length in turn is between a middle size and its largest.
 
-        Then each length is next to its largest. One of these two is even and the other is odd: an
+        Then each length is one below its largest. One of these two is even and the other is odd: an
         answer that is wrong for large lengths of one kind fails with every secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
@@ -217,7 +217,7 @@ class CallSizes:
         return self._draw.integer(max(1, 3 * high // 4), high)
 
     def all_large(self, base: Sizes | None = None) -> Sizes:
-        """Make everything as long as allowed, in one sample; only lengths if that is too slow."""
+        """Make all sizes as large as allowed, in one sample; only lengths if that is too slow."""
         base, letters = base or self._traits.usual(), self._letters
         lengths = {x: self._largest(x) for x in letters}
         long = {x: n if x in LENGTHS or n >= _VECTORS.start else 1 for x, n in lengths.items()}
@@ -233,7 +233,7 @@ class CallSizes:
         return self._bounded(sizes, self._letters, FEW)
 
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
-        """Make all lengths large at once, in one sample, and all else that is looped over small."""
+        """Make all lengths large at once, in one sample, and keep everything else small."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
         # with a block of size 1 there are many steps, and none of them is shorter
         looped = [x for x in self._letters if x in self._traits.looped()]

@@ -146,7 +146,7 @@ class Row:
 def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """Return the rows of a suite's questions that declare traits, and the problems in them.
 
-    A question may have several declarations. Raises what the suite's file raises.
+    A question may have several declarations. Raises any error of the suite's file.
     """
     module = _loaded(suite)
     declared = _declared(module)
@@ -157,7 +157,7 @@ def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
 
 def declarations(suite: Path) -> tuple[Traits, ...]:
-    """Return all declarations of a suite, in its order. Raises what the suite's file raises."""
+    """Return all declarations of a suite, in its order. Raises any error of the suite's file."""
     return tuple(_declared(_loaded(suite)))
 
 

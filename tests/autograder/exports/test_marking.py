@@ -63,7 +63,7 @@ class Term:
         return autograder.final_results(self.folder, student=student)[0].score
 
     def page(self, student: str) -> str:
-        """The page of feedback of a student, and the same as text."""
+        """The feedback page of a student, and the same as text."""
         autograder.write_feedback(self.folder, course=self.course.root)
         page = self.folder / "feedback" / student / "masks" / "feedback.html"
         return page.read_text() + " ".join(page.with_suffix(".txt").read_text().split())

@@ -139,7 +139,7 @@ def test_one_bad_upload_and_due_date_wait_while_others_continue(
     assert "work was left out of 'student3'" in log
     assert "due.csv:2: due date" in log
     assert f"which assignment is it? {WRONG} can't be collected now" in log
-    assert f"{len(STUDENTS) - 1} pages of feedback" in log
+    assert f"{len(STUDENTS) - 1} feedback pages" in log
 
 
 def test_a_night_with_a_full_disk_ends_with_a_message(

@@ -146,7 +146,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields rows for the two sides of an operation; a side that is turned twice is not turned."""
+    """Yields rows for the two sides of an operation; a side transposed twice is unchanged."""
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):
