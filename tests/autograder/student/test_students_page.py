@@ -36,7 +36,7 @@ CLAIMS = {
     "All messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
     "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
     "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
-    "cannot show a sign, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
+    "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
     "on your own computer, without a sandbox": f"{STUDENT}/test_notebook.py::test_checks_import",
@@ -88,7 +88,7 @@ TOOLS = {
     "a second star, for an answer without a loop, without `@`, or in one line": (
         f"{STUDENT}/test_stars.py::test_a_star_is_offered_and_earned_in_a_folder"
     ),
-    "two other ways as code, and what they cost, after the assignment was submitted": (
+    "the code of two other right answers, and what they cost, after submission": (
         "tests/autograder/authoring/test_ways.py::test_ways_are_in_bundles_only"
     ),
     "to see your attention at work": (
