@@ -8,6 +8,7 @@ from .content import (
     TABLES,
     graded_files,
     load_course,
+    words_of,
 )
 from .ways import mistake_sentences
 from .todo import refuse_unfinished

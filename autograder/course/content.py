@@ -7,6 +7,7 @@ file, the line and the fix.
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -45,6 +46,11 @@ class Course:
         known = ", ".join(assignment.name for assignment in self.assignments)
         raise UserError(f"no assignment is called {name!r}; this course has: {known}")
 
+    def assignment_called(self, text: str) -> Assignment:
+        """Returns the assignment with that name or title, in any case; otherwise as above."""
+        found = [a for a in self.assignments if words_of(text) in map(words_of, (a.name, a.title))]
+        return found[0] if len(found) == 1 else self.assignment(text)
+
     def without(self, name: str, error: ContentError) -> Course:
         """Returns the course with one more broken assignment."""
         others = tuple(a for a in self.assignments if a.name != name)
@@ -53,6 +59,11 @@ class Course:
     def variants(self, kind: str, exercise: Exercise) -> Path:
         """The path of an exercise's `misconceptions`, `alternatives` or `combinations`."""
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
+
+
+def words_of(name: str) -> str:
+    """Returns the words of a name or a title without case and signs, to compare the two."""
+    return re.sub(r"[\W_]+", " ", name.casefold()).strip()
 
 
 def find_root(start: Path) -> Path:

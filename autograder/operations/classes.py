@@ -123,7 +123,8 @@ def extend(
 
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
-    found = of_class.assignment(assignment)
+    found = of_class.assignment_called(assignment)
+    assignment = found.name
     name = known_student(folder, of_class, student)
     decision = grant_extension(folder, (name, assignment), _duration(duration), why)
     before = read_late_days(folder)
@@ -155,8 +156,8 @@ def extend_all(
 ) -> list[StoredExtension]:
     """Gives the extensions of a table with the columns student, assignment, extension and why.
 
-    An empty assignment means every assignment of the course. All rows are read before the first
-    extension is stored. Raises `UserError` for a row that can't be used.
+    The assignment is a name or a title; empty, it means every assignment of the course. All rows
+    are read before the first extension is stored. Raises `UserError` for a row that can't be used.
 
         autograder.extend_all("course", "accommodations.csv")
     """
@@ -173,7 +174,7 @@ def extend_all(
             name = known_student(folder, of_class, row["student"].strip())
             one, why = row.get("assignment", "").strip(), row["why"].strip()
             every = of_class.assignments
-            names = [of_class.assignment(one).name] if one else [a.name for a in every]
+            names = [of_class.assignment_called(one).name] if one else [a.name for a in every]
             if not why:
                 raise UserError("give a reason: people who look at the grades later will ask")
             wanted += [(name, a, _duration(row["extension"]), why) for a in names]

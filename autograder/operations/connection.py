@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from ..classroom import Link, PeopleList, listed_people, read_links, write_links
 from ..classroom.links import LINKS_FILE
-from ..course import Course
+from ..course import Course, words_of
 from ..errors import UserError
 from ..files import running_alone
 from ..live import Member, Platform, PlatformAssignment, RetryPolicy, Token, address_of, connect
@@ -191,8 +190,8 @@ class _Linking:
             return work
         if link is not None:
             self.notes.append(f"{name}: {link.title!r} ({link.number}) is not there any more")
-        ours = {_words(name), _words(assignment.title)}
-        found = [work for work in self._works.values() if _words(work.title) in ours]
+        ours = {words_of(name), words_of(assignment.title)}
+        found = [work for work in self._works.values() if words_of(work.title) in ours]
         if len(found) > 1:
             self._doubts[name] = f"{self._listed(found)} may both be {name}"
         elif not found:
@@ -215,10 +214,6 @@ class _Linking:
         found = [f"{work.title!r} ({work.number})" for work in works]
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
         return f"{', '.join(found[:_MOST])}{more}"
-
-
-def _words(name: str) -> str:
-    return re.sub(r"[\W_]+", " ", name.casefold()).strip()
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
