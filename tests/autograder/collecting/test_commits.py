@@ -90,7 +90,7 @@ def test_a_repository_with_long_hashes_is_read(tmp_path: Path) -> None:
 def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
     """A `git` that is first on the PATH, and records its calls."""
     programs, log = tmp_path / "programs", tmp_path / "called"
-    programs.mkdir()
+    programs.mkdir(exist_ok=True)
     for name in ("git", "hook"):
         (programs / name).write_text(f'#!/bin/sh\necho "$0 $*" >> {log}\n')
         (programs / name).chmod(0o755)
@@ -98,32 +98,60 @@ def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]
     return lambda: log.read_text() if log.exists() else ""
 
 
+def _hostile(repository: Path, place: Path) -> None:
+    """Gives a repository settings that start `place/programs/hook`."""
+    program, bundle = place / "programs" / "hook", place / "bundle"
+    git(repository, "bundle", "create", str(bundle), "main")
+    for key, value in {
+        "core.repositoryFormatVersion": "1", "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true", "remote.origin.url": f"ext::{program}",
+        "remote.origin.uploadpack": program, "fetch.bundleURI": bundle.as_uri(),
+        "core.fsmonitor": program, "core.hooksPath": program.parent, "core.pager": program,
+        "core.sshCommand": program, "core.gitProxy": program,
+        "include.path": place / "more", "includeIf.gitdir:/.path": place / "more",
+        "core.worktree": place, "core.alternateRefsCommand": program,
+        "uploadpack.packObjectsHook": program,
+    }.items():  # fmt: skip
+        git(repository, "config", key, str(value))
+    for name in ("reference-transaction", "post-index-change"):
+        (program.parent / name).symlink_to(program)
+
+
+def _take_objects_away(repository: Path) -> None:
+    """Makes git fetch the last commit when somebody asks for it."""
+    for folder in (repository / ".git/objects").iterdir():
+        shutil.rmtree(folder)
+
+
 def test_no_setting_of_a_repository_starts_a_program(
     repository: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    program = tmp_path / "programs" / "hook"
-    bundle = tmp_path / "bundle"
-    git(repository, "bundle", "create", str(bundle), "main")
-    for key, value in {
-        "core.fsmonitor": program, "core.hooksPath": program.parent, "core.pager": program,
-        "core.sshCommand": program, "extensions.partialClone": "origin",
-        "remote.origin.promisor": "true", "remote.origin.url": f"ext::{program}",
-        "remote.origin.uploadpack": program, "fetch.bundleURI": bundle.as_uri(),
-        "include.path": tmp_path / "more", "includeIf.gitdir:/.path": tmp_path / "more",
-        "core.worktree": tmp_path, "core.alternateRefsCommand": program,
-        "uploadpack.packObjectsHook": program, "core.gitProxy": program,
-    }.items():  # fmt: skip
-        git(repository, "config", key, str(value))
+    (tmp_path / "programs").mkdir()
+    _hostile(repository, tmp_path)
     called = request.getfixturevalue("called")  # from here on, the program git is not git
-    (program.parent / "reference-transaction").symlink_to(program)
     assert committed(repository) == WHEN
-    for name in list((repository / ".git/objects").iterdir()):  # the commit would be fetched
-        name.rename(tmp_path / name.name)
+    _take_objects_away(repository)
     assert committed(repository) is None
     (report,) = collect([repository.parent / "repository"], tmp_path / "class/submitted",
                         COURSE).collected  # fmt: skip
     assert report.time is None
     assert called() == ""
+
+
+_VERSION = tuple(int(part) for part in git(Path.cwd(), "version").split()[2].split(".")[:2])
+
+
+@pytest.mark.skipif(_VERSION < (2, 40), reason="git fetches from a bundle since version 2.40")
+def test_a_newer_git_runs_a_hook_of_such_folders(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "programs").mkdir()
+    log, hook = tmp_path / "called", tmp_path / "programs" / "hook"
+    hook.write_text(f'#!/bin/sh\necho "$0" >> {log}\n')
+    hook.chmod(0o755)
+    _hostile(repository, tmp_path)
+    _take_objects_away(repository)
+    environment = {"PATH": os.environ["PATH"], "GIT_ALLOW_PROTOCOL": "none"}
+    subprocess.run(["git", "rev-list", "--max-count=1", "HEAD"], cwd=repository, env=environment)
+    assert "reference-transaction" in log.read_text()
 
 
 def _alternates(git_folder: Path, other: Path) -> None:
