@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -10,16 +11,20 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from autograder.course import load_course
+from autograder.course import Course, load_course
+from autograder.grading.engine import Scope
 from autograder.grading.run import grade_class
 from autograder.grading.run_options import RunEvents, RunOptions
+from autograder.grading.sources import ListedSubmissions
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionStatus, Tier
+from autograder.records import SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import read_results
 from autograder.submission import find_submissions
 
@@ -132,3 +137,53 @@ def test_a_folder_that_disappeared_costs_only_its_own_line(
     failed = [student for student, line in lines.items() if line.status is SubmissionStatus.FAILED]
     assert failed == [gone.student]
     assert "No such file or directory" in (lines[gone.student].error or "")
+
+
+class _EndsOnce:
+    """A worker's grader that ends on its first batch; the next one answers."""
+
+    has_ended = True
+    answer = b""
+    batches = 0
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def grade(self, batch: list[dict[str, Any]]) -> list[bytes]:
+        type(self).batches += 1
+        if self.batches == 1:
+            raise RuntimeError("ended")
+        return [self.answer for _ in batch]
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_grader_that_ended_once_costs_no_result(
+    a_class: ClassFolder, course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client  # needs the extra
+
+    from autograder.grading.cluster import cluster_run, node
+
+    _submit(a_class, 0)
+    (assignment,) = (a for a in course.assignments if a.name == "simplified_attention")
+    (submission,) = find_submissions(a_class.submitted, [assignment.name]).submissions
+    scope = Scope(SuiteEngine(course), {assignment.name: assignment}, {assignment.name: "digest"})
+    answer = scope.failed(submission, Tier.A, "answered").to_json()
+    monkeypatch.setattr(_EndsOnce, "answer", json.dumps(answer).encode() + b"\n")
+    monkeypatch.setattr(node, "WarmGrader", _EndsOnce)
+    empty = io.BytesIO()
+    zipfile.ZipFile(empty, "w").close()
+    plugin = node.GraderPlugin("once", empty.getvalue(), b"secret", [])
+    results: list[SubmissionResult] = []
+    with Client(
+        processes=False, n_workers=1, dashboard_address=None, local_directory=tmp_path,
+        set_as_default=False,
+    ) as client:  # fmt: skip
+        lines = cluster_run._Lines(scope, results.append)
+        cluster_run._Run(client, plugin, lines).grade(
+            ListedSubmissions([(submission, assignment)]), lambda _: None
+        )
+    assert [result.error for result in results] == ["answered"]
+    assert _EndsOnce.batches == 2
