@@ -7,12 +7,19 @@ import re
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
-from ..submission import is_unanswered, module_of_notebook, without_copies, without_magic
+from ..submission import (
+    NAMED_AS_MODULE,
+    is_notebook,
+    is_unanswered,
+    module_of_notebook,
+    without_copies,
+    without_magic,
+)
 from ..submission.text import NOT_PYTHON, NOT_TEXT, decoded, parsed, remedy
 from ..submission.unanswered import is_stub, is_stubs_line
 from ..suite.message import place_lines
@@ -66,24 +73,19 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     module, notebook = folder / f"{exercise}.py", folder / f"{exercise}.ipynb"
     if not module.is_file():
         return _notebook(notebook, questions) if notebook.is_file() else None
-    text, notes = _read_module(module, questions)
-    note = "; ".join(notes)
+    answer = _module(module, questions)
     if not notebook.is_file():
-        return Answer(module, text, questions, note=note)
-    if not _was_answered(notebook, questions):
-        is_begun = any(unfinished(name, text) for name in questions)
-        is_stub = is_unanswered(text, questions) and not is_begun
-        return (
-            _notebook(notebook, questions)
-            if is_stub
-            else Answer(module, text, questions, note=note)
-        )
-    if is_unanswered(text, questions):
+        return answer
+    is_stub = is_unanswered(answer.text, questions)
+    if not _was_answered(notebook, questions):  # whichever counts, nothing of it does
+        is_begun = any(unfinished(name, answer.text) for name in questions)
+        return _notebook(notebook, questions) if is_stub and not is_begun else answer
+    if is_stub:
         return _notebook(notebook, questions)
     note = f"{module.name} was changed, so it counts and {notebook.name} does not"
-    if left := _only_in(notebook, text, questions):
+    if left := _only_in(notebook, answer.text, questions):
         note += f": copy your answer to {', '.join(left)} into {module.name}"
-    return Answer(module, text, questions, note="; ".join((note, *notes)))
+    return replace(answer, note="; ".join(filter(None, (note, answer.note))))
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
@@ -171,32 +173,39 @@ def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
 
 def _notebook(path: Path, questions: Sequence[str]) -> Answer:
     try:
-        module = module_of_notebook(path.read_bytes(), questions)
-    except OSError as error:
-        raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
+        module = module_of_notebook(_bytes_of(path), questions)
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
     note = "; ".join(f"{path.name} {note}" for note in module.notes)
     return Answer(path, module.text, questions, module.broken, note, module.hints)
 
 
-def _read_module(path: Path, questions: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a module, and notes on what grading ignores in it."""
+def _module(path: Path, questions: Sequence[str]) -> Answer:
+    """Return the answer in a module, with notes on what grading ignores in it."""
+    data = _bytes_of(path)
+    if is_notebook(data):
+        answer = _notebook(path, questions)
+        note = NAMED_AS_MODULE.format(path.name)
+        return replace(answer, note="; ".join(filter(None, (answer.note, note))))
     try:
-        text = decoded(path.read_bytes())[0]
-    except OSError as error:
-        raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
+        text = decoded(data)[0]
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
     text, magic = without_magic(text)
+    notes = [f"{path.name}: {note}" for note in magic]
     try:
         text, copies = without_copies(text, questions)
     except NOT_PYTHON:
-        return text, ()
-    return text, (
-        *(f"{path.name}: {note}" for note in magic),
-        *(f"{path.name} {c}" for c in copies),
-    )
+        return Answer(path, text, questions)
+    notes += [f"{path.name} {note}" for note in copies]
+    return Answer(path, text, questions, note="; ".join(notes))
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
 
 
 _LEFT = "it still contains `raise NotImplementedError`: delete that line"

@@ -11,8 +11,9 @@ from .intake import (
     unused_notes,
 )
 from .notebook import module_of_notebook
-from .opened import Stamps, require_unchanged, stamps_of
+from .opened import Stamps, is_notebook, require_unchanged, stamps_of
 from .read import (
+    NAMED_AS_MODULE,
     SubmittedExercise,
     counted_files,
     is_submitted,

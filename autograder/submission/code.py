@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import SubmissionError
 from .notebook import code_cells, notebook_of, source_of
-from .opened import MAX_NOTEBOOK_BYTES, check_code, read_bytes
+from .opened import MAX_NOTEBOOK_BYTES, check_code, is_notebook, read_bytes
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, decoded, parsed
 
@@ -61,7 +61,7 @@ def unreadable_code(folder: Path, file: str | None) -> SubmittedCode:
 
 
 def _of_module(data: bytes, file: str) -> SubmittedCode:
-    if data.lstrip()[:1] == b"{" and b'"cells"' in data:
+    if is_notebook(data):
         return _of_notebook(data)
     text, _ = decoded(data)
     check_code([text])

@@ -100,6 +100,11 @@ def check_code(sources: Sequence[str]) -> None:
         raise _too_much(f"{MAX_DEFINITIONS:,} functions and classes")
 
 
+def is_notebook(data: bytes) -> bool:
+    """Returns whether a file is a notebook, whatever its name is."""
+    return data.lstrip()[:1] == b"{" and b'"cells"' in data
+
+
 def check_cells(count: int) -> None:
     """Raises `SubmissionError` if there are more cells than people write in one notebook."""
     if count > MAX_CELLS:

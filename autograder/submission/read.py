@@ -18,11 +18,12 @@ from .intake import missing_answer_note
 from .magic import python_of
 from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
-from .opened import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, read_bytes
+from .opened import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, is_notebook, read_bytes
 from .statement import is_surely_defined, statements_of
 from .text import NOT_PYTHON, compiled, decoded, explained, parsed
 from .unanswered import is_unanswered, without_copies
 
+NAMED_AS_MODULE = "{} is a notebook, and was read as one; submit it as .ipynb"
 _CLEAR = "clear all outputs and submit your own code only"
 _MAGIC = (
     "lines that work in a notebook only (such as `!pip`) were left out; Python does not read them: "
@@ -122,8 +123,8 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     data = read_bytes(path, MAX_CODE)
     if len(data) >= MAX_CODE:
         raise SubmissionError(f"is larger than {MAX_CODE >> 20} MB; submit the code only")
-    if data.lstrip()[:1] == b"{" and b'"cells"' in data:
-        note = f"{path.name} is a notebook, and was read as one; submit it as .ipynb"
+    if is_notebook(data):
+        note = NAMED_AS_MODULE.format(path.name)
         answers = _notebook(path, exercise)
         return replace(answers, notes=(*answers.notes, note))
     text, remarks = decoded(data)

@@ -104,6 +104,14 @@ def test_a_changed_module_counts_and_says_so(folder: Path) -> None:
     assert exercise.note == "halves.py was changed, so it counts and halves.ipynb does not"
 
 
+def test_a_notebook_named_as_a_module_is_read_as_one(folder: Path) -> None:
+    answer_in_notebook(folder, "halves", "half", "def half(x): return x / 2.0")
+    (folder / "halves.ipynb").rename(folder / "halves.py")
+    (exercise,) = check_folder(folder, ["halves"])
+    assert exercise.questions[0].standing is Standing.PASSED
+    assert "halves.py is a notebook, and was read as one" in exercise.note
+
+
 def test_a_comment_in_the_stub_is_no_answer(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "def half(x): return x / 2.0")
     text = (folder / "halves.py").read_text(encoding="utf-8")
