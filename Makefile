@@ -138,7 +138,7 @@ screenshots: setup-test ## take the pictures of docs/students.md from JupyterLab
 	@$(PY) tools/screenshots.py
 
 .PHONY: soak
-soak: setup-test ## test with random files, killed graders, and right answers 300 times (half an hour and more; SOAK, SOAK_VERDICTS pass options)
+soak: setup-test ## test with random files, killed graders, and right answers again and again (an hour and more; SOAK, SOAK_VERDICTS pass options)
 	@MAKE_TARGET=soak tools/setup.sh instructor dev soak
 	@$(PY) tools/soak.py $(SOAK)
 	@$(PY) tools/soak_verdicts.py $(SOAK_VERDICTS)
