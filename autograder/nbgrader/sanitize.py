@@ -95,9 +95,14 @@ def name_problem(name: str) -> str | None:
         return problem
     if len(name) > _LONGEST_NAME or len(name.encode()) > 255:
         return f"is longer than {_LONGEST_NAME} characters"
-    if "<" in name or ('"' in name and "=" in name):
+    if is_markup(name):
         return "would be markup in formgrader's pages"
     return None
+
+
+def is_markup(name: str) -> bool:
+    """Returns whether formgrader's pages would contain a name as markup instead of text."""
+    return "<" in name or ('"' in name and "=" in name)
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:

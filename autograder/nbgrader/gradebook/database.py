@@ -7,6 +7,7 @@ read are still valid when it writes. A transaction that conflicts with nbgrader'
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -41,6 +42,7 @@ from sqlalchemy.exc import (
 )
 
 from ...errors import UserError, install_with
+from ..sanitize import is_markup
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -72,6 +74,7 @@ def opened(db_url: str) -> Iterator[Engine]:
         else:
             with reading(engine) as connection:
                 _check_version(connection)
+                _check_names(connection)
         yield engine
     finally:
         engine.dispose()
@@ -157,6 +160,18 @@ def _check_version(connection: Connection) -> None:
             f"nbgrader (its version: {version}, expected: {_newest_version()})\n"
             "  fix: run `nbgrader db upgrade` in the class folder"
         )
+
+
+def _check_names(connection: Connection) -> None:
+    """Refuses names that formgrader would execute; older versions recorded them."""
+    for name in connection.scalars(select(table("student").c.id)):
+        if is_markup(name):
+            raise UserError(
+                f"the gradebook {without_password(str(connection.engine.url))} contains the "
+                f"student {name!r}: formgrader would take this name for markup and execute it\n"
+                f"  fix: run `nbgrader db student remove --force {shlex.quote(name)}` in the class "
+                "folder, and rename the student's folder; results.jsonl keeps the work"
+            )
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -94,6 +95,22 @@ def test_both_databases_hold_the_same(
     one, other = map(content, databases)
     assert one == other
     assert [row["late"] for row in one] == [None, None, None, None, 2.0, 2.0]
+
+
+def test_a_gradebook_with_a_name_that_is_markup_is_refused(
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], db_url: str
+) -> None:
+    name = "<img src=x onerror='alert(1)'>"
+    record(course, class_folder, [make_result("ada")], db_url=db_url)
+    with Gradebook(db_url) as gradebook:
+        gradebook.add_student(name)
+    with pytest.raises(UserError, match="execute it") as refused:
+        record(course, class_folder, [make_result("ada")], db_url=db_url)
+    command = shlex.split(str(refused.value).split("`")[1])
+    assert command == ["nbgrader", "db", "student", "remove", "--force", name]
+    with Gradebook(db_url) as gradebook:  # as this command does
+        gradebook.remove_student(name)
+    record(course, class_folder, [make_result("ada")], db_url=db_url)
 
 
 def test_human_grades_survive_a_second_record_and_a_changed_release(
