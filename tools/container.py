@@ -9,7 +9,8 @@ packages and gets the name that the Dockerfile begins with, so the Dockerfile is
 Then a part of the example class is graded as an ordinary user: without network, capabilities or
 new privileges, with limits of memory and processes, the course mounted read-only. The scores must
 be those of `examples/expected.json`, in isolation tier C, and a second run with `--resume` must
-have nothing to do.
+have nothing to do. Then the attacks of the tests are graded in the same way: each must have its
+verdict, and every honest student full marks.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.operations.expected import differences, scores
+from autograder.records import SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import read_results
+from tests.autograder.attacks.conftest import Attack, Sandboxed, attacks_in
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE = "localhost/attention-autograder:built"
@@ -34,12 +37,6 @@ STUDENTS = ("ada", "chiara", "ivo")
 ASSIGNMENTS = ("simplified_attention", "causal_attention")
 _USER = 1000
 _NEEDED = ("debootstrap", "buildah", "podman", "runc")
-_PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
-#: Docker's image of Python has these names, and lets pip install into the system
-_LIKE_THE_BASE = (
-    "ln -sf python3 /usr/bin/python && rm -f /usr/lib/python3*/EXTERNALLY-MANAGED && "
-    "pip --version >/dev/null"
-)
 
 
 def main() -> int:
@@ -58,7 +55,11 @@ def main() -> int:
         engine = ContainerTools(folder)
         engine.make_base(_base_name())
         engine.build(options.volume)
-        return _grade(engine, Path(place))
+        Path(place).chmod(0o755)
+        print(engine.run("doctor", volumes=[]), flush=True)
+        problems = [*_grade_class(engine, Path(place)), *_attack(engine, Path(place))]
+    print(*problems, f"{len(problems)} problems", sep="\n")
+    return 1 if problems else 0
 
 
 class ContainerTools:
@@ -71,18 +72,15 @@ class ContainerTools:
 
     def make_base(self, name: str) -> None:
         """Makes the base image from Debian's packages, unless it exists."""
-        if self._call("buildah", "images", "--quiet", name, check=False).strip():
+        if self._call("buildah", "images", "--quiet", "--filter", f"reference={name}").strip():
             return
         tree = self._folder / "base"
         if not tree.is_dir():
             part = self._folder / "base.part"
-            include = f"--include={_PACKAGES}"
-            _run("debootstrap", "--variant=minbase", include, "bookworm", str(part))
+            _run("debootstrap", "--variant=minbase", "bookworm", str(part), printed=True)
             part.rename(tree)
         container = self._call("buildah", "from", "scratch").strip()
         self._call("buildah", "add", "--quiet", container, str(tree), "/")
-        shell = ("--isolation", "chroot", container, "--", "sh", "-c", _LIKE_THE_BASE)
-        self._call("buildah", "run", *shell)
         self._call("buildah", "commit", "--quiet", container, name)
         self._call("buildah", "rm", container)
 
@@ -91,7 +89,7 @@ class ContainerTools:
         mounts = [part for volume in volumes for part in ("--volume", volume)]
         arguments = ("--isolation", "chroot", "--pull-never", "--layers=false", *mounts)
         context = ("--tag", IMAGE, "--build-arg", f"UID={_USER}", str(ROOT))
-        self._call("buildah", "bud", *arguments, *context)
+        self._call("buildah", "bud", *arguments, *context, printed=True)
 
     def run(self, *arguments: str, volumes: Sequence[str]) -> str:
         """Runs a command of the grader in the image, as docs/security.md says."""
@@ -104,8 +102,8 @@ class ContainerTools:
         before = ("run", "--rm", *ulimits, *limits, *rights, *mounts)
         return self._call("podman", *own, *before, IMAGE, *arguments)
 
-    def _call(self, program: str, *arguments: str, check: bool = True) -> str:
-        return _run(program, *self._store, *arguments, check=check)
+    def _call(self, program: str, *arguments: str, printed: bool = False) -> str:
+        return _run(program, *self._store, *arguments, printed=printed)
 
 
 def _base_name() -> str:
@@ -115,20 +113,18 @@ def _base_name() -> str:
     return f"docker.io/library/{name}"
 
 
-def _grade(engine: ContainerTools, place: Path) -> int:
+def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
+    """Grades a part of the example class twice; returns what is not as expected."""
     folder = place / "class"
     for student in STUDENTS:
         for assignment in ASSIGNMENTS:
             source = ROOT / "examples/submitted" / student / assignment
             if source.is_dir():
                 shutil.copytree(source, folder / "submitted" / student / assignment)
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, _USER, _USER)
-    place.chmod(0o755)
+    _give(folder)
     volumes = [f"{ROOT}:/course:ro", f"{folder}:/class"]
     command = ("grade", "/class/submitted", "--course", "/course", "--jobs", "2", "--no-gradebook")
-    print(engine.run("doctor", volumes=volumes))
-    print(engine.run(*command, volumes=volumes))
+    print(engine.run(*command, volumes=volumes), flush=True)
     results = read_results(folder / "results.jsonl")
     again = json.loads(engine.run(*command, "--resume", "--json", volumes=volumes))
     expected = json.loads((ROOT / "examples/expected.json").read_text(encoding="utf-8"))
@@ -138,22 +134,75 @@ def _grade(engine: ContainerTools, place: Path) -> int:
         }
         for student in STUDENTS
     }
-    problems = list(differences(wanted, scores(results)))
-    problems += [
-        f"{r.student}/{r.assignment}: tier {r.isolation}" for r in results if r.isolation != "C"
-    ]
-    if again["graded"]:
-        problems.append(f"--resume graded {again['graded']} submissions again")
-    print(*problems, sep="\n")
-    print(f"{len(results)} submissions graded in the image; {len(problems)} problems")
-    return 1 if problems or not results else 0
+    problems = [*differences(wanted, scores(results)), *_other_tiers(results)]
+    if (again["graded"], again["already_graded"]) != (0, len(results)) or not results:
+        problems.append(f"--resume: {again['graded']} graded, {again['already_graded']} before")
+    print(f"{len(results)} submissions graded in the image, none again by --resume", flush=True)
+    return problems
 
 
-def _run(program: str, *arguments: str, check: bool = True) -> str:
-    done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, text=True)
-    if check and done.returncode:
+def _attack(engine: ContainerTools, place: Path) -> list[str]:
+    """Grades the attacks of the tests; returns what they reached."""
+    folder = place / "attacked"  # with the same path inside, which is in the text of the attacks
+    folder.mkdir()
+    hostile = Sandboxed(folder)
+    attacks = attacks_in(Tier.C)
+    for attack in attacks:
+        hostile.attack(attack)
+    honest = [f"{attack.name}~honest" for attack in attacks[::10]]
+    for name in honest:
+        hostile.submit(name)
+    _give(folder)
+    before = hostile.state()
+    volumes = [f"{folder}:{folder}", f"{hostile.root}:{hostile.root}:ro"]
+    command = ("grade", str(hostile.submitted), "--course", str(hostile.root), "--jobs", "2")
+    engine.run(*command, "--no-gradebook", volumes=volumes)
+    results = read_results(hostile.results)
+    graded = {result.student: result for result in results}
+    problems = [f"{name}: no result" for name in honest if name not in graded]
+    problems += [f"{a.name}: {text}" for a in attacks for text in _reached(a, graded.get(a.name))]
+    problems += [f"{r.student}: {r.score}" for r in results if r.student in honest and r.score < 11]
+    problems += _other_tiers(results)
+    if hostile.state() != before:
+        problems.append("an attack changed a file of the course or the class")
+    print(f"{len(attacks)} attacks and {len(honest)} honest students beside them", flush=True)
+    return problems
+
+
+def _reached(attack: Attack, result: SubmissionResult | None) -> Iterator[str]:
+    if result is None or result.status is not SubmissionStatus.GRADED:
+        yield "not graded"
+        return
+    for exercise in result.exercises:
+        for question in exercise.questions:
+            verdict = question.verdict.value
+            if exercise.exercise == "attacked":
+                allowed = attack.allows(question.question, verdict)
+            else:
+                allowed = verdict == "correct"
+            if not allowed:
+                yield f"{question.question} is {verdict}"
+
+
+def _other_tiers(results: Sequence[SubmissionResult]) -> Iterator[str]:
+    for result in results:
+        if result.isolation is not Tier.C:
+            yield f"{result.student}/{result.assignment}: tier {result.isolation}"
+
+
+def _give(folder: Path) -> None:
+    """Gives a folder to the user of the image."""
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, _USER, _USER, follow_symlinks=False)
+
+
+def _run(program: str, *arguments: str, printed: bool = False) -> str:
+    """The output of a program, or nothing if it was printed while the program ran."""
+    output = None if printed else subprocess.PIPE
+    done = subprocess.run([program, *arguments], stdout=output, text=True)
+    if done.returncode:
         raise SystemExit(f"{program} {' '.join(arguments)} ended with {done.returncode}")
-    return done.stdout
+    return done.stdout or ""
 
 
 if __name__ == "__main__":
