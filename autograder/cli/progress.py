@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ..errors import UserError
 from ..escaping import for_terminal
-from ..grading.run_options import RunEvents
+from ..grading.sources import RunEvents
 from ..records import SubmissionResult, Tier
 from .output import errors
 from .torch_start import end_loading

@@ -11,8 +11,8 @@ from ..errors import SubmissionError
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..sandbox import ForkServer
 from ..submission import Submission
-from .digests import JUDGING
 from .job import Grader
+from .secret import JUDGING
 from .sources import Source, Task
 from .watch import Costs
 

@@ -15,11 +15,10 @@ from ..sandbox import Budget, ForkServer
 from ..sandbox.replies import Batch, RawReply
 from ..sandbox.session import Session
 from ..submission import LOOK, SubmittedExercise
-from ..suite.evasions import evasions
+from ..suite.forbidden_calls import evasions
 from .judging.judgement import Judgement, LimitedCache
 from .judging.parts import parts_given
-from .judging.plan import Plans
-from .judging.planned import PlannedImplementation
+from .judging.plan import PlannedImplementation, Plans
 from .judging.remote import RemoteImplementation
 from .judging.right_answers import (
     NOT_JUDGED_AGAIN,

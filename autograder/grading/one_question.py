@@ -16,7 +16,7 @@ from ..records import (
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .job import Grader
-from .run_options import QuestionSelector
+from .sources import QuestionSelector
 from .watch import Watch
 
 #: the beginning of the note on a line in which one question alone was graded again

@@ -15,9 +15,8 @@ from ..submission import FoundSubmissions, Submission, find_submissions
 from .engine import Backend, Engine, OnResult, Scope
 from .jobs import Jobs
 from .one_question import OneQuestionGrader, last_results
-from .run_options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
-from .sources import ListedSubmissions, Task
+from .sources import ListedSubmissions, RunEvents, RunOptions, Task
 from .watch import Costs, Stage, total_costs
 
 

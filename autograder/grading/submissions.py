@@ -30,11 +30,10 @@ from ..submission import (
     unreadable,
     unused_notes,
 )
-from .digests import JUDGING, submitted_digest
 from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .naming.diagnosis import Diagnosis
-from .secret import Seeds
+from .secret import JUDGING, Seeds, submitted_digest
 from .watch import Position, Watch
 
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}

@@ -13,8 +13,7 @@ from ..course import Course
 from ..records import Assignment, Tier
 from ..sandbox import ForkServer, Preparation, fork_server_ahead
 from ..submission import Submission
-from .digests import asked_digest, submitted_digest, suite_digest
-from .secret import Seeds
+from .secret import Seeds, asked_digest, submitted_digest, suite_digest
 
 if TYPE_CHECKING:  # importing it loads torch, which the fork server does at the same time
     from .submissions import SubmissionGrader

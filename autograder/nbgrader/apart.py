@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import load_course
 from ..errors import AutograderError
-from ..grading.run_options import RunEvents, RunOptions
+from ..grading.sources import RunEvents, RunOptions
 
 
 def grade_apart(course: Path, options: RunOptions) -> str:

@@ -23,7 +23,7 @@ from traitlets import Integer, Unicode
 from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
 from ..errors import AutograderError, UserError
-from ..grading.run_options import RunOptions
+from ..grading.sources import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
 from ..results.file import iterate_results
 from ..submission import unused_notes

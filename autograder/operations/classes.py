@@ -32,7 +32,7 @@ from ..errors import UserError
 from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.last import LastResults, keys_of, results_of
 from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED, existing_class
-from ..submission.find import find_submissions
+from ..submission.intake import find_submissions
 from .courses import HERE, class_course
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
 from ..errors import ContentError, UserError
-from ..grading.run_options import QuestionSelector, wanted_question
+from ..grading.sources import QuestionSelector, wanted_question
 from ..records import Assignment, Limits
 from ..submission.class_files import (
     CONFIG_FILE,
@@ -20,7 +20,7 @@ from ..submission.class_files import (
     inside,
     outermost_of_students,
 )
-from ..submission.find import FoundSubmissions, find_submissions
+from ..submission.intake import FoundSubmissions, find_submissions
 
 #: the folder at or above which a course is searched for, unless one is named
 HERE = Path()

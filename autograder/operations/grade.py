@@ -11,8 +11,8 @@ from ..classroom import read_allowances, read_rules
 from ..errors import ContentError, UserError, install_with
 from ..grading.engine import Backend, Engine, Ready
 from ..grading.run import RunReport, grade_class
-from ..grading.run_options import RunEvents, RunOptions
 from ..grading.secret import FILE_NAME, named_secret
+from ..grading.sources import RunEvents, RunOptions
 from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
 from ..grading.suite_engine import SuiteEngine
 from ..grading.watch import Costs, Stage

@@ -20,7 +20,7 @@ from ..classroom import (
 )
 from ..course import Course
 from ..errors import UserError
-from ..grading.run_options import QuestionSelector, wanted_question
+from ..grading.sources import QuestionSelector, wanted_question
 from ..records import Key
 from ..results.last import results_of
 from ..results.manual import QuestionKey, Request

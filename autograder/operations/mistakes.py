@@ -16,8 +16,7 @@ from ..results.unnamed import UnnamedAnswer, unnamed_in
 from ..submission import read_exercise
 from ..submission.bounded import BoundedReader
 from ..submission.class_files import submission_folder
-from ..submission.statement import statements_of
-from ..submission.text import parsed
+from ..submission.text import parsed, statements_of
 from ..worker.experiments import experiments, names_reached
 from .courses import HERE, course_of_class
 from .grades import selected

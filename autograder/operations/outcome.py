@@ -21,13 +21,13 @@ from ..classroom import (
 )
 from ..course import Course
 from ..grading.run import grade_class
-from ..grading.run_options import RunEvents, RunOptions
+from ..grading.sources import RunEvents, RunOptions
 from ..grading.suite_engine import SuiteEngine
 from ..records import Assignment, Key, SubmissionResult
 from ..results.last import LastResults, keys_of
 from ..results.review import waits_for_a_person
 from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
-from ..submission.find import FoundSubmissions, find_submissions
+from ..submission.intake import FoundSubmissions, find_submissions
 from .cached_steps import CachedStep
 from .courses import Courses, class_course
 

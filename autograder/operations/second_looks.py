@@ -20,7 +20,7 @@ from ..classroom import (
 )
 from ..course import Course
 from ..errors import UserError
-from ..grading.run_options import wanted_question
+from ..grading.sources import wanted_question
 from ..records import Key
 from ..results.manual import HumanWork, QuestionKey, Request
 from ..submission.class_files import existing_class

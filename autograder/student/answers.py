@@ -20,8 +20,7 @@ from ..submission import (
     without_copies,
     without_magic,
 )
-from ..submission.text import NOT_PYTHON, NOT_TEXT, decoded, parsed, remedy
-from ..submission.unanswered import is_stub, is_stubs_line
+from ..submission.text import NOT_PYTHON, NOT_TEXT, decoded, is_stub, is_stubs_line, parsed, remedy
 from ..suite.message import place_lines
 from ..worker import statements
 from .advice import AdviceContext, advice, exception_text

@@ -18,9 +18,9 @@ from torch import nn
 
 from ..errors import AnswerFault, AnswerForbidden, AnswerNotImplemented, AnswerRaised
 from ..suite import raised
-from ..suite.calls import call_text
 from ..suite.compare import describe, difference
 from ..suite.failures import WrongAnswer, check_numbers
+from ..suite.implementation import call_text
 from ..suite.message import LIKELY, NO_ERROR, CodeLine, ExpectationKind, Message, got_expected
 from ..worker.execution import tensors_in
 from .advice import AdviceContext, advice, exception_text

@@ -1,13 +1,16 @@
 """Finds and reads what students submit: one module text per exercise, or what is wrong with it."""
 
-from .find import FoundSubmissions, Submission, find_submissions, submission_at
 from .intake import (
     CODE,
     LOOK,
     NOISE,
+    FoundSubmissions,
+    Submission,
+    find_submissions,
     is_answer,
     missing_file_note,
     standard_name,
+    submission_at,
     unused_notes,
 )
 from .notebook import module_of_notebook
@@ -22,4 +25,4 @@ from .read import (
     unreadable,
     without_magic,
 )
-from .unanswered import is_unanswered, without_copies
+from .text import is_unanswered, without_copies

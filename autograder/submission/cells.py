@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .magic import python_of
-from .statement import Statement, statements_of
-from .text import NOT_PYTHON, compiled, explained, fault_of, parsed, with_unix_lines
+from .text import (
+    NOT_PYTHON,
+    Statement,
+    compiled,
+    explained,
+    fault_of,
+    parsed,
+    statements_of,
+    with_unix_lines,
+)
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
 #: how often a cell is joined with the one before, and the most characters of both: it is rare

@@ -11,8 +11,7 @@ from typing import Any
 from ..errors import SubmissionError
 from .notebook import code_cells, notebook_of, source_of
 from .opened import MAX_NOTEBOOK_BYTES, check_code, is_notebook, read_bytes
-from .statement import Statement, statements_of
-from .text import NOT_PYTHON, decoded, parsed
+from .text import NOT_PYTHON, Statement, decoded, parsed, statements_of
 
 __all__ = ["SubmittedCode", "read_code", "same_code", "source_of"]
 

@@ -18,9 +18,7 @@ from .cells import CodeCell, module_text, names_defined_in, read_cells
 from .magic import is_other_language
 from .near_names import hints
 from .opened import check_cells, check_code, check_json
-from .statement import Statement, is_surely_defined, statements_of
-from .text import decoded, parsed
-from .unanswered import without_copies
+from .text import Statement, decoded, is_surely_defined, parsed, statements_of, without_copies
 
 _WORD = re.compile(r"\w+")
 

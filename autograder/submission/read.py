@@ -19,9 +19,17 @@ from .magic import python_of
 from .near_names import hints as hints_for
 from .notebook import GivenCells, module_of_notebook
 from .opened import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, is_notebook, read_bytes
-from .statement import is_surely_defined, statements_of
-from .text import NOT_PYTHON, compiled, decoded, explained, parsed
-from .unanswered import is_unanswered, without_copies
+from .text import (
+    NOT_PYTHON,
+    compiled,
+    decoded,
+    explained,
+    is_surely_defined,
+    is_unanswered,
+    parsed,
+    statements_of,
+    without_copies,
+)
 
 NAMED_AS_MODULE = "{} is a notebook, and was read as one; submit it as .ipynb"
 _CLEAR = "clear all outputs and submit your own code only"

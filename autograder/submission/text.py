@@ -1,4 +1,7 @@
-"""Decodes and parses submitted files, more tolerantly than Python, and explains what is wrong."""
+"""The text of a submitted module: decoded, parsed, split into statements, with its stubs found.
+
+Files are decoded more tolerantly than Python does it, and errors are explained.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import io
 import re
 import tokenize
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ..errors import SubmissionError
+from ..worker import experiments
 
 #: the errors that Python's compiler raises for text that it does not accept
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -178,3 +182,165 @@ def remedy(error: Exception) -> str:
     line = (error.text or "").strip()
     found = next((text for pattern, text in _LINES if pattern.match(line)), "")
     return found or next((text for says, text in _MESSAGES if says.search(error.msg or "")), "")
+
+
+class Statement(experiments.Statement):
+    """A statement with its text."""
+
+    def __init__(self, node: ast.stmt, text: str) -> None:
+        super().__init__(node)
+        self.text = text
+
+    @property
+    def first_line(self) -> int:
+        """The statement's first line, with its decorators: the node itself starts at `def`."""
+        return first_line_of(self.node)
+
+    @property
+    def is_star_import(self) -> bool:
+        """Returns whether this is `from ... import *`, which may bind anything."""
+        return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
+
+    @property
+    def is_future(self) -> bool:
+        """Returns whether this is `from __future__ import ...`, which must be first."""
+        return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
+
+    @property
+    def defines(self) -> frozenset[str]:
+        """Names to which it assigns a function or class, not the result of an experiment."""
+        return frozenset(_defined_by(self.node))
+
+
+def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
+    """Returns the statements of a parsed text, each with its own part of the text."""
+    lines = text.encode().split(b"\n")
+    return [Statement(node, _segment(lines, node)) for node in body]
+
+
+def is_surely_defined(name: str, text: str) -> bool:
+    """Returns whether a line begins with the definition of `name`: fast, and nearly always true."""
+    return f"\ndef {name}(" in f"\n{text}" or f"\nclass {name}(" in f"\n{text}"
+
+
+def _defined_by(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, experiments.DEFINITIONS):
+        yield node.name
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        given, is_function = _read_by(node.value)
+        yield from (name for name in names if is_function or name in given)
+
+
+def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
+    """Returns the names that a call gets, and whether the value is certainly a function.
+
+    It is for a lambda, a partial, or a call that gets a lambda, such as a decorator's. A call that
+    gets a function also returns one, so a name stays a function after `name = call(name)`.
+    """
+    if not isinstance(value, ast.Call):
+        return frozenset(), isinstance(value, ast.Lambda)
+    called = getattr(value.func, "attr", getattr(value.func, "id", ""))
+    arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
+    given = frozenset(argument.id for argument in arguments if isinstance(argument, ast.Name))
+    is_function = any(isinstance(argument, ast.Lambda) for argument in arguments)
+    return given, called == "partial" or is_function
+
+
+def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
+    decorators = getattr(node, "decorator_list", [])
+    if node.lineno == node.end_lineno and not decorators:  # a long line may contain many statements
+        return lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
+    part = [*lines[first_line_of(node) - 1 : node.end_lineno]]
+    part[-1] = part[-1][: node.end_col_offset]
+    part[0] = part[0] if decorators else part[0][node.col_offset :]
+    text = b"\n".join(part).decode()
+    if decorators:
+        try:
+            parsed(text)
+        except NOT_PYTHON:
+            return ast.unparse(node)
+    return text
+
+
+_STUB = "NotImplementedError"
+_NOTE = "defines {} twice; the second one is an untouched copy of the stub: delete it"
+#: the methods that a class needs to give any result
+_NEEDED = ("__init__", "forward")
+
+
+def is_unanswered(text: str, questions: Collection[str]) -> bool:
+    """Returns whether each question of a module is still a stub, so that none can give a result.
+
+    An empty module is unanswered too. A module that is not valid Python is not (it may be an answer
+    with a slip), and neither is a module from which a question was deleted.
+    """
+    try:
+        statements = [Statement(node, "") for node in parsed(text).body]
+    except NOT_PYTHON:
+        return False
+    if any(statement.is_star_import for statement in statements):
+        return False
+    return not statements or all(
+        bool(found := [s.node for s in statements if name in s.binds]) and all(map(is_stub, found))
+        for name in questions
+    )
+
+
+def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Removes stubs of these questions below an answer; returns the text and a note on each.
+
+    Every other line keeps its number.
+    """
+    if _STUB not in text or all(_definitions(text, name) < 2 for name in names):
+        return text, ()
+    answered: set[str] = set()
+    copies: list[Statement] = []
+    for statement in statements_of(text, parsed(text).body):
+        if statement.is_definition and is_untouched(statement.node):
+            copies += [statement] if statement.binds & answered & set(names) else []
+        else:
+            answered |= statement.binds
+    lines = text.split("\n")
+    for copy in copies:
+        end = copy.node.end_lineno or copy.first_line
+        lines[copy.first_line - 1 : end] = [""] * (end - copy.first_line + 1)
+    found = dict.fromkeys(name for copy in copies for name in sorted(copy.binds))
+    return "\n".join(lines), tuple(_NOTE.format(name) for name in found)
+
+
+def _definitions(text: str, name: str) -> int:
+    """Returns how often a name seems to be defined, by `def`, by `class` or by `=`."""
+    return sum(text.count(f"{word}{name}") for word in ("def ", "class ")) + text.count(f"{name} =")
+
+
+def is_stub(node: ast.stmt) -> bool:
+    """Returns whether a definition can't give a result: it ends like a stub and returns nothing."""
+    if isinstance(node, ast.ClassDef):
+        methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+        return any(part.name in _NEEDED and is_stub(part) for part in methods)
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return False
+    gives = (ast.Return, ast.Yield, ast.YieldFrom)
+    return is_stubs_line(node.body[-1]) and not any(
+        isinstance(part, gives) for part in ast.walk(node)
+    )
+
+
+def is_untouched(node: ast.stmt) -> bool:
+    """Returns whether a definition is a stub as it was released, with nothing added."""
+    if isinstance(node, ast.ClassDef):
+        methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+        return bool(methods) and all(map(is_untouched, methods))
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return False
+    own = [part for part in node.body if not isinstance(part, ast.Expr)]
+    return is_stubs_line(node.body[-1]) and len(own) == 1
+
+
+def is_stubs_line(node: ast.stmt) -> bool:
+    """Returns whether this is `raise NotImplementedError`, called or not."""
+    error = node.exc if isinstance(node, ast.Raise) else None
+    name = error.func if isinstance(error, ast.Call) else error
+    return isinstance(name, ast.Name) and name.id == "NotImplementedError"

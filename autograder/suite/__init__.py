@@ -4,8 +4,8 @@ A suite calls an `Implementation`, which is a module in this process or a sandbo
 not know which of the two it is.
 """
 
+from .arguments import Draw
 from .compare import Tolerance, difference
-from .draw import Draw
 from .expect import Expect
 from .forbidden_calls import Forbidden, rules_of
 from .implementation import Gradients, Implementation, Layer, Outcome, Step, WatchedCall

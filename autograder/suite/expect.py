@@ -14,6 +14,7 @@ import torch
 
 from ..errors import AnswerRaised
 from .arguments import (
+    Draw,
     changes,
     compared,
     cotangent_of,
@@ -21,9 +22,7 @@ from .arguments import (
     gradient_faults,
     left_behind,
 )
-from .calls import call_text, gradient_text, no_grad_text, steps_text
 from .compare import Tolerance, difference
-from .draw import Draw
 from .failures import (
     Failures,
     changed,
@@ -35,7 +34,18 @@ from .failures import (
     wrong_value,
 )
 from .forbidden_calls import Forbidden, differs
-from .implementation import PLAIN, GradientOptions, Gradients, Implementation, Step, WatchedCall
+from .implementation import (
+    PLAIN,
+    GradientOptions,
+    Gradients,
+    Implementation,
+    Step,
+    WatchedCall,
+    call_text,
+    gradient_text,
+    no_grad_text,
+    steps_text,
+)
 from .layers import ExpectLayer
 from .local import signature_of
 from .witness import After

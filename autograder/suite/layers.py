@@ -15,6 +15,7 @@ from ..worker.devices import MIXED_DEVICES, on_second_device
 from ..worker.execution import COPY
 from .arguments import (
     Compare,
+    Draw,
     changes,
     cotangent_of,
     gradient_difference,
@@ -23,9 +24,7 @@ from .arguments import (
     not_finite,
     weight_faults,
 )
-from .calls import call_text, gradient_text, no_grad_text, steps_text
 from .compare import Tolerance, difference, form_difference
-from .draw import Draw
 from .failures import (
     Failures,
     changed,
@@ -38,7 +37,18 @@ from .failures import (
     wrong_value,
     wrong_weights,
 )
-from .implementation import PLAIN, GradientOptions, Gradients, Implementation, Layer, Step
+from .implementation import (
+    PLAIN,
+    GradientOptions,
+    Gradients,
+    Implementation,
+    Layer,
+    Step,
+    call_text,
+    gradient_text,
+    no_grad_text,
+    steps_text,
+)
 from .local import signature_of
 from .message import NO_ERROR, ExpectationKind, got_expected
 from .raised import advice

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .draw import Draw
+from .arguments import Draw
 from .expect import Expect
 from .implementation import Implementation
 from .local import LocalImplementation

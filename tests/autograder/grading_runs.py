@@ -14,7 +14,7 @@ import pytest
 
 import autograder
 from autograder.errors import IsolationUnavailable
-from autograder.grading.run_options import RunEvents
+from autograder.grading.sources import RunEvents
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer, start_fork_server
 

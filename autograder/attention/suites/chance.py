@@ -13,7 +13,7 @@ from itertools import combinations
 
 import torch
 
-from ...suite.draw import Draw
+from ...suite.arguments import Draw
 from . import tails
 from .echoes import echo_problem
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...suite.draw import Draw
+from ...suite.arguments import Draw
 
 #: the largest divisor; the number is then at most 16, the largest number of heads
 _AMONG = 6

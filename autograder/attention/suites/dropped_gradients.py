@@ -12,9 +12,14 @@ from unittest.mock import patch
 
 import torch
 
-from ...suite.arguments import cotangent_of, gradient_difference, gradient_faults, weight_faults
+from ...suite.arguments import (
+    Draw,
+    cotangent_of,
+    gradient_difference,
+    gradient_faults,
+    weight_faults,
+)
 from ...suite.compare import difference
-from ...suite.draw import Draw
 from ...suite.layers import ExpectLayer
 
 _LEARNS = (

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from ...suite.draw import Draw
+from ...suite.arguments import Draw
 
 #: about the size of the lowest scores, before they are divided by the root of the head size
 _LOW = 48.0

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from .plan import Plan
-from .planned import PlannedImplementation, RequestNotPlanned
+from .plan import Plan, PlannedImplementation, RequestNotPlanned
 from .suites import Observer, RunTest
 from .verdicts import TestOutcome
 

@@ -28,8 +28,7 @@ from ...suite.message import short_message
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
 from ...worker.execution import tensors_in
-from ..judging.plan import bytes_of, rehearse
-from ..judging.planned import RequestNotPlanned
+from ..judging.plan import RequestNotPlanned, bytes_of, rehearse
 from ..judging.requests import (
     RequestImplementation,
     gradients_of,

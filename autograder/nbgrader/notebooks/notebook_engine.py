@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SubmissionError, UserError
-from ...grading.digests import JUDGING, digest_of_files
+from ...grading.secret import JUDGING, digest_of_files
 from ...grading.watch import Watch
 from ...records import Assignment, ExerciseResult, SubmissionResult, SubmissionStatus, Tier
 from ...sandbox import ForkServer, start_fork_server

@@ -15,9 +15,23 @@ from ..expect import Expect
 from ..implementation import GradientOptions, Step
 from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Root, Traits, arguments, built, refill
-from .inputs import Input, Sizes, Tensor
-from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
-from .numbers import as_drawn, both, falling, level, of_turn, rising, small
+from .inputs import (
+    LAYOUTS,
+    Input,
+    Sizes,
+    Tensor,
+    as_drawn,
+    both,
+    expanded,
+    falling,
+    level,
+    of_turn,
+    rising,
+    small,
+    turned,
+    with_holes,
+    with_zeros,
+)
 from .size_cells import ONE_LARGE, WITH_GRADIENTS, CallSizes
 
 #: the factor by which inputs are larger and weights smaller in one of the calls

@@ -13,21 +13,22 @@ from typing import Any, Protocol
 import torch
 
 from ...worker.execution import COPY
-from ..draw import Draw
+from ..arguments import Draw
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .inputs import (
     LEADING,
     CustomInput,
     Input,
+    Layout,
     Rate,
     Sizes,
     Tensor,
     arguments_of,
+    contiguous,
     letters_of,
     with_and_without,
 )
-from .layouts import Layout, contiguous
 
 #: traits with a generated test
 LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"

@@ -12,17 +12,31 @@ from ..forbidden_calls import Forbidden
 from ..implementation import PLAIN, GradientOptions, Step
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits, arguments
 from .inputs import (
+    LAYOUTS,
     LEADING,
     InputPair,
+    Layout,
     OptionalInput,
     Sizes,
     Tensor,
     arguments_of,
+    as_drawn,
+    both,
+    contiguous,
+    expanded,
+    falling,
+    level,
     normal,
+    of_turn,
     positive,
+    rising,
+    shared,
+    sliced,
+    small,
+    turned,
+    whole,
+    with_zeros,
 )
-from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
-from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
 _TWICE = "one tensor may be passed as several arguments: writing into one of them writes into all"

@@ -1,4 +1,4 @@
-"""Arguments as a declaration describes them: a shape in letters, a size, a rate, anything else."""
+"""Arguments as a declaration describes them: a shape, a size, a rate, a layout, special numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,80 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
+from torch.utils._pytree import tree_map_only
 
-from ..draw import Draw
-from .layouts import Layout, contiguous
+from ..arguments import Draw
+
+#: returns a tensor with the same numbers (`expanded` repeats the first ones)
+Layout = Callable[[torch.Tensor], torch.Tensor]
+
+
+def contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    """Row after row."""
+    return tensor
+
+
+def turned(tensor: torch.Tensor) -> torch.Tensor:
+    """Use the layout that `.transpose(-2, -1)` leaves."""
+    if tensor.dim() < 2:
+        return sliced(tensor)
+    return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
+
+
+def heads(tensor: torch.Tensor) -> torch.Tensor:
+    """Lay out as `(B, H, T, d)` after moving the heads of `(B, T, H, d)` to the front."""
+    if tensor.dim() < 3:
+        return turned(tensor)
+    return tensor.transpose(-3, -2).contiguous().transpose(-3, -2)
+
+
+def sliced(tensor: torch.Tensor) -> torch.Tensor:
+    """Every second column of a wider tensor."""
+    wider = tensor.new_zeros(*tensor.shape[:-1], 2 * tensor.shape[-1])
+    wider[..., 1::2] = tensor
+    return wider[..., 1::2]
+
+
+def expanded(tensor: torch.Tensor) -> torch.Tensor:
+    """Repeat the first entry of the first dimension everywhere, as `.expand` does."""
+    return tensor[:1].clone().expand_as(tensor)
+
+
+def inside(tensor: torch.Tensor) -> torch.Tensor:
+    """Row after row, but not from the beginning of its memory, as `x[1:]` of a batch."""
+    row = tensor.reshape(-1)
+    return torch.cat([row[:1], row])[1:].view(tensor.shape)
+
+
+def with_holes(tensor: torch.Tensor) -> torch.Tensor:
+    """Set every fifth number, in the order of memory, to zero."""
+    holed = tensor.clone()
+    holed.as_strided((holed.numel(),), (1,))[3::5] = 0
+    return holed
+
+
+def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
+    """Make holes, and one row of zeros if there are several."""
+    holed = with_holes(tensor)
+    if holed.dim() > 1 and holed.shape[-2] > 2:
+        holed[..., 1, :] = 0
+    return holed
+
+
+def shared(arguments: Sequence[Any]) -> list[Any]:
+    """Return the arguments with one tensor for all floating-point ones of the same shape."""
+    first: dict[tuple[int, ...], torch.Tensor] = {}
+
+    def same(tensor: torch.Tensor) -> torch.Tensor:
+        known = first.setdefault(tuple(tensor.shape), tensor)
+        return known if tensor.is_floating_point() else tensor
+
+    return list(tree_map_only(torch.Tensor, same, list(arguments)))
+
+
+#: all layouts but the plain one
+LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded, inside)
+
 
 #: the leading dimensions of a shape: `(..., T, d)`
 LEADING = "..."
@@ -39,8 +110,8 @@ class Sizes:
 
     def but(self, letters: Mapping[str, int], leading: tuple[int, ...] | None = None) -> Sizes:
         """Return these sizes with some of them changed."""
-        leading = self.leading if leading is None else leading
-        return replace(self, letters={**self.letters, **letters}, leading=leading)
+        changed = replace(self, letters={**self.letters, **letters})
+        return changed if leading is None else replace(changed, leading=leading)
 
     def _factor(self, text: str) -> int:
         return self.letters[text] if text in self.letters else int(text)
@@ -77,8 +148,7 @@ def positive(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Te
 
 def rows(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """Attention weights: positive, with rows that sum to one."""
-    values = positive(draw, shape, dtype)
-    return values / values.sum(-1, keepdim=True)
+    return (values := positive(draw, shape, dtype)) / values.sum(-1, keepdim=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,3 +318,83 @@ def arguments_of(
         item.make(draw, sizes, dtype, layouts[index % len(layouts)])
         for index, item in enumerate(inputs)
     ]
+
+
+_SMALL = 1 / 64
+#: sums of products of one sign grow with their length: this factor keeps scores moderate
+_ONE_SIGN = 1 / 2
+
+
+def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor unchanged."""
+    return tensor
+
+
+def rising(tensor: torch.Tensor) -> torch.Tensor:
+    """No negative numbers, each row from small to large, the second row equal to the first.
+
+    Rows without negative numbers keep their order, because a right answer may subtract from their
+    sum what rounding would lose.
+    """
+    if tensor.dtype == torch.int64:
+        return tensor.sort(dim=-1).values
+    if not _is_free(tensor):
+        return tensor
+    ordered = (tensor.abs() * _ONE_SIGN).sort(-1).values if _has_negative(tensor) else tensor
+    if tensor.dim() > 1 and tensor.shape[-2] > 2:
+        ordered = ordered.clone()
+        ordered[..., 1, :] = ordered[..., 0, :]
+    return ordered
+
+
+def falling(tensor: torch.Tensor) -> torch.Tensor:
+    """No positive numbers, if there are negative ones; each row from large to small."""
+    if not _is_free(tensor):
+        return tensor
+    one_sign = -tensor.abs() * _ONE_SIGN if _has_negative(tensor) else tensor
+    return one_sign.sort(-1, descending=True).values
+
+
+def level(tensor: torch.Tensor) -> torch.Tensor:
+    """One number in each row, in whole eighths, and not 0.
+
+    Their sums, means and squares are exact in any order of computation. With other numbers, a norm
+    would divide the rounding error by the root of its eps.
+    """
+    if not _is_free(tensor):
+        return tensor
+    first = tensor[..., :1]
+    eighths = (first.abs() * 8).round().clamp(min=1) / 8
+    return torch.where(first < 0, -eighths, eighths).expand_as(tensor)
+
+
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """Whole numbers, if numbers may be negative."""
+    return tensor.round() if _is_free(tensor) and _has_negative(tensor) else tensor
+
+
+def small(tensor: torch.Tensor) -> torch.Tensor:
+    """Numbers near zero, if numbers may be negative."""
+    return tensor * _SMALL if _is_free(tensor) and _has_negative(tensor) else tensor
+
+
+#: the numbers of the calls, in turn
+NUMBERS: Sequence[Layout] = (as_drawn, rising, falling)
+
+
+def of_turn(turn: int) -> Layout:
+    """Return the numbers of a call by its index, counted from 0."""
+    return NUMBERS[turn % len(NUMBERS)]
+
+
+def both(numbers: Layout, layout: Layout) -> Layout:
+    """Combine these numbers with that layout."""
+    return lambda tensor: layout(numbers(tensor))
+
+
+def _is_free(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.dim() > 0
+
+
+def _has_negative(tensor: torch.Tensor) -> bool:
+    return bool((tensor < 0).any())

@@ -21,8 +21,7 @@ from ..compare import difference
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .declaration import Traits
-from .inputs import LEADING, InputPair, Sizes, Tensor, arguments_of
-from .layouts import turned
+from .inputs import LEADING, InputPair, Sizes, Tensor, arguments_of, turned
 from .slopes import (
     STEP,
     change_along,

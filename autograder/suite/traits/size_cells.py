@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
-from ..draw import Draw
+from ..arguments import Draw
 from .declaration import COUNTS, Root, Traits
 from .inputs import LEADING, Input, Sizes, Tensor
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
-from ..draw import Draw
+from ..arguments import Draw
 from ..failures import DTYPE
 
 #: so small that values with only the digits of float32 do not change with it

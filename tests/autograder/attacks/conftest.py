@@ -20,7 +20,7 @@ import pytest
 
 from autograder.course import TABLES, load_course
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunOptions
+from autograder.grading.sources import RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer

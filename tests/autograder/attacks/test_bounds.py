@@ -21,7 +21,7 @@ from autograder.sandbox import ForkServer
 from autograder.sandbox.replies import RawReplies, value_of
 from autograder.submission import LOOK, SubmittedExercise
 from autograder.suite.compare import describe, difference
-from autograder.suite.evasions import evasions
+from autograder.suite.forbidden_calls import evasions
 from autograder.worker import wire
 
 LARGE = torch.zeros(5_000)

@@ -17,7 +17,7 @@ from autograder.attention.suites.chance import (
     rate_problem,
     repeat_problem,
 )
-from autograder.suite.draw import Draw
+from autograder.suite.arguments import Draw
 
 P = 0.3
 SHAPE = (24, 20, 25)

@@ -13,8 +13,8 @@ import pytest
 import autograder
 from autograder.cli.grading import _print_profile, _print_table, _row
 from autograder.course import load_course
-from autograder.grading.digests import submitted_digest, suite_digest
 from autograder.grading.run import RunReport
+from autograder.grading.secret import submitted_digest, suite_digest
 from autograder.operations.courses import Courses, find_courses, submissions_around
 from autograder.operations.grade import GradeReport
 from autograder.operations.outcome import _record

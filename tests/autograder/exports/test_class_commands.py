@@ -361,7 +361,7 @@ def test_the_report_distinguishes_namesakes_who_have_not_submitted(term: Term) -
 
 def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
     from autograder.course import load_course
-    from autograder.grading.digests import suite_digest
+    from autograder.grading.secret import suite_digest
 
     root = term.course.root
     before = suite_digest(term.course.assignments[0])

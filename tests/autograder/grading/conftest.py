@@ -13,7 +13,7 @@ import pytest
 
 from autograder.course import Course, load_course
 from autograder.grading.run import RunReport, grade_class
-from autograder.grading.run_options import RunOptions
+from autograder.grading.sources import RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.grading.judging.planned import PlannedImplementation
+from autograder.grading.judging.plan import PlannedImplementation
 from autograder.grading.judging.reply_agreement import Agreement, agreement
 from autograder.sandbox.replies import RawReply, reply_in
 from autograder.suite.arguments import compared

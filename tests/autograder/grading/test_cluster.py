@@ -21,8 +21,7 @@ import pytest
 from autograder.course import Course, load_course
 from autograder.grading.engine import Scope
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunEvents, RunOptions
-from autograder.grading.sources import ListedSubmissions
+from autograder.grading.sources import ListedSubmissions, RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import read_results

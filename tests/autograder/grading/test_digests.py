@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from autograder.course import load_course
-from autograder.grading import digests
-from autograder.grading.digests import asked_digest, suite_digest
-from autograder.grading.secret import Seeds
+from autograder.grading import secret
+from autograder.grading.secret import Seeds, asked_digest, suite_digest
 from autograder.records import Assignment
 
 ROOT = Path(__file__).parents[3]
@@ -22,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 _EACH_MODULE = """
 import json, pathlib, sys
 from autograder.course import load_course
-from autograder.grading.digests import asked_digest, suite_digest
+from autograder.grading.secret import asked_digest, suite_digest
 course = load_course(pathlib.Path(sys.argv[1]))
 found = lambda: [(asked_digest(a), suite_digest(a)) for a in course.assignments]
 before, changed = found(), []
@@ -72,7 +71,7 @@ def test_a_new_version_of_judging_grades_again_with_equal_inputs(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, judged = asked_digest(assignment), suite_digest(assignment)
-    monkeypatch.setattr(digests, "JUDGING", digests.JUDGING + 1)
+    monkeypatch.setattr(secret, "JUDGING", secret.JUDGING + 1)
     assert asked_digest(assignment) == asked
     assert suite_digest(assignment) != judged
 

@@ -18,7 +18,7 @@ from autograder.course import Course
 from autograder.errors import GraderError, UserError
 from autograder.grading import submissions
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunEvents, RunOptions
+from autograder.grading.sources import RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Exercise, SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import ResultsFile, read_results

@@ -12,7 +12,7 @@ import pytest
 import autograder
 from autograder.errors import UserError
 from autograder.grading.one_question import OneQuestionGrader, with_question
-from autograder.grading.run_options import wanted_question
+from autograder.grading.sources import wanted_question
 from autograder.submission import Submission
 
 MakeResult = Callable[..., autograder.SubmissionResult]

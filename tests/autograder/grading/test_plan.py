@@ -13,7 +13,7 @@ import torch
 
 from autograder.course import Course
 from autograder.errors import ContentError, UserError
-from autograder.grading.judging import planned
+from autograder.grading.judging import plan
 from autograder.grading.judging.plan import rehearse
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.secret import class_secret
@@ -57,7 +57,7 @@ def test_batched_questions_are_judged_as_if_asked_separately(
     impatient_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = impatient_class.grade_one(**FILES)
-    monkeypatch.setattr(planned.PlannedImplementation, "_all_replies", lambda self: None)
+    monkeypatch.setattr(plan.PlannedImplementation, "_all_replies", lambda self: None)
     (one_by_one,) = impatient_class.grade().graded
     assert _questions(at_once) == _questions(one_by_one)
     verdicts = {question.verdict.value for question in _questions(at_once)}

@@ -14,7 +14,7 @@ import pytest
 from autograder.course import Course
 from autograder.errors import AnswerMemory
 from autograder.grading import job, submissions
-from autograder.grading.judging.planned import PlannedImplementation
+from autograder.grading.judging.plan import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.watch import Position, Watch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.run_options import RunOptions
+from autograder.grading.sources import RunOptions
 from autograder.nbgrader.apart import grade_apart
 
 

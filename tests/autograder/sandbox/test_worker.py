@@ -9,7 +9,7 @@ import torch
 
 from autograder import errors
 from autograder.grading.judging.parts import modules_of
-from autograder.suite.traits.layouts import LAYOUTS
+from autograder.suite.traits.inputs import LAYOUTS
 
 from .conftest import Student
 

@@ -23,8 +23,7 @@ from autograder.submission import module_of_notebook
 from autograder.submission.cells import names_defined_in, read_cells
 from autograder.submission.magic import python_of
 from autograder.submission.opened import check_code
-from autograder.submission.text import NOT_PYTHON, decoded, parsed
-from autograder.submission.unanswered import without_copies
+from autograder.submission.text import NOT_PYTHON, decoded, parsed, without_copies
 from autograder.suite.names import names_used
 from autograder.worker.experiments import Statement, experiments, names_reached
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.suite.evasions import evasions
+from autograder.suite.forbidden_calls import evasions
 
 HARMLESS = (
     "for n in ('W_query', 'W_key'):\n    getattr(self, n)(x)",

@@ -10,8 +10,8 @@ from torch import nn
 
 from autograder.grading.judging.right_answers import ReferenceSubstitution
 from autograder.suite import Draw, Expect, LocalImplementation, Step
-from autograder.suite.calls import call_text
 from autograder.suite.compare import difference
+from autograder.suite.implementation import call_text
 from autograder.worker.substitution import stand_in
 
 

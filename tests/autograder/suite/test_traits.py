@@ -27,8 +27,7 @@ from autograder.suite.traits import (
 from autograder.suite.traits import (
     function_tests as functions,
 )
-from autograder.suite.traits.layouts import LAYOUTS, expanded
-from autograder.suite.traits.numbers import falling, level, rising, small, whole
+from autograder.suite.traits.inputs import LAYOUTS, expanded, falling, level, rising, small, whole
 
 SUMS = Traits("sums", [Tensor("... T d")])
 SCALED = Traits("Scaled", [Tensor("B T d")], build=[Size("d"), Rate()])

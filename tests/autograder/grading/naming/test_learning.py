@@ -16,7 +16,7 @@ from autograder.cli import cli
 from autograder.course import load_course
 from autograder.errors import SubmissionError, UserError
 from autograder.grading.run import grade_class
-from autograder.grading.run_options import RunEvents, RunOptions
+from autograder.grading.sources import RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation import computing
 from autograder.grading.validation.entries import Entry, with_entry
