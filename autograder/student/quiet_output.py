@@ -14,23 +14,27 @@ PRINTED_CHARACTERS, PRINTED_LINES = 2000, 10
 
 
 class LimitedOutput(io.TextIOBase):
-    """Keeps the first characters and lines since `start`, and drops the rest."""
+    """Keeps the first characters and lines since `start`, and drops the rest.
 
-    def __init__(self, limit: int = PRINTED_CHARACTERS) -> None:
-        self._limit = limit
+    Who writes more than `most` characters gets an error, as in grading.
+    """
+
+    def __init__(self, limit: int = PRINTED_CHARACTERS, most: int | None = None) -> None:
+        self._limit, self._most = limit, most
         self.text = ""
-        #: the number of all characters written
-        self.length = 0
+        self._length = 0
 
     def start(self) -> None:
         """Forget what was written."""
-        self.text = ""
+        self.text, self._length = "", 0
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
-        self.length += len(text)
+        self._length += len(text)
+        if self._most is not None and self._length > self._most:
+            raise RuntimeError(f"printed more than {self._most} characters")
         room, lines = self._limit - len(self.text), PRINTED_LINES - self.text.count("\n")
         if room > 0 and lines > 0:
             kept = "".join(text[:room].splitlines(keepends=True)[:lines])

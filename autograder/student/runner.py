@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -19,6 +20,7 @@ import torch
 
 from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
+from ..records import Limits
 from ..suite import LocalImplementation
 from ..suite.failures import WrongAnswer
 from ..suite.plugin import ANSWERS
@@ -30,6 +32,7 @@ from .check_results import (
     standing_of,
 )
 from .explaining import AnswerContext, cause_of, explained, is_stub
+from .grading_sandbox import as_in_grading
 from .known_mistakes import Answers, comparable_chance, sentence_of
 from .last_call import RecordedCall, Recorder
 from .quiet_output import LimitedOutput, quiet
@@ -47,6 +50,10 @@ _PLUGINS_NOT_NEEDED = (
     "threadexception",
     "unraisableexception",
     "tmpdir",
+)
+_SLOW = (
+    "right, but slow: these checks took {:.1f} s. Grading makes many more calls, and stops a "
+    "question after {:g} s"
 )
 #: receives the question whose checks start
 OnQuestion = Callable[[str], None]
@@ -152,6 +159,8 @@ class _QuestionResults:
     causes: set[str] = field(default_factory=set)
     printed: str = ""
     is_too_slow: bool = False
+    #: the processor time of all checks
+    seconds: float = 0.0
     #: the results in each check that failed, and in each that passed
     results: dict[str, tuple[str, ...]] = field(default_factory=dict)
     results_when_right: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -169,7 +178,7 @@ class _Run:
         on_question: OnQuestion,
     ) -> None:
         self._checks = suite.parent
-        self.output = LimitedOutput()
+        self.output = LimitedOutput(most=Limits().output_bytes)
         self.problem: str | None = None
         self._failed_at: dict[str, RecordedCall | None] = {}
         self._answers = Recorder(implementation)
@@ -210,12 +219,14 @@ class _Run:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        self._running = _question(item)
+        self._running = question = _question(item)
         self.output.start()
         self._answers.start()
-        with limited(SECONDS), torch.random.fork_rng(devices=[]):
+        begin = time.process_time()
+        with limited(SECONDS), torch.random.fork_rng(devices=[]), as_in_grading():
             torch.manual_seed(0)
             yield
+        self._found[question].seconds += time.process_time() - begin
         self._running = None
 
     def pytest_runtest_makereport(
@@ -294,7 +305,9 @@ class _Run:
         else:
             standing = standing_of(tests, found.faults)
         mistake = self._mistake(question, found) if standing is Standing.FIX else ""
-        return CheckedQuestion(question, standing, tests, found.printed, mistake=mistake)
+        is_slow = standing is Standing.PASSED and found.seconds > SECONDS / 2
+        note = _SLOW.format(found.seconds, SECONDS) if is_slow else ""
+        return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
         """Return the sentence of the known mistake, or else of the mistake that all errors show."""

@@ -241,6 +241,20 @@ OF_PYTHON: tuple[Row, ...] = (
         "nobody answers a debugger while checks run: remove it, and make the call below yourself",
     ),
     row(
+        r"^(PermissionError|FileNotFoundError|gaierror|URLError|OSError: \[Errno 30\])|"
+        r"strerror: Read-only file system|unable to open (shared memory|database file)",
+        "the code uses a file, the network or another process",
+        "in grading there are none of your files and no network, nothing can be written and no "
+        "process started: use the arguments only, and do the rest outside of your answer",
+        is_cause=True,
+    ),
+    row(
+        r"^RuntimeError: printed more than",
+        "the code prints too much",
+        "a `print` inside a loop: grading stops an answer that prints so much",
+        is_cause=True,
+    ),
+    row(
         r"^RecursionError",
         "the function calls itself without end",
         "the function calls itself without end: does one of your names hide the function that "

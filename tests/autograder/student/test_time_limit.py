@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 
 import pytest
 
@@ -18,3 +19,8 @@ def test_a_loop_ends_in_a_process_that_ignores_ctrl_c() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_code_that_gets_little_of_the_processor_has_more_time() -> None:
+    with limited(0.05):
+        time.sleep(0.1)
