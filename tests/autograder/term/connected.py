@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..live.servers import Canvas, Moodle, Store
+from .people import TEAM, TEAM_WEEK
 from .story import WEEKS, Term
 
 #: the points of each week and student
@@ -60,8 +61,8 @@ def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
         )
 
 
-#: the members of a team on Moodle, and the week in which it submits once for both
-TEAM, _TEAM_WEEK, _GROUP = (0, 4), 5, 5
+#: Moodle's number of the team
+_GROUP = 5
 #: the points of each question, by exercise and name
 QuestionPoints = dict[tuple[str, str], float]
 
@@ -76,7 +77,7 @@ def hand_in(term: Term, server: Canvas | Moodle) -> dict[tuple[str, int], Questi
         if isinstance(server, Canvas):
             server.submit(student.canvas, work, f"{at:%Y-%m-%dT%H:%M:%SZ}", files)
         else:
-            is_team = week == _TEAM_WEEK and n in TEAM
+            is_team = week == TEAM_WEEK and n in TEAM
             if is_team and n != TEAM[0]:
                 continue
             number, group = (0, _GROUP) if is_team else (_FIRST_PERSON + n, 0)
@@ -84,5 +85,5 @@ def hand_in(term: Term, server: Canvas | Moodle) -> dict[tuple[str, int], Questi
         expected[student.login, week] = dict(answer.points)
     if isinstance(server, Moodle):
         one, other = (term.students[n].login for n in TEAM)
-        expected[other, _TEAM_WEEK] = expected[one, _TEAM_WEEK]
+        expected[other, TEAM_WEEK] = expected[one, TEAM_WEEK]
     return expected

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import re
 import shutil
 import tomllib
 from collections.abc import Mapping
@@ -72,6 +73,13 @@ class Content(Protocol):
 
     def empty(self, name: str) -> Answer:
         """Returns the untouched stubs."""
+
+
+def nightly_script() -> str:
+    """Returns the shell script of docs/unattended.md."""
+    page = (REPOSITORY / "docs" / "unattended.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
+    return str(found)
 
 
 def _written(root: Path, name: str, text: str) -> None:

@@ -10,6 +10,8 @@ _LAST = ("O'Brien", "Doe", "李", "Müller", "van der Berg", "Gutiérrez-García
 
 #: two people with the same name
 NAMESAKES = (9, 11)
+#: the members of a team, its name, and the assignment of Moodle that it submits once for both
+TEAM, TEAM_NAME, TEAM_WEEK = (0, 4), "Night Owls", 5
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,11 @@ class Student:
     def team(self) -> str:
         """One of the two groups on Moodle."""
         return ("Blue Team", "Red-Team")[self.n % 2]
+
+    @property
+    def group(self) -> str:
+        """The group on the roster."""
+        return TEAM_NAME if self.n in TEAM else ""
 
     @property
     def section(self) -> str:

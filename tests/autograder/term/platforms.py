@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from .people import Student
+from .people import TEAM, TEAM_NAME, TEAM_WEEK, Student
 
 #: the names of these columns in Moodle's and Canvas's tables
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -54,15 +54,22 @@ def _canvas_files(upload: Upload) -> Iterator[tuple[str, str]]:
         yield f"{who}_{late}{numbers}_{stem}{again}{dot}{ending}", text
 
 
+#: Moodle's number of the team, which is also somebody else's in this assignment
+_TEAM_NUMBER = Student(8).participant(TEAM_WEEK)
+
+
 def moodle_archive(path: Path, week: int, uploads: Iterable[Upload]) -> Path:
-    """*Download all submissions* of Moodle 4.1 and later, in folders."""
-    return _zip(path, (file for upload in uploads for file in _moodle_files(week, upload)))
+    """*Download all submissions* of Moodle 4.1 and later, in folders; a team has one."""
+    files = dict(file for upload in uploads for file in _moodle_files(week, upload))
+    return _zip(path, files.items())
 
 
 def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
     who = re.sub(r"""[&<>"`|':\\/]""", "", upload.student.name.replace("_", " "))
     group = f"{upload.student.team}-" if week == 5 else ""  # Moodle's group mode
     folder = f"{group}{who}_{upload.student.participant(week)}_assignsubmission_file"
+    if week == TEAM_WEEK and upload.student.n in TEAM:
+        folder = f"{TEAM_NAME}_{_TEAM_NUMBER}_assignsubmission_file"
     for name, text in upload.files.items():
         yield f"{folder}/{name}", text
 
@@ -138,9 +145,9 @@ def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[s
 
 def people_table(path: Path, students: Iterable[Student], extra: Mapping[int, str]) -> Path:
     """A table of the instructor's own, with extra time."""
-    rows = [("student", "name", "email", "section", "number", "extra_time")]
+    rows = [("student", "name", "email", "section", "number", "extra_time", "group")]
     for s in students:
-        more = (s.section, str(s.canvas), extra.get(s.n, ""))
+        more = (s.section, str(s.canvas), extra.get(s.n, ""), s.group)
         rows.append((s.login, s.last_first, s.email, *more))
     return _table(path, rows)
 

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,8 +26,8 @@ from autograder.nbgrader import prepare_class_folder
 from autograder.operations.changes import ClassChanges
 
 from . import platforms
-from .courses import Answer, Content
-from .people import Student
+from .courses import Answer, Content, nightly_script
+from .people import TEAM, TEAM_NAME, TEAM_WEEK, Student
 from .platforms import Upload
 
 WEEKS = {1: "canvas", 2: "moodle", 3: "gradescope", 4: "canvas", 5: "moodle", 6: "classroom"}
@@ -79,6 +83,8 @@ class Term:
     #: submissions that earned less than an earlier one of the same student
     worse: dict[Key, Answer] = field(default_factory=dict)
     asks: set[Key] = field(default_factory=set)
+    #: the status and the output of a night
+    night: tuple[int, str] = (0, "")
 
     @property
     def folder(self) -> Path:
@@ -128,6 +134,7 @@ class Term:
             self.submitted[n, 2] = self.content.right(self.name(2))
         for n in SAME:
             self.submitted[n, 5] = self.content.unusual(self.name(5))
+        self.submitted[TEAM[1], TEAM_WEEK] = self.submitted[TEAM[0], TEAM_WEEK]
         for week in (4, 6):
             self.submitted[AGAIN, week] = self.content.empty(self.name(week))
         self.submitted[WORSE, 4] = self.content.right(self.name(4))
@@ -161,20 +168,9 @@ class Term:
     ) -> CollectReport:
         """Writes the platform's download of the class's submissions for a week."""
         chosen = range(self.size) if only is None else only
-        uploads = [
-            Upload(Student(n), self._files(n, week), self.arrives(n, week), attempt, n % 4 == 1)
-            for n in chosen
-            if (n, week) in self.submitted
-        ]
-        path = self.root / "downloads" / f"week{week}-{attempt}.zip"
-        if WEEKS[week] == "canvas":
-            platforms.canvas_archive(path, uploads)
-        elif WEEKS[week] == "moodle":
-            platforms.moodle_archive(path, week, uploads)
-        elif WEEKS[week] == "gradescope":
-            platforms.gradescope_export(path, uploads)
-        else:
-            path = platforms.clones(path.with_suffix(""), self.name(week), uploads)
+        uploads = self._uploads(week, chosen, attempt)
+        path = self._download(week, uploads, attempt)
+        has_team = week == TEAM_WEEK and set(TEAM) <= set(chosen)
         times = self.worksheet(week) if WEEKS[week] == "moodle" else None
         report = autograder.collect(
             [path], into=self.folder / "submitted", course=self.root,
@@ -186,8 +182,41 @@ class Term:
         assert {(one.who, one.text) for one in report.asked} == {
             (self.folder_of(n, week), WHY) for n in chosen if (n, week) in self.asks
         }
-        assert report.notes == ()
+        notes = [note for note in report.notes if f"'{TEAM_NAME}' is a group of the roster" in note]
+        assert list(report.notes) == notes and len(notes) == has_team
         return report
+
+    def _uploads(self, week: int, chosen: Iterable[int], attempt: int) -> list[Upload]:
+        return [
+            Upload(Student(n), self._files(n, week), self.arrives(n, week), attempt, n % 4 == 1)
+            for n in chosen
+            if (n, week) in self.submitted
+        ]
+
+    def _download(self, week: int, uploads: list[Upload], attempt: int) -> Path:
+        """Writes what the platform of a week gives to download."""
+        path = self.root / "downloads" / f"week{week}-{attempt}.zip"
+        if WEEKS[week] == "canvas":
+            return platforms.canvas_archive(path, uploads)
+        if WEEKS[week] == "moodle":
+            return platforms.moodle_archive(path, week, uploads)
+        if WEEKS[week] == "gradescope":
+            return platforms.gradescope_export(path, uploads)
+        return platforms.clones(path.with_suffix(""), self.name(week), uploads)
+
+    def run_night(self, week: int, only: Iterable[int], attempt: int) -> tuple[int, str]:
+        """Runs the script of the docs as cron does, with a download; returns status and output."""
+        download = self._download(week, self._uploads(week, only, attempt), attempt)
+        (self.root / "inbox").mkdir(exist_ok=True)
+        shutil.copy(download, self.root / "inbox" / f"{self.name(week)}.zip")
+        (self.root / "nightly.sh").write_text(nightly_script())
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        done = subprocess.run(
+            ["/bin/sh", self.root / "nightly.sh"], cwd="/", text=True, check=False,
+            env={**os.environ, "COURSE": str(self.root), "PATH": path},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        return done.returncode, done.stdout
 
     def _logins(self) -> Path:
         """The roster of the code classroom."""
@@ -195,10 +224,16 @@ class Term:
         return platforms.classroom_roster(path, self.students)
 
     def _files(self, n: int, week: int) -> Mapping[str, str]:
-        """The files of a submission, with the student's number in each, and a request if any."""
-        files = self.worse.get((n, week), self.submitted[n, week]).files
+        """The files of a submission and a request if any; the first has the student's number.
+
+        Only one, so that equal answers of several students are graded together, as in a class.
+        """
+        files = dict(self.worse.get((n, week), self.submitted[n, week]).files)
+        if not (week == TEAM_WEEK and n in TEAM):
+            first = min(files)
+            files[first] = _numbered(first, files[first], n)
         request = {"regrade_request.txt": WHY} if (n, week) in self.asks else {}
-        return {name: _numbered(name, text, n) for name, text in files.items()} | request
+        return files | request
 
     def grade(self) -> None:
         """Grades new submissions, and those affected by the fixed suite."""
@@ -362,10 +397,9 @@ def play(term: Term) -> None:
         term.collect(week, only=[AGAIN], attempt=2)
     term.worse[WORSE, 4] = content.empty(term.name(4))
     term.asks.add((ASKS, 4))
-    term.collect(4, only=[WORSE, ASKS], attempt=3)
     for week in WEEKS:
         term.withdraw(LEAVES, week)
-    term.grade()
+    term.night = term.run_night(4, [WORSE, ASKS], attempt=3)
     term.collect(4, only=[WORSE], attempt=3)  # the same download, as every night
     term.answer(ASKS, 4, content.fourth, 1.5)
     term.by_hand(BY_HAND, 4, content.fourth, 1.5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import resource
 import shutil
 import signal
@@ -18,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from .courses import REPOSITORY, nightly_script
+
 RIGHT, WRONG = "simplified_attention", "causal_attention"
 #: `make term` plays a night of 30
 STUDENTS = [f"student{n}" for n in range(int(os.environ.get("NIGHT_STUDENTS", "6")))]
@@ -26,30 +26,23 @@ STUDENTS = [f"student{n}" for n in range(int(os.environ.get("NIGHT_STUDENTS", "6
 _FULL = 20_000
 
 
-def script() -> str:
-    """The shell script of the page."""
-    page = (ROOT / "docs" / "unattended.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
-    return str(found)
-
-
 class Night:
     """A course with an inbox, and a machine that runs the script."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.folder = root, root / "course"
-        others = {path.name for path in (ROOT / "solutions").iterdir()} - {RIGHT, WRONG}
+        others = {path.name for path in (REPOSITORY / "solutions").iterdir()} - {RIGHT, WRONG}
         ignored = shutil.ignore_patterns(*others, "__pycache__")
         tests = [f"tests/{name}" for name in ("hidden", "public", "misconceptions", "alternatives")]
         for kind in ("source", "solutions", "assignments", *tests):
-            shutil.copytree(ROOT / kind, root / kind, ignore=ignored)
-        (root / "nightly.sh").write_text(script())
+            shutil.copytree(REPOSITORY / kind, root / kind, ignore=ignored)
+        (root / "nightly.sh").write_text(nightly_script())
         (root / "inbox").mkdir()
         self.folder.mkdir()
 
     def download(self, assignment: str, damaged: str = "") -> None:
         """Writes the platform's download, with everybody's files; one student's are encrypted."""
-        answers = ROOT / "examples" / "submitted" / "ada" / assignment
+        answers = REPOSITORY / "examples" / "submitted" / "ada" / assignment
         with zipfile.ZipFile(self.root / "inbox" / f"{assignment}.zip", "w") as archive:
             for number, student in enumerate(STUDENTS):
                 for path in sorted(answers.glob("*.py")):

@@ -146,6 +146,14 @@ def test_resubmissions_and_scores_by_hand_are_reported(term: Term) -> None:
     assert not any("looked" in note for note in autograder.export("csv", term.folder).notes)
 
 
+def test_a_night_by_cron_collects_grades_and_reports(term: Term) -> None:
+    status, log = term.night
+    assert status == 3, log
+    assert "asks for a second look" in log and "Traceback" not in log
+    assert re.search(r"^3 graded, ", log, re.MULTILINE), "two new attempts, and a worse one"
+    assert f"a different submission of {term.name(4)} counts" in log
+
+
 def by_hand(term: Term) -> set[int]:
     """Returns the students whose points a person changed."""
     return {
