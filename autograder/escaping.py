@@ -13,6 +13,7 @@ import html
 import io
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -115,6 +116,11 @@ def for_markdown(text: str) -> str:
     """Escapes text for a line or a cell of Markdown, as entities, which are never markup."""
     line = " ".join(printable(text).split())
     return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", line)
+
+
+def for_shell(text: str) -> str:
+    """Quotes text as one word of a command that a person copies into a shell."""
+    return shlex.quote(text)
 
 
 def for_xml(text: str) -> str:

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -124,6 +125,12 @@ def test_a_terminal_shows_the_line_and_is_not_steered(text: str, widest: int) ->
     console.print(f"[bold]a[/] {escaping.for_terminal(text, widest)} b", soft_wrap=True)
     assert re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue()) == f"a {shown} b\n"
     assert file.getvalue().count("\x1b") == 2
+
+
+@MANY
+@given(TEXTS)
+def test_a_shell_reads_the_text_as_one_word(text: str) -> None:
+    assert shlex.split(f"echo {escaping.for_shell(text)}") == ["echo", text]
 
 
 @MANY

@@ -7,7 +7,6 @@ read are still valid when it writes. A transaction that conflicts with nbgrader'
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -42,6 +41,7 @@ from sqlalchemy.exc import (
 )
 
 from ...errors import UserError, install_with
+from ...escaping import for_shell
 from ..sanitize import is_markup
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ def _check_names(connection: Connection) -> None:
             raise UserError(
                 f"the gradebook {without_password(str(connection.engine.url))} contains the "
                 f"student {name!r}: formgrader would take this name for markup and execute it\n"
-                f"  fix: run `nbgrader db student remove --force {shlex.quote(name)}` in the class "
+                f"  fix: run `nbgrader db student remove --force {for_shell(name)}` in the class "
                 "folder, and rename the student's folder; results.jsonl keeps the work"
             )
 
