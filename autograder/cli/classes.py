@@ -123,7 +123,14 @@ def extend(
         emit([_extension(made) for made in every]) if as_json else _print_extensions(every)
         return WAITS if any(made.also_in_time for made in every) else 0
     if not (student and assignment and duration and why):
-        raise click.UsageError("name STUDENT, ASSIGNMENT, DURATION and --why, or give --from FILE")
+        given = {
+            "STUDENT": student,
+            "ASSIGNMENT": assignment,
+            "DURATION": duration,
+            "--why TEXT": why,
+        }
+        missing = ", ".join(name for name, value in given.items() if not value)
+        raise click.UsageError(f"missing: {missing} (or give --from FILE)")
     made = give(class_folder, student, assignment, duration, why, course=course_folder)
     emit(_extension(made)) if as_json else _print_extensions([made])
     return WAITS if made.also_in_time else 0

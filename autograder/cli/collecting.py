@@ -239,6 +239,6 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
         names = ", ".join(map(repr, report.missing[:10]))
         more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
         console.print(
-            f"[bold red]work was left out[/] of {for_terminal(names)}{more}: see above",
+            f"[bold red]work of {for_terminal(names)}{more} was left out[/]: see above",
             soft_wrap=True,
         )

@@ -24,6 +24,8 @@ _ACCOUNTS = ("login", "username")
 _BODIES = ("body", "description")
 _ADDRESSES = ("url", "html_url", "web_url")
 _TIMES = ("createdAt", "created_at")
+_FIELDS = "author,title,body,createdAt,url"
+_ISSUES = f"a JSON list of issues, such as the output of `gh issue list --json {_FIELDS}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,9 @@ def _issues(path: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(read_bytes(path, _MOST_BYTES))
     except (SubmissionError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: can't be read as JSON: {error}") from error
+        raise UserError(f"{path}: can't be read as JSON: {error}; expected {_ISSUES}") from error
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise UserError(
-            f"{path}: expected a JSON list of issues, such as the output of `gh issue list --json "
-            "author,title,body,createdAt,url`"
-        )
+        raise UserError(f"{path}: expected {_ISSUES}")
     return found
 
 

@@ -261,7 +261,8 @@ def known_student(folder: Path, course: Course, student: str) -> str:
         return own[0] if len(own) == 1 else person.student
     known = list(dict.fromkeys((*submitted, *(person.student for person in roster.people))))
     close = difflib.get_close_matches(student, known, n=3)
-    hint = f"; close to it: {', '.join(map(repr, close))}" if close else ""
+    lists = f"autograder roster {folder} lists the class"
+    hint = f"; close to it: {', '.join(map(repr, close))}" if close else f"; {lists}"
     raise UserError(f"{student!r} has submitted nothing and is not on the roster of {folder}{hint}")
 
 

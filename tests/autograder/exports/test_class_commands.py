@@ -154,6 +154,8 @@ def test_an_extension_granted_before_the_first_grading_counts_then(
     ("arguments", "why"),
     [
         (("benn", "masks", "2h"), "'benn' has submitted nothing.*close to it: 'ben'"),
+        (("xyz", "masks", "2h"), "'xyz' has submitted nothing.*roster .* lists the class"),
+        (("ben", "masks"), r"missing: DURATION \(or give --from FILE\)"),
         (("ben", "mask", "2h"), "no assignment is called 'mask'"),
         (("ben", "masks", "soon"), "'soon' is not a duration"),
     ],
