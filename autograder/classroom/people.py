@@ -203,14 +203,14 @@ def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
         return [asdict(person) for person in _checked(merges[-1].people, new.source)]
 
     change_table(class_folder / ROSTER_FILE, _COLUMNS, change)
-    return replace(merges[-1].changed(), people=read_roster(class_folder).people)
+    return replace(merges[-1].change, people=read_roster(class_folder).people)
 
 
 def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
     """Returns what `write_people` would change, and changes nothing."""
     merge = _Merge(read_roster(class_folder).people, new)
     _checked(merge.people, new.source)
-    return merge.changed()
+    return merge.change
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
@@ -273,39 +273,31 @@ class _Merge:
         self._index = Index([person.identity for person in old])
         self._names = _names(old), _names(new.people)
         self._numbers = _numbers(old) if new.has_sure_numbers else {}
-        self._staff = new.staff
         self.people = list(old)
-        self.doubts: list[str] = []
-        self._students: list[str] = []
+        self._doubts: list[str] = []
+        students: list[str] = []
         added: list[Person] = []
         met: set[int] = set()
         for person in new.people:
             number = self._find(person)
             if number is None or number in met:
                 added.append(person)
-                self._students.append(person.student)
+                students.append(person.student)
             else:
                 met.add(number)
                 self.people[number] = _filled(self.people[number], person)
-                self._students.append(self.people[number].student)
+                students.append(self.people[number].student)
         pairs = [(p, q) for p, q in zip(old, self.people, strict=True) if p != q]
-        self._updated = tuple(there.student for there, _ in pairs)
-        self._replaced = tuple(name for name in _COLUMNS if _is_replaced(name, pairs))
         self.people += added
-        self._added = tuple(person.student for person in added)
-        self._not_in_list = tuple(p.student for n, p in enumerate(old) if n not in met)
-
-    def changed(self) -> RosterChange:
-        """Returns the record of what the list changes."""
-        return RosterChange(
+        self.change = RosterChange(
             people=tuple(self.people),
-            added=self._added,
-            not_in_list=self._not_in_list,
-            staff=self._staff,
-            doubts=tuple(self.doubts),
-            updated=self._updated,
-            replaced=self._replaced,
-            students=tuple(self._students),
+            added=tuple(person.student for person in added),
+            not_in_list=tuple(p.student for n, p in enumerate(old) if n not in met),
+            staff=new.staff,
+            doubts=tuple(self._doubts),
+            updated=tuple(there.student for there, _ in pairs),
+            replaced=tuple(name for name in _COLUMNS if _is_replaced(name, pairs)),
+            students=tuple(students),
         )
 
     def _find(self, person: Person) -> int | None:
@@ -337,18 +329,22 @@ class _Merge:
 
     def _by_name(self, person: Person) -> int | None:
         """Finds a person by name, if it is unique in both lists and no address contradicts."""
-        name = in_any_order(person.name)
-        if not name or any(len(names.get(name, ())) != 1 for names in self._names):
-            return None
-        number = self._names[0][name][0]
-        there = self.people[number]
-        if there.email and person.email and normal(there.email) != normal(person.email):
-            self.doubts.append(
-                f"{person.name!r} has the address {person.email} here and {there.email} in the "
-                "class's roster: if it is one person, remove one of the two rows of roster.csv"
+        here, new = (names.get(in_any_order(person.name), ()) for names in self._names)
+        same = [n for n in here if _may_be_one(self.people[n], person)]
+        if len(here) == len(new) == len(same) == 1:
+            return same[0]
+        if others := same or (here if len(here) == len(new) == 1 else ()):
+            who = " or ".join(repr(self.people[n].student) for n in others)
+            self._doubts.append(
+                f"{person.name!r} ({person.email or person.student}) may be {who}, and has a new "
+                "row: if it is one person, write the address into the old row, and remove the new"
             )
-            return None
-        return number
+        return None
+
+
+def _may_be_one(one: Person, other: Person) -> bool:
+    """Returns whether no address says that these are two people."""
+    return not (one.email and other.email) or normal(one.email) == normal(other.email)
 
 
 def _numbers(people: Sequence[Person]) -> dict[str, int]:
@@ -369,8 +365,13 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 
 def _filled(there: Person, new: Person) -> Person:
-    """Updates a person from a newer list; nothing is emptied, and the student's name stays."""
+    """Updates a person from a newer list; nothing is emptied, and the student's name stays.
+
+    So does Canvas's number: Moodle's belongs to one assignment.
+    """
     values = {name: text for name, text in asdict(new).items() if text and name != "student"}
+    if there.number.isdigit() and not new.number.isdigit():
+        values["number"] = there.number
     return replace(there, **values)
 
 

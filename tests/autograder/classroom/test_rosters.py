@@ -72,6 +72,17 @@ def test_two_people_of_one_name_stay_two(tmp_path: Path) -> None:
     change = bring(tmp_path, "name,email\nAnna Müller,anna@uni.example\n")
     assert change.added == ("anna@uni.example",)
     assert len(change.people) == 4
+    (doubt,) = change.doubts
+    assert "'Anna Müller' (anna@uni.example) may be 'amueller' or 'amuller2'" in doubt
+
+
+def test_moodles_number_of_one_assignment_replaces_no_number(tmp_path: Path) -> None:
+    bring(tmp_path, CANVAS)
+    bring(
+        tmp_path, "Identifier,Full name,Email address\nParticipant 7,Ada Lovelace,ada@u.example\n"
+    )
+    ada = people(tmp_path)["ada1"]
+    assert (ada.number, ada.email) == ("101", "ada@u.example")
 
 
 def test_one_name_with_two_addresses_is_reported_not_decided(tmp_path: Path) -> None:
@@ -79,7 +90,7 @@ def test_one_name_with_two_addresses_is_reported_not_decided(tmp_path: Path) -> 
     change = bring(tmp_path, "name,email\nAda Lovelace,ada@home.example\n")
     assert change.added == ("ada@home.example",)
     (doubt,) = change.doubts
-    assert "ada@uni.example" in doubt
+    assert "'Ada Lovelace' (ada@home.example) may be 'ada@uni.example'" in doubt
 
 
 def test_who_teaches_is_no_student(tmp_path: Path) -> None:
