@@ -2,6 +2,9 @@
 
 Whatever is not listed is refused: a name of Python or of a library, an attribute of their values, a
 change of what a library defines. So no list of functions that open files is needed.
+
+This reads names, so nothing that is listed may find an attribute by a text: `functools.wraps` and
+patterns by position do, and so does a class that was not written as one but made by a call.
 """
 
 from __future__ import annotations
@@ -85,6 +88,19 @@ class _Reader:
             for name, path in _imported(node):
                 self._imports.setdefault(name, set()).add(path)
         self._before_a_dot = {id(n.value) for n in self._nodes if isinstance(n, ast.Attribute)}
+        self._looked_at = self._before_a_dot | {
+            id(value)
+            for node in self._nodes
+            if isinstance(node, ast.Compare)
+            and all(isinstance(by, ast.Is | ast.IsNot) for by in node.ops)  # others call `__eq__`
+            for value in (node.left, *node.comparators)
+        }
+        #: the names `type` in calls whose value is only compared, or asked for an attribute
+        self._types = {
+            id(node.func)
+            for node in self._nodes
+            if isinstance(node, ast.Call) and id(node) in self._looked_at and len(node.args) == 1
+        }
 
     def refused(self) -> Iterator[str]:
         """Yields what is not known to only compute."""
@@ -97,6 +113,8 @@ class _Reader:
                     yield from self._refused_values(node)
                     if not isinstance(node.ctx, ast.Load):
                         yield from self._refused_changes(node)
+                case ast.MatchClass(patterns=[_, *_]):
+                    yield "a pattern by position"
                 case ast.MatchClass(kwd_attrs=names):
                     yield from (f".{name}" for name in names if not _is_of_values(name))
                 case ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
@@ -110,6 +128,11 @@ class _Reader:
                 yield path
         if isinstance(node, ast.Attribute) and not paths and not _is_of_values(node.attr):
             yield f".{node.attr}"
+        match node:  # the class of a class makes classes
+            case ast.Name(id="type") if id(node) not in self._types:
+                yield "type as a value"
+            case ast.Attribute(attr="__class__") if id(node) not in self._looked_at:
+                yield ".__class__ as a value"
 
     def _refused_changes(self, node: ast.Name | ast.Attribute) -> Iterator[str]:
         if isinstance(node, ast.Name):

@@ -36,6 +36,19 @@ _REACHING = ("reaching", "snooping")
         ("f.__globals__", ".__globals__"),
         ("(y for y in x).gi_frame.f_builtins['open']('x')", ".f_builtins"),
         ("match x:\n    case object(gi_frame=y): pass", ".gi_frame"),
+        ("class A:\n    gi_frame: int\nmatch x:\n    case A(y): pass", "a pattern by position"),
+        ("type('A', (), {'__setattr__': f})", "type as a value"),
+        ("map(type, ['A'], [()], [{}])", "type as a value"),
+        ("type(int)('A', (), {})", "type as a value"),
+        (
+            "class A:\n    def __eq__(self, other): other('A', (), {})\ntype(int) == A()",
+            "type as a value",
+        ),
+        ("type(int).__call__(type, 'A', (), {})", "type as a value"),
+        ("x.__class__.__class__('A', (), {})", ".__class__ as a value"),
+        ("def g(self): self.__class__ = int", ".__class__ as a value"),
+        ("from enum import Enum", "import enum.Enum"),
+        ("from functools import wraps", "import functools.wraps"),
         ("math.tau.__class__.__subclasses__()", ".__subclasses__"),
         ("getattr(torch, 'lo' + 'ad')('x')", "getattr"),
         ("map(eval, ['1'])", "eval"),
@@ -91,6 +104,7 @@ class Attention(nn.Module):
         input, id = self.W_query(x), 3
         open = [row.tolist() for row in input]
         scores = (input @ input.mT).masked_fill(self.mask.bool()[:3], -torch.inf)
+        type(self).num_heads, same = 3, type(x) is Tensor and x.__class__.__name__ == "Tensor"
         return F.softmax(scores / math.sqrt(id), dim=-1).to(torch.float64), open, Config().load
 """
     assert uses_besides_computing(answer) == ()
