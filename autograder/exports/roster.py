@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +27,8 @@ from ..results.last import keys_of
 from .class_grades import Grades
 
 Row = Mapping[str, str]
+#: the assignments with a result of each student
+Works = Mapping[str, frozenset[str]]
 
 #: the row of maxima in a Canvas gradebook
 POINTS_POSSIBLE = "Points Possible"
@@ -73,21 +75,32 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The student of each row of people, by the row's number, and a note on every mismatch.
+    """The students of each row of people, by the row's number, and a note on every mismatch.
 
-    `left_over` are students without a row, and `doubts` says why. `waiting` are the rows of people
+    A person whose name differed on two platforms has several folders, each with different
+    assignments; `works` has those of each student. `left_over` are students without a row, and
+    `doubts` says why; `in_doubt` are the rows that may be theirs. `waiting` are the rows of people
     without a result whom the class knows.
     """
 
-    student_of: Mapping[int, str]
+    students_of: Mapping[int, Sequence[str]]
+    works: Works
     notes: tuple[str, ...]
     left_over: tuple[str, ...]
     doubts: tuple[str, ...] = ()
-    waiting: Mapping[int, str] = field(default_factory=dict)
+    in_doubt: frozenset[int] = frozenset()
+    waiting: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
-    def name_of(self, row: int) -> str:
-        """Returns the class's name of a row's person; empty if there is none."""
-        return self.student_of.get(row) or self.waiting.get(row, "")
+    def name_of(self, row: int, assignment: str) -> str | None:
+        """Returns the class's name of a row's person for an assignment; empty if there is none.
+
+        Returns None if the row may be that of a student whose grade can't be assigned, so that a
+        missing grade is not certain.
+        """
+        found = self.students_of.get(row) or self.waiting.get(row, ())
+        has_work = (name for name in found if assignment in self.works.get(name, ()))
+        first = found[0] if found else None if row in self.in_doubt else ""
+        return next(has_work, first)
 
 
 def read_roster(path: Path) -> Roster:
@@ -131,13 +144,16 @@ def _is_nobody(row: Row) -> bool:
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
     """Finds in a roster the students with grades, and the people without any."""
-    matching = match(roster, (student for student, _ in keys_of(grades.results)), grades.known_as)
-    waiting = match(roster, grades.people_without, grades.known_as)
-    return replace(matching, waiting=waiting.student_of)
+    works: dict[str, frozenset[str]] = {}
+    for student, assignment in keys_of(grades.results):
+        works[student] = works.get(student, frozenset()) | {assignment}
+    matching = match(roster, works, grades.known_as)
+    without = match(roster, dict.fromkeys(grades.people_without, frozenset()), grades.known_as)
+    return replace(matching, waiting=without.students_of)
 
 
 def match(
-    roster: Roster, students: Iterable[str], known_as: Mapping[str, Sequence[str]] | None = None
+    roster: Roster, works: Works, known_as: Mapping[str, Sequence[str]] | None = None
 ) -> Matching:
     """Finds each student of the class in a roster; notes those who are missing or ambiguous.
 
@@ -146,10 +162,11 @@ def match(
     """
     index = Index([_identity(person) for person in roster.people])
     groups = _groups(roster)
-    names, file = sorted(set(students)), roster.path.name
+    names, file = sorted(works), roster.path.name
     claims: dict[int, list[str]] = {}
     notes: list[str] = []
     strangers: list[str] = []
+    in_doubt: set[int] = set()
     for student in names:
         others = (known_as or {}).get(student, ())
         numbers = [name for name in others if is_number(name)]
@@ -167,25 +184,35 @@ def match(
             for number in found or members:
                 claims.setdefault(number, []).append(student)
         elif found:
+            in_doubt |= found
             notes.append(
                 f"{student!r} may be any of {len(found)} people of {file}: write the number or "
                 "login that the platform has for this one into the class's roster.csv"
             )
         else:
             strangers.append(repr(student))
+    several = {number for number, rivals in claims.items() if _overlap(rivals, works)}
     for number, rivals in claims.items():
-        if len(rivals) > 1:
+        if number in several:
             same = ", ".join(map(repr, rivals))
             notes.append(f"{same} may all be {label(roster.people[number])} of {file}")
-    student_of = {number: rivals[0] for number, rivals in claims.items() if len(rivals) == 1}
+    students_of = {number: found for number, found in claims.items() if number not in several}
     notes += _summed(strangers, f"is not in {file}", f"students are not in {file}")
     doubts = tuple(notes)
     notes += _summed(
         [label(person) for number, person in enumerate(roster.people) if number not in claims],
         f"of {file} has no result here", f"people of {file} have no result here",
     )  # fmt: skip
-    matched = set(student_of.values())
-    return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched), doubts)
+    matched = {name for found in students_of.values() for name in found}
+    left_over = tuple(name for name in names if name not in matched)
+    rows = frozenset(in_doubt | several)
+    return Matching(students_of, works, tuple(notes), left_over, doubts, rows)
+
+
+def _overlap(students: Sequence[str], works: Works) -> bool:
+    """Returns whether several students have the same assignment, or none."""
+    own = [works[student] for student in students]
+    return len(own) > 1 and (not all(own) or len(frozenset().union(*own)) < sum(map(len, own)))
 
 
 def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:

@@ -242,7 +242,9 @@ class _Push:
             return
         self._note_deductions(name, there)
         for position, member in enumerate(self._members):
-            student = matching.name_of(position)
+            student = matching.name_of(position, name)
+            if student is None:
+                continue
             grade = there.get(member.number, Grade())
             result = own.get(student)
             change = (

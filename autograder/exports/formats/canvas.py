@@ -55,9 +55,8 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     points = {"Student": _POINTS_ROW}
     rows.append((*(points.get(c, "") for c in ids), *map(number, maxima.values())))
     for position, person in enumerate(roster.people):
-        student = matching.name_of(position)
         cells = (
-            _cell(grades, scores, student, name, person.get(column, ""))
+            _cell(grades, scores, matching.name_of(position, name), name, person.get(column, ""))
             for name, column in columns.items()
         )
         rows.append((*(person.get(c, "") for c in ids), *cells))
@@ -84,8 +83,15 @@ def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
     return maxima, scores
 
 
-def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before: str = "") -> str:
-    """Returns a score; the platform's own value if the grader failed, or the chosen default."""
+def _cell(
+    grades: Grades, scores: Scores, student: str | None, assignment: str, before: str = ""
+) -> str:
+    """Returns a score, or the chosen default.
+
+    Returns the platform's own value if the grader failed, or if it is not certain whose cell it is.
+    """
+    if student is None:
+        return before
     key = (student, assignment)
     if key not in scores:
         return grades.missing_cell(student, assignment, before)

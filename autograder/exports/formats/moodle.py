@@ -57,10 +57,13 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     rows: list[Sequence[str]] = [[roster.headings.get(column, column) for column in columns]]
     doubts: dict[str, None] = {}  # each only once, in order
     for position, person in enumerate(roster.people):
-        student = matching.name_of(position)
+        assignment = names[0] if names else ""
+        student = matching.name_of(position, assignment)
         result = graded[own[student]] if student in own else None
-        if result is None:
-            assignment, before = names[0] if names else "", person.get(_GRADE, "")
+        if student is None:
+            row = dict(person)
+        elif result is None:
+            before = person.get(_GRADE, "")
             row = {**person, _GRADE: grades.missing_cell(student, assignment, before)}
         else:
             row = {**person, **_judged(result)}

@@ -14,11 +14,12 @@ import pytest
 from autograder.classroom import Origin, write_roster
 from autograder.collecting.platform_times import read_times
 from autograder.errors import UserError
-from autograder.exports import Grades, export
+from autograder.exports import Grades, Missing, export
 from autograder.exports.roster import match, read_roster
 from autograder.records import SubmissionResult, SubmissionStatus
 
 #: a gradebook as Canvas exports it, read-only columns included
+MASKS = frozenset({"masks"})
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Masks (4711),Old work (12),Current Score
 ,,,,,Manual Posting,,(read only)
@@ -103,6 +104,24 @@ def test_a_canvas_gradebook_provides_ids_and_keeps_unknown_columns(
     ]
 
 
+def test_one_person_in_two_folders_has_the_grades_of_both(
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
+) -> None:
+    second = "causal_attention"
+    results = [make_result("ada"), make_result("Ada L_7", (2.0, 2.0, 0.0), assignment=second)]
+    grades = Grades(results, known_as={"Ada L_7": ("ada",)}, zero_for=frozenset({"masks", second}))
+    zeros = replace(grades, missing=Missing.ZERO)
+    written = export("canvas", zeros, tmp_path / "out.csv", canvas)
+    _, ada, grace, *_ = rows_of(written.path)
+    assert (ada["Masks (4711)"], ada["Causal attention"]) == ("4", "4")
+    assert (grace["Masks (4711)"], grace["Causal attention"]) == ("0", "0")
+    both = replace(zeros, results=[*results, make_result("Ada L_7")])
+    written = export("canvas", both, tmp_path / "out.csv", canvas)
+    _, ada, *_ = rows_of(written.path)
+    assert ada["Masks (4711)"] == "", "nobody gets a zero because it is not certain who it is"
+    assert "'Ada L_7', 'ada' may all be 'Lovelace, Ada' of gradebook.csv" in written.notes
+
+
 @pytest.mark.parametrize(
     ("title", "column", "is_new"),
     [("Masks", "Masks (4711)", False), ("Old work", "Old work (12)", False), ("M 2", "M 2", True)],
@@ -156,13 +175,13 @@ def test_a_student_renamed_in_canvas_is_found_by_number(
 ) -> None:
     origin = Origin("married", "masks", "Canvas", "married", "102")
     roster = read_roster(canvas)
-    found = match(roster, ["married"], {"married": origin.names})
-    assert [roster.people[row]["ID"] for row in found.student_of] == ["102"]
+    found = match(roster, {"married": MASKS}, {"married": origin.names})
+    assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
     elsewhere = replace(origin, platform="Moodle")  # another number in each assignment
-    assert not match(roster, ["married"], {"married": elsewhere.names}).student_of
+    assert not match(roster, {"married": MASKS}, {"married": elsewhere.names}).student_of
     canvas.write_text(CANVAS.replace("S-1", "102"), encoding="utf-8")  # no number of Canvas's
-    found = match(roster, ["married"], {"married": origin.names})
-    assert [roster.people[row]["ID"] for row in found.student_of] == ["102"]
+    found = match(roster, {"married": MASKS}, {"married": origin.names})
+    assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
 
 
 def test_an_identifier_is_surer_than_a_name(
@@ -436,10 +455,12 @@ def test_many_people_only_in_one_list_are_one_note(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     rows = "".join(f"Participant {n},Person {n},\n" for n in range(30))
     sheet.write_text(f"Identifier,Full name,Grade\n{rows}")
-    notes = match(read_roster(sheet), ["Person 7"]).notes
+    notes = match(read_roster(sheet), {"Person 7": MASKS}).notes
     assert len(notes) == 1
     assert notes[0].startswith("29 people of sheet.csv have no result here: 'Person 0', 'Person 1'")
     assert notes[0].endswith("and 19 more")
-    strangers = match(read_roster(sheet), [f"Somebody {n}" for n in range(12)]).notes
+    strangers = match(
+        read_roster(sheet), dict.fromkeys((f"Somebody {n}" for n in range(12)), MASKS)
+    ).notes
     assert strangers[0].startswith("12 students are not in sheet.csv: 'Somebody 0', 'Somebody 1'")
     assert strangers[0].endswith("and 2 more")
