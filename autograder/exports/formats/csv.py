@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ...classroom import Lateness, utc_text
 from ...escaping import Value
-from ...records import SubmissionResult, SubmissionStatus
+from ...records import Key, SubmissionResult, SubmissionStatus
+from ...results.last import keys_of
 from ...results.review import reasons_to_look
 from ..class_grades import Grades
 from ..export_tables import Exported, write_csv
@@ -26,19 +27,45 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
     columns, names, maxima = _columns(grades), grades.assignments, grades.maxima
     of_people = ("name", "email", "section") if grades.people else ()
     yield ["student", *of_people, *columns, "points", "maximum", "needs_review"]
-    for student, results in groupby(grades.results, lambda result: result.student):
-        values, reasons = _nothing(grades, maxima, student), []
+    several = _in_several_folders(grades)
+    kept: dict[str, tuple[dict[str, Value], list[str]]] = {}
+
+    def row(student: str, values: Mapping[str, Value], reasons: Iterable[str]) -> list[Value]:
+        cells = [values.get(column, "") for column in columns]
+        person = _of_person(grades, student)
+        return [student, *person, *cells, *_sum(values, names), "; ".join(reasons)]
+
+    for folder, results in groupby(grades.results, lambda result: result.student):
+        student = several.get(folder, folder)
+        values, reasons = kept.get(student) or (_nothing(grades, maxima, student), [])
         for result in results:
             values |= _values(grades, result)
             reasons += [f"{result.assignment}: {reason}" for reason in reasons_to_look(result)]
-        cells = [values.get(column, "") for column in columns]
-        person = _of_person(grades, student)
-        yield [student, *person, *cells, *_sum(values, names), "; ".join(reasons)]
+        if folder in several:
+            kept[student] = values, reasons
+        else:
+            yield row(student, values, reasons)
+    for student, (values, reasons) in kept.items():
+        yield row(student, values, reasons)
     for student in grades.absent:
-        nothing = _nothing(grades, maxima, student)
-        cells = [nothing.get(column, "") for column in columns]
-        person = _of_person(grades, student)
-        yield [student, *person, *cells, *_sum(nothing, names), "nothing was submitted"]
+        yield row(student, _nothing(grades, maxima, student), ["nothing was submitted"])
+
+
+def _in_several_folders(grades: Grades) -> Mapping[str, str]:
+    """Returns the person of each folder, for people who have several.
+
+    Somebody has several if the names on two platforms differ; each has different assignments.
+    """
+    works: dict[str, list[Key]] = {}
+    for key in keys_of(grades.results):
+        if person := grades.people.get(key[0]):
+            works.setdefault(person.student, []).append(key)
+    return {
+        folder: student
+        for student, keys in works.items()
+        if len({folder for folder, _ in keys}) > 1 and len({name for _, name in keys}) == len(keys)
+        for folder, _ in keys
+    }
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:

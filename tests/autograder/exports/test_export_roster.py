@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.classroom import Origin, write_roster
+from autograder.classroom import Origin, Person, write_roster
 from autograder.collecting.platform_times import read_times
 from autograder.errors import UserError
 from autograder.exports import Grades, Missing, export
@@ -115,6 +115,10 @@ def test_one_person_in_two_folders_has_the_grades_of_both(
     _, ada, grace, *_ = rows_of(written.path)
     assert (ada["Masks (4711)"], ada["Causal attention"]) == ("4", "4")
     assert (grace["Masks (4711)"], grace["Causal attention"]) == ("0", "0")
+    people = {"ada": Person("ada"), "Ada L_7": Person("ada")}
+    written = export("csv", replace(zeros, people=people), tmp_path / "out.csv")
+    (row,) = rows_of(written.path)
+    assert (row["student"], row["points"], row["maximum"]) == ("ada", "8.0", "12.0")
     both = replace(zeros, results=[*results, make_result("Ada L_7")])
     written = export("canvas", both, tmp_path / "out.csv", canvas)
     _, ada, *_ = rows_of(written.path)
@@ -178,7 +182,7 @@ def test_a_student_renamed_in_canvas_is_found_by_number(
     found = match(roster, {"married": MASKS}, {"married": origin.names})
     assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
     elsewhere = replace(origin, platform="Moodle")  # another number in each assignment
-    assert not match(roster, {"married": MASKS}, {"married": elsewhere.names}).student_of
+    assert not match(roster, {"married": MASKS}, {"married": elsewhere.names}).students_of
     canvas.write_text(CANVAS.replace("S-1", "102"), encoding="utf-8")  # no number of Canvas's
     found = match(roster, {"married": MASKS}, {"married": origin.names})
     assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
