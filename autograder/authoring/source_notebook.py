@@ -163,7 +163,9 @@ def _question_cells(question: str, definition: str, points: float) -> list[Cell]
     worth = int(points) if points == int(points) else points
     check = f"check_{question}"
     return [
-        code_cell(question, definition, _nbgrader(question, solution=True)),
+        code_cell(
+            question, f"{_AFTER_A_RESTART}\n{definition}", _nbgrader(question, solution=True)
+        ),
         code_cell(
             check,
             f'check("{question}")  {_AFTER_A_RESTART}',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ..student import CheckedExercise, CheckedQuestion, Progress
 
 _BAR = 20
+#: minutes in the units of a time
+_AGES = ((24 * 60, "days"), (60, "hours"), (1, "minutes"))
 _NARROW = 60
 #: the least width of wrapped sentences, however narrow a terminal claims to be
 _LETTERS = 20
@@ -50,7 +53,7 @@ class Screen:
 
     def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
         """Writes one exercise: its file, what is wrong with it, and its questions."""
-        file = f" ({result.file})" if result.file else ""
+        file = f" ({result.file}{_saved(result.saved)})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:
             self.prose(result.problem, "red", 2)
@@ -135,3 +138,14 @@ def _can_show(signs: str, console: Console) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def _saved(at: float | None) -> str:
+    """Says when a notebook was saved: edits that were made after that were not checked."""
+    if at is None:
+        return ""
+    minutes = int((time.time() - at) / 60)
+    for size, unit in _AGES:
+        if minutes >= 2 * size:
+            return f", saved {minutes // size} {unit} ago"
+    return ", just saved"

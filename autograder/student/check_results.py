@@ -64,7 +64,8 @@ class CheckedExercise:
     """One exercise of a student's folder: the file that counts and its questions.
 
     `problem` says why the file can't be read or run; `note` what else the student should know;
-    `printed` is what the file printed while it was loaded.
+    `printed` is what the file printed while it was loaded; `saved` is the time of a notebook's
+    last save, in seconds, because later edits are not in what was checked.
     """
 
     exercise: str
@@ -73,6 +74,7 @@ class CheckedExercise:
     problem: str = ""
     note: str = ""
     printed: str = ""
+    saved: float | None = None
 
     @property
     def passed(self) -> int:

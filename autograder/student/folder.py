@@ -23,7 +23,7 @@ from .check_results import (
 )
 from .explaining import AnswerContext, call_with_shapes
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import answered_in, nearly_named, other_name, wrong_import
+from .misnamed import answered_in, nearly_named, other_name, start_with, wrong_import
 from .questions import questions_of, unknown
 from .runner import OnQuestion, run_checks, step_to_trace
 from .source_lines import locator
@@ -110,12 +110,16 @@ def _check(
         item.question: _with_notes(item, manifest, answer, executed, questions) for item in checked
     }
     done |= leaning
+    for question, item in done.items():
+        if item.standing is Standing.FIX and not item.note:
+            done[question] = replace(item, note=start_with(question, answer.text, done.values()))
+    saved = answer.path.stat().st_mtime if answer.path.suffix == ".ipynb" else None
     results = tuple(done[question] for question in questions if question in done)
     note = answer.note
     if wanted is None and all(item.standing is Standing.NOT_IMPLEMENTED for item in results):
         note = note or answered_in(folder, name, questions, manifest.exercises)
     return CheckedExercise(
-        name, answer.path.name, results, executed.problem, note, executed.printed
+        name, answer.path.name, results, executed.problem, note, executed.printed, saved
     )
 
 

@@ -13,13 +13,22 @@ from typing import Any
 from ..errors import SubmissionError
 from ..submission import is_unanswered
 from ..submission.near_names import closest
-from ..suite.names import definition_of, imports_of, names_used
+from ..suite.names import definition_of, definitions_reached, imports_of, names_used
 from .answers import answer_of
 from .check_results import CheckedQuestion, CheckedTest, Standing
 
 _CODE = (".py", ".ipynb")
+_WRONG = (Standing.FIX, Standing.NOT_IMPLEMENTED, Standing.TOO_SLOW)
 #: the most files of one folder that are read
 _MOST_FILES = 200
+
+
+def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
+    """Name another question that an answer calls and that is not right yet; empty if none is."""
+    reached = definitions_reached(source, question)
+    wrong = [other.question for other in others if other.standing in _WRONG]
+    called = [name for name in wrong if name in reached and name != question]
+    return f"it calls `{called[0]}`, which is not right yet: start there" if called else ""
 
 
 def nearly_named(folder: Path, exercise: str) -> str:

@@ -17,6 +17,7 @@ from ..errors import AutograderError, UserError
 from ..escaping import for_html
 from ..submission.near_names import closest
 from ..suite import LocalImplementation
+from ..suite.names import definitions_reached
 from .answers import unfinished
 from .assignment_folder import assignment_folder
 from .check_results import CheckedQuestion, Standing, with_graded
@@ -24,9 +25,10 @@ from .display import NotebookOutput, as_html, as_text, folded, notice, preformat
 from .explaining import AnswerContext
 from .hints import next_hint
 from .last_call import NO_CALL, RecordedCall, again
-from .misnamed import other_name, wrong_import
+from .misnamed import other_name, start_with, wrong_import
+from .missing_names import explain_missing_names
 from .runner import run_checks, step_to_trace
-from .stale import FAILED, run_of, stale
+from .stale import FAILED, run_of, stale, unsaved
 from .stars import star_line
 from .tracing import traced
 
@@ -38,6 +40,8 @@ _COMPARE = "compare with the reference way"
 #: the folder of our own code, whose lines say nothing to a student
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways, as code, and what they cost"
+
+explain_missing_names()
 
 
 def check(question: object = "", rule: str = "") -> None:
@@ -179,7 +183,20 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
     found = replace(
         result, note=note, standing=Standing.STALE if note and passes else result.standing
     )
-    return with_graded(found, _manifest(folder).graded.get(result.question, ""))
+    found = with_graded(found, _manifest(folder).graded.get(result.question, ""))
+    not_saved = unsaved(result.question, namespace, folder) if passes and not note else ""
+    first = _first_to_fix(result.question, namespace, folder) if result.standing in _STUCK else ""
+    return replace(found, note="\n".join(filter(None, (found.note, not_saved, first))))
+
+
+def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
+    """Name another question of this exercise that the answer calls and that is not right yet."""
+    suite, source = find_suite(question, folder), _source(namespace)
+    called = {name for name in definitions_reached(source, question) if name in points_of(suite)}
+    if called <= {question}:
+        return ""
+    others = run_checks(suite, *_ready(namespace, folder), called - {question})
+    return start_with(question, source, others)
 
 
 def _missing(question: str, namespace: Mapping[str, Any]) -> str:

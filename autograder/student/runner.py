@@ -155,8 +155,8 @@ class _QuestionResults:
 
     tests: list[CheckedTest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    #: the mistakes that errors of the answer always have
-    causes: set[str] = field(default_factory=set)
+    #: the mistake that the error of a check always has, by the name of the check
+    causes: dict[str, str] = field(default_factory=dict)
     printed: str = ""
     is_too_slow: bool = False
     #: the processor time of all checks
@@ -291,7 +291,8 @@ class _Run:
             found.tests.append(CheckedTest(item.name, False))
             return
         found.tests.append(explained(item.name, failure, step, self._around, by_chance))
-        found.causes |= {cause_of(failure, self._around)} - {""}
+        if cause := cause_of(failure, self._around):
+            found.causes[item.name] = cause
         if isinstance(failure, AnswerFault):
             is_other = failure.verdict.value == "not_implemented" and not is_stub(failure)
             found.faults.append("" if is_other else failure.verdict.value)
@@ -310,11 +311,17 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Return the sentence of the known mistake, or else of the mistake that all errors show."""
+        """Return the sentence of the known mistake, or else of the mistake that all errors show.
+
+        The second must be that of the failure which is shown first.
+        """
         if known := sentence_of(self._checks, question, found.results, self._text):
             return known
-        (cause,) = found.causes if len(found.causes) == 1 else ("",)
-        return f"{cause[:1].upper()}{cause[1:]}." if cause else ""
+        (cause,) = set(found.causes.values()) if len(set(found.causes.values())) == 1 else ("",)
+        shown = failures_to_show(found.tests)[:1]
+        if not cause or any(test.name not in found.causes for test in shown):
+            return ""
+        return f"{cause[:1].upper()}{cause[1:]}."
 
 
 class _Turns:

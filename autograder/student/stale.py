@@ -19,6 +19,7 @@ from ..submission.notebook import cells_of, notebook_of, source_of
 
 FAILED = "the last run of this cell failed: what was checked is what it defined before"
 CHANGED = "your cell was changed since it ran: run it again, then check"
+UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
 
 def stale(
@@ -44,6 +45,16 @@ def stale(
         count == ran and not _alike(saved, cells[ran]) for count, saved in _saved(question, folder)
     )
     return CHANGED if changed else ""
+
+
+def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
+    """Say that no saved notebook has the cell that defined a question; empty if one has."""
+    cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
+    ran = _ran_at(namespace.get(question), cells)
+    saved = [source for source, _ in _saved_cells(folder)]
+    if ran is None or not saved or any(_alike(source, cells[ran]) for source in saved):
+        return ""
+    return UNSAVED
 
 
 def run_of(question: str, namespace: Mapping[str, Any]) -> str:
@@ -94,12 +105,18 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
     """Yield the last run and the source of the question's cells in a folder's saved notebooks."""
+    for source, cell in _saved_cells(folder):
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
+            yield cell.get("execution_count"), source
+
+
+def _saved_cells(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the source of each code cell in a folder's saved notebooks, and the cell."""
     for path in folder.glob("*.ipynb"):
         try:
             for cell in cells_of(notebook_of(path.read_bytes())[0]):
-                nbgrader = cell["metadata"].get("nbgrader", {})
-                if cell["cell_type"] == "code" and nbgrader.get("grade_id") == question:
-                    yield cell.get("execution_count"), source_of(cell)
+                if cell["cell_type"] == "code" and isinstance(cell["metadata"], dict):
+                    yield source_of(cell), cell
         except (OSError, SubmissionError, KeyError, AttributeError):
             continue
 

@@ -27,7 +27,8 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
     owners = {name.rpartition(".")[0] for name in found}
     without = [name for name in missing if name.endswith(".bias") and name[:-5] in owners]
     if len(without) == len(missing):
-        return f"{_some([name[:-5] for name in without])} has no bias, and should have one"
+        verb = "has no bias" if len(without) == 1 else "have no bias"
+        return f"{_some([name[:-5] for name in without])} {verb}, and should have one"
     if not found:
         return (
             "the layer has no weights: assign layers, or tensors in nn.Parameter, to `self` in "

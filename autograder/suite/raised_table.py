@@ -40,7 +40,7 @@ OF_LINES: tuple[Row, ...] = (
     row(
         # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which
         # names batches, refuses any other number of dimensions, however they are turned
-        r"^(?!.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
+        r"^(?!IndexError|.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
         r"(sizes?|shapes?|[123]-?D|dimension)",
         "`.T` reverses all dimensions of a batch",
         "`.T` is for a single matrix: of a batch it reverses all dimensions. "

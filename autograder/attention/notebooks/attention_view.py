@@ -101,7 +101,8 @@ def attention_view(
     if table.dim() != 3 or table.shape[1:] != (count, count):
         raise ValueError(f"weights {tuple(table.shape)} do not belong to {count} tokens")
     asking = count - 1 if query is None else query
-    summary = f"{title}: {len(table)} heads over {count} tokens (an interactive view in a notebook)"
+    heads = "1 head" if len(table) == 1 else f"{len(table)} heads"
+    summary = f"{title}: {heads} over {count} tokens (an interactive view in a notebook)"
     shown = NotebookOutput(summary, _page(table, list(tokens), title, asking))
     display(shown)  # type: ignore[no-untyped-call]
 

@@ -1,0 +1,66 @@
+"""Explains a NameError in a kernel: the name is made in a cell that has not been run.
+
+After a restart nothing is defined. As soon as a cell imports one of our modules, a NameError is
+followed by a sentence that says what to run; before that, a comment in the cell says it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..errors import SubmissionError
+
+NOT_RUN = (
+    "`{}` is made in a cell above that has not been run since the kernel started: "
+    "Run > Run All Above Selected Cell, then run this cell again."
+)
+
+
+def explain_missing_names() -> None:
+    """Let this kernel explain missing names; does nothing outside of a kernel."""
+    if "IPython" not in sys.modules:
+        return
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    if shell is not None and not shell.custom_exceptions:
+        shell.set_custom_exc((NameError,), _explain)
+
+
+def _explain(
+    shell: Any,
+    kind: type[BaseException],
+    error: NameError,
+    traceback: TracebackType | None,
+    tb_offset: int | None = None,
+) -> None:
+    shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+    name = error.name
+    if kind is NameError and name not in shell.user_ns and name in set(_names(shell.user_ns)):
+        from IPython.display import display
+
+        from .display import notice
+
+        display(notice("○", NOT_RUN.format(name)))  # type: ignore[no-untyped-call]
+
+
+def _names(namespace: dict[str, Any]) -> Iterator[str]:
+    """Yield the names that the cells of this notebook define; of all in its folder if unknown."""
+    from ..submission.notebook import code_cells, notebook_of
+
+    # set by Jupyter's server and by VS Code
+    own = namespace.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME", "")
+    is_known = str(own).endswith(".ipynb") and Path(own).is_file()
+    for path in [Path(own)] if is_known else sorted(Path.cwd().glob("*.ipynb")):
+        try:
+            cells = code_cells(notebook_of(path.read_bytes())[0])
+        except (OSError, SubmissionError):
+            continue
+        for cell in cells:
+            for statement in cell.statements:
+                yield from statement.binds

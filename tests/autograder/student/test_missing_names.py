@@ -1,0 +1,50 @@
+"""After a restart, a NameError is followed by what to run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from autograder.student.missing_names import explain_missing_names
+
+ASKED = "Run > Run All Above Selected Cell"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    """A kernel's shell in a folder with a notebook, in which nothing was run."""
+    cell = {"cell_type": "code", "metadata": {}, "source": "import math\nhalf = math.pi / 2"}
+    (tmp_path / "scores.ipynb").write_text(json.dumps({"cells": [cell]}))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(history_length=0)
+    explain_missing_names()
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_explained"), [("half", True), ("math", True), ("hlaf", False)]
+)
+def test_a_name_of_a_cell_above_says_what_to_run(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], name: str, is_explained: bool
+) -> None:
+    result = shell.run_cell(f"2 * {name}")
+    output = capsys.readouterr().out
+    assert isinstance(result.error_in_exec, NameError)
+    assert f"name '{name}' is not defined" in output
+    assert (ASKED in output) == is_explained
+
+
+def test_the_cell_of_every_answer_says_it_too() -> None:
+    for path in sorted((Path(__file__).parents[3] / "assignments").glob("*/*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        asked = [c for c in cells if c["id"].startswith("check_")]
+        answers = [c for c in cells if c["metadata"].get("nbgrader", {}).get("solution")]
+        assert asked
+        assert all(ASKED in cell["source"][0] for cell in asked + answers)
