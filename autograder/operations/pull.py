@@ -207,7 +207,7 @@ class _Pull:
         return time is not None and is_collected(self._folder, key, origin, time)
 
     def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
-        """Returns the attempts of each member; an assignment that can't be read stops no other."""
+        """Returns the attempts of each member; an unreadable assignment stops no other one."""
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))

@@ -199,7 +199,7 @@ class _Push:
         return ["" if name in new else name for name in change.students]
 
     def _table(self) -> Table:
-        """Returns the members as a table of the platform, in which exports find students."""
+        """Returns the members as a table in the form of the platform, for the exports."""
         is_canvas = self._there.key == "canvas"
         rows = [
             {

@@ -25,7 +25,7 @@ _IMPORTS = {
 }
 #: names of JSON and of other languages
 _IN_PYTHON = {
-    "null": "`null` is in the file of a notebook: a module is its code alone, as text",
+    "null": "`null` comes from the file of a notebook: a module contains only its code, as text",
     "true": "Python writes it `True`",
     "false": "Python writes it `False`",
 }

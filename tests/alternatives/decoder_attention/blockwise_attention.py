@@ -252,7 +252,7 @@ def blocks_of_queries_as_well(queries, keys, values, block_size):
 
 
 class _Block(torch.autograd.Function):
-    """Two results, and the backward of both by hand."""
+    """Returns two results; the backward pass of both is written by hand."""
 
     @staticmethod
     def forward(ctx, queries, keys, values):

@@ -1,4 +1,4 @@
-"""Right but unusual ways to the block of a decoder."""
+"""Right but unusual ways to build the block of a decoder."""
 
 import math
 
@@ -58,7 +58,7 @@ class functional_norms(_Submodules):
 
 @alternative("DecoderBlock")
 class token_by_token(_Submodules):
-    """The cache is used inside a call, too."""
+    """Uses the cache inside a call, too."""
 
     def forward(self, x, past=None):
         results = []
@@ -109,7 +109,7 @@ class two_halves_as_methods(_Submodules):
 
 
 def _turned(x, places):
-    """Every pair of coordinates as a complex number, turned by multiplication."""
+    """Rotates every pair of coordinates as a complex number, by multiplication."""
     half = x.shape[-1] // 2
     speeds = 10000.0 ** (-torch.arange(half, device=x.device, dtype=x.dtype) / half)
     angles = places[:, None] * speeds

@@ -90,7 +90,7 @@ class _Layers(nn.Module):
 
 @alternative("GroupedQueryAttention")
 class head_by_head_without_a_mask(_Layers):
-    """Every token attends to a prefix of its own."""
+    """Lets every token attend to its own prefix."""
 
     def forward(self, x):
         heads, kv_heads, size = self.sizes
@@ -139,7 +139,7 @@ class einsum_over_groups(_Layers):
 
 @alternative("GroupedQueryAttention")
 class wide_weights_of_all_heads(_Layers):
-    """The weights of shared heads are repeated, then it is plain multi-head attention."""
+    """Repeats the weights of shared heads, and then computes plain multi-head attention."""
 
     def wide(self, layer, x):
         heads, kv_heads, size = self.sizes

@@ -1,4 +1,4 @@
-"""Right but unusual masks of decoding, and ways to attend with a cache."""
+"""Right but unusual masks for decoding, and ways to attend with a cache."""
 
 import math
 
@@ -229,7 +229,7 @@ class TorchsAttention(Layers):
 
 @alternative("CachedAttention")
 class AnglesOfItsOwn(Layers):
-    """Angles from a table that is no parameter, and complex numbers."""
+    """Takes angles from a table that is not a parameter, and uses complex numbers."""
 
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)

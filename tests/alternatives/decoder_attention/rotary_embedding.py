@@ -1,4 +1,4 @@
-"""Right but unusual ways to make rotary angles, and to turn by them."""
+"""Right but unusual ways to compute rotary angles, and to rotate by them."""
 
 import math
 
@@ -205,7 +205,7 @@ def powers_one_by_one(positions, head_dim, base=10000.0):
 
 
 class _Rotation(torch.autograd.Function):
-    """Back through a rotation is a rotation by the opposite angle."""
+    """The backward pass of a rotation is a rotation by the opposite angle."""
 
     @staticmethod
     def turned(x, angles):

@@ -1,4 +1,4 @@
-"""Right but unusual ways to a GPT's causal self-attention."""
+"""Right but unusual ways to compute a GPT's causal self-attention."""
 
 import math
 
@@ -11,7 +11,7 @@ from autograder.suite import alternative
 
 
 class _Layers(nn.Module):
-    """Layers of the names that weights are copied in by, and no mask."""
+    """Layers with the names under which weights are copied in, and no mask."""
 
     def __init__(self, config):
         super().__init__()
@@ -43,7 +43,7 @@ class torchs_own_kernel(_Layers):
 
 @alternative("CausalSelfAttention")
 class with_past_argument(_Layers):
-    """An extra argument with a default, a boolean buffer that is not saved."""
+    """Has an extra argument with a default, and a boolean buffer that is not saved."""
 
     def __init__(self, config):
         super().__init__(config)
@@ -117,7 +117,7 @@ class projections_in_one_product(_Layers):
 
 @alternative("CausalSelfAttention")
 class functional_dropout(_Layers):
-    """Dropout by the functional form, and one by hand."""
+    """Uses the functional form of dropout once, and writes the other one by hand."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)

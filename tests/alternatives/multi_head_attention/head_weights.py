@@ -1,4 +1,4 @@
-"""Right but unusual ways to heads from stacked weights."""
+"""Right but unusual ways to compute heads from stacked weights."""
 
 import math
 
@@ -93,7 +93,7 @@ def index_notation_throughout(inputs, W_query, W_key, W_value):
 
 @alternative("per_head_attention")
 def query_and_key_weights_fused(inputs, W_query, W_key, W_value):
-    """Scores of a head are x (Wq^T Wk) x^T: one bilinear form."""
+    """Computes the scores of a head as one bilinear form, x (Wq^T Wk) x^T."""
     form = W_query.transpose(1, 2) @ W_key / math.sqrt(W_key.shape[1])
     weights = torch.softmax(inputs @ form @ inputs.T, dim=-1)
     mixed = weights @ inputs  # attention first, value weights after it
@@ -149,7 +149,7 @@ def rearranged_heads(inputs, W_query, W_key, W_value):
 
 @alternative("slice_value_heads")
 def cut_once(weights, values, num_heads):
-    """One shared attention: the slices side by side are the cut values."""
+    """Attends once for all heads: the slices side by side are the values cut apart."""
     return weights @ values[:, : values.shape[1] // num_heads * num_heads]
 
 

@@ -34,7 +34,7 @@ def stacked_chunks_copied(x, num_heads):
 
 @alternative("split_heads")
 def swapped_first(x, num_heads):
-    """Looks like the well-known mistake: the columns are divided while they stand before tokens."""
+    """Looks like the well-known mistake: the columns are divided while they precede the tokens."""
     batch, tokens, _ = x.shape
     divided = x.transpose(1, 2).reshape(batch, num_heads, _head_size(x, num_heads), tokens)
     return divided.transpose(2, 3)
@@ -138,7 +138,7 @@ def rearranged_back(x):
 
 @alternative("merge_heads")
 def summed_into_place(x):
-    """Every head times its own rows of an identity matrix, added up."""
+    """Multiplies every head by its own rows of an identity matrix, and adds up the products."""
     batch, heads, tokens, head_dim = x.shape
     places = torch.eye(heads * head_dim, dtype=x.dtype).view(heads, head_dim, -1)
     return torch.einsum("bhtd,hde->bte", x, places)
@@ -238,7 +238,7 @@ def float64_inside(queries, keys, values):
 
 @alternative("causal_head_attention")
 def fourth_roots(queries, keys, values):
-    """Queries and keys divided by the fourth root of the head size, each."""
+    """Divides queries and keys by the fourth root of the head size each."""
     root = queries.shape[-1] ** 0.25
     scores = (queries / root) @ (keys / root).transpose(-2, -1)
     lowest = torch.finfo(scores.dtype).min
@@ -248,7 +248,7 @@ def fourth_roots(queries, keys, values):
 
 @alternative("causal_head_attention")
 def running_softmax(queries, keys, values):
-    """One key after the other, as a fused kernel does it."""
+    """Processes one key after the other, as a fused kernel does."""
     best = queries.new_full((*queries.shape[:-1], 1), -torch.inf)
     total, context = torch.zeros_like(best), torch.zeros_like(values)
     tokens = torch.arange(queries.shape[-2]).unsqueeze(-1)

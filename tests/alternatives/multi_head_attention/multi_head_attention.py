@@ -1,4 +1,4 @@
-"""Right but unusual ways to multi-head attention with weight split."""
+"""Right but unusual ways to compute multi-head attention with weight split."""
 
 import math
 
@@ -11,7 +11,7 @@ from autograder.suite import alternative
 
 
 class _Layers(nn.Module):
-    """Layers of the names that weights are copied in by, and no mask."""
+    """Layers with the names under which weights are copied in, and no mask."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
@@ -76,7 +76,7 @@ class added_mask(_Layers):
 
 @alternative("MultiHeadAttention")
 class index_notation(_Layers):
-    """Heads stay behind the tokens; index notation finds them there."""
+    """Leaves the heads behind the tokens; index notation finds them there."""
 
     def forward(self, x):
         queries, keys, values = (y.transpose(1, 2) for y in self.qkv(x))  # (B, T, H, d)
@@ -89,7 +89,7 @@ class index_notation(_Layers):
 
 @alternative("MultiHeadAttention")
 class heads_first(_Layers):
-    """Heads before the batch, until the merge."""
+    """Puts the heads before the batch, until they are merged."""
 
     def forward(self, x):
         queries, keys, values = (y.transpose(0, 1) for y in self.qkv(x))  # (H, B, T, d)
@@ -102,7 +102,7 @@ class heads_first(_Layers):
 
 @alternative("MultiHeadAttention")
 class pair_by_pair(_Layers):
-    """Every query with every key that it may see, one after the other."""
+    """Compares every query with every key that it may see, one after the other."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)
@@ -120,7 +120,7 @@ class pair_by_pair(_Layers):
 
 @alternative("MultiHeadAttention")
 class loop_over_heads(_Layers):
-    """Each head from its own rows of the weights; no merge, out_proj is summed by head."""
+    """Computes each head from its own rows of the weights; sums out_proj by head."""
 
     def forward(self, x):
         tokens = x.shape[1]
@@ -141,7 +141,7 @@ class loop_over_heads(_Layers):
 
 @alternative("MultiHeadAttention")
 class token_by_token(_Layers):
-    """A growing list of keys and values, as in generation: no mask at all."""
+    """Keeps a growing list of keys and values, as in generation, and needs no mask."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)
@@ -200,7 +200,7 @@ class dropout_by_hand(_Layers):
 
 @alternative("MultiHeadAttention")
 class scale_kept_in_a_tensor(_Layers):
-    """A number kept as a plain tensor without dimensions, and the convention of adding -1e4."""
+    """Keeps a number as a plain tensor without dimensions, and adds -1e4 to masked scores."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
@@ -219,7 +219,7 @@ class scale_kept_in_a_tensor(_Layers):
 
 @alternative("MultiHeadAttention")
 class mask_kept_for_each_length(_Layers):
-    """Masks made when needed and kept by length and device; asks the scores for a number."""
+    """Makes masks when they are needed and keeps them by length and device."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)

@@ -1,4 +1,4 @@
-"""Right but unusual ways to the vocabulary, the ids and the lookup."""
+"""Right but unusual ways to compute the vocabulary, the ids and the lookup."""
 
 import bisect
 import itertools

@@ -1,4 +1,4 @@
-"""Right but unusual ways to the three projections."""
+"""Right but unusual ways to compute the three projections."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Right but unusual ways to scaled dot-product attention."""
+"""Right but unusual ways to compute scaled dot-product attention."""
 
 import math
 
@@ -256,7 +256,7 @@ def context_through_float64(queries, keys, values):
 
 
 class _Attention:
-    """A student's own class with a method of the forbidden name."""
+    """A student's own class that has a method with the forbidden name."""
 
     def scaled_dot_product_attention(self, q, k, v):
         return torch.softmax(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5, -1) @ v
@@ -316,7 +316,7 @@ def running_softmax(queries, keys, values):
 
 
 class _RecomputedAttention(torch.autograd.Function):
-    """Scores and weights are computed once more in the backward pass: none is kept."""
+    """Computes scores and weights again in the backward pass, and keeps neither."""
 
     @staticmethod
     def weights(queries, keys):

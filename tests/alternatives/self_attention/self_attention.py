@@ -1,4 +1,4 @@
-"""Right but unusual ways to self-attention as a layer."""
+"""Right but unusual self-attention layers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Right but unusual ways to context vectors."""
+"""Right but unusual ways to compute context vectors."""
 
 import functools
 import operator

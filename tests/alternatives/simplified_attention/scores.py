@@ -1,4 +1,4 @@
-"""Right but unusual ways to the scores."""
+"""Right but unusual ways to compute the scores."""
 
 import math
 

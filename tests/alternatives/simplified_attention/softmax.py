@@ -299,7 +299,7 @@ def backward_by_hand(scores):
 
 
 class _SoftmaxWithBothRules(torch.autograd.Function):
-    """Forward and backward apart, so that `torch.func` may use them, too."""
+    """Separates forward and backward, so that `torch.func` can use them, too."""
 
     @staticmethod
     def forward(scores, dim):

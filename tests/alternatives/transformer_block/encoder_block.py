@@ -1,4 +1,4 @@
-"""Right but unusual ways to add and norm, and to the encoder block."""
+"""Right but unusual ways to compute add and norm, and the encoder block."""
 
 import torch
 import torch.nn.functional as F
@@ -256,7 +256,7 @@ class everything_from_the_weights(_Parts):
 
 @alternative("EncoderBlock")
 class torch_encoder_layer_on_loan(_Parts):
-    """torch's own layer, run with the weights of this one."""
+    """Runs torch's own layer with the weights of this one."""
 
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__(d_model, num_heads, hidden_dim)

@@ -1,4 +1,4 @@
-"""Right but unusual ways to the feed-forward network."""
+"""Right but unusual feed-forward networks."""
 
 import math
 
@@ -232,7 +232,7 @@ class HiddenNeuronsInChunks(_TwoLayers):
 
 @alternative("FeedForward")
 class lazy_layers(nn.Module):
-    """The shapes come with the weights that are loaded."""
+    """Takes its shapes from the weights that are loaded."""
 
     def __init__(self, d_model, hidden_dim):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Right but unusual ways to multi-head self-attention."""
+"""Right but unusual ways to compute multi-head self-attention."""
 
 import math
 
@@ -229,7 +229,7 @@ class result_filled_head_by_head(_FourLayers):
 
 @alternative("MultiHeadSelfAttention")
 class without_the_bias_of_the_keys(_FourLayers):
-    """A constant added to all scores of a query changes none of its weights."""
+    """Leaves out what adds a constant to all scores of a query: no weight changes."""
 
     def forward(self, x):
         q, v = self.split(self.W_query(x)), self.split(self.W_value(x))
