@@ -6,6 +6,7 @@ so that a pull that was interrupted continues where it stopped.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -154,14 +155,22 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 
 
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
-    """Yields the path for each file; of two with one name, the second goes into a subfolder."""
+    """Yields the path for each file; one whose place is taken goes into a subfolder.
+
+    Platforms allow a file and a folder with one name; a disk does not.
+    """
     taken: set[Path] = set()
+    around: set[Path] = set()
     for file in files:
         names = [for_file_name(part) for part in file.path]
-        path = folder.joinpath(*names)
-        if path in taken:
-            path = folder.joinpath(for_file_name(file.number), *names)
+        others = (folder / for_file_name(f"{file.number}{'_' * n}") for n in itertools.count())
+        path = next(
+            path
+            for path in (place.joinpath(*names) for place in itertools.chain([folder], others))
+            if path not in taken | around and taken.isdisjoint(path.parents)
+        )
         taken.add(path)
+        around.update(path.parents)
         yield path, file
 
 

@@ -389,15 +389,18 @@ class Moodle(Server):
         status: str = "submitted",
         typed: str = "",
     ) -> None:
-        """Sets the submission of a student, or of a group, whose user has the number 0."""
+        """Sets the submission of a student, or of a group, whose user has the number 0.
+
+        A slash in the name of a file puts it into a folder.
+        """
         own = []
         for name, data in files.items():
             place = f"/webservice/pluginfile.php/77/assignsubmission_file/{number}{group}/{name}"
             self.files[place] = data
             own.append(
                 {
-                    "filename": name,
-                    "filepath": "/",
+                    "filename": name.rpartition("/")[2],
+                    "filepath": f"/{name.rpartition('/')[0]}/".replace("//", "/"),
                     "filesize": len(data),
                     "fileurl": f"{self.address}{place}",
                 }

@@ -41,6 +41,19 @@ def test_a_course_on_canvas_becomes_a_class(canvas: Canvas, on_canvas: Class) ->
     assert report.waits == ()
 
 
+@pytest.mark.parametrize("files", [("a", "a/b", "a/b/c"), ("a/b/c", "a/b", "a")])
+def test_a_file_named_as_a_folder_stops_no_pull(
+    moodle: Moodle, on_moodle: Class, files: tuple[str, ...]
+) -> None:
+    moodle.submit(11, 31, 1795200000, {"masking.py": b"x = 1\n", **dict.fromkeys(files, b"y")})
+    moodle.submit(12, 31, 1795200000, {"masking.py": b"x = 2\n"})
+    report = on_moodle.pull()
+    assert report.collected is not None
+    assert len(report.collected.collected) == 2
+    assert on_moodle.file("ada").read_text() == "x = 1\n"
+    assert len([path for path in on_moodle.file("ada").parent.rglob("*") if path.is_file()]) >= 4
+
+
 def test_a_second_pull_finds_nothing_to_do(canvas: Canvas, on_canvas: Class) -> None:
     canvas.submit(101, 991, FIRST, {"masking.py": b"x = 1\n"})
     on_canvas.pull()
