@@ -105,7 +105,7 @@ class Roster:
         return {p.git_login.casefold(): p.student for p in self.people if p.git_login}
 
     def namesake(self, student: str) -> Person | None:
-        """Returns the only person with a student's name in another order, `Lovelace Ada`."""
+        """Returns the only person with a student's name in a different order, `Lovelace Ada`."""
         wanted = in_any_order(student)
         number = only_item(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
         return None if number is None else self.people[number]

@@ -173,7 +173,7 @@ class Moodle:
         return {number: Grade(points_of(grade.get("grade"))) for number, grade in last.items()}
 
     def download(self, file: SubmittedFile, path: Path) -> None:
-        """Writes a submitted file to `path`; refuses a file of another site."""
+        """Writes a submitted file to `path`; refuses a file on a different site."""
         if origin(file.url) != origin(self._site):
             raise UserError(f"{self._site}: {file.path[-1]!r} is on another site: not downloaded")
         data = {"token": self._token.reveal()}

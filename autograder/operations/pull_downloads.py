@@ -175,7 +175,7 @@ def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path,
 
 
 def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
-    """Removes what a download that was killed has left."""
+    """Removes what a killed download left behind."""
     for path in folder.rglob("*"):
         if path not in wanted and not path.is_dir():
             path.unlink()

@@ -42,7 +42,7 @@ def nearly_named(folder: Path, exercise: str) -> str:
 def answered_in(
     folder: Path, exercise: str, questions: Sequence[str], exercises: Collection[str]
 ) -> str:
-    """Find a file with another name that answers an exercise's questions, as a copy does."""
+    """Find a file with a different name that answers an exercise's questions, such as a copy."""
     code = [path for path in sorted(folder.glob("*")) if _is_code(path)]
     for path in [path for path in code if path.stem not in exercises][:_MOST_FILES]:
         try:

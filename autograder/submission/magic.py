@@ -24,7 +24,7 @@ _LONGEST_MAGIC = 10_000
 
 
 def python_of(source: str) -> str:
-    """Returns the cell as Python; empty if the cell is in another language."""
+    """Returns the cell as Python; empty if the cell is in a different language."""
     lines = with_unix_lines(source).split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:

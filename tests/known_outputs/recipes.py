@@ -296,7 +296,7 @@ def causal_weights() -> torch.Tensor:
 def _kept_entries(call: int) -> torch.Tensor:
     """The entries out of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
 
-    The pattern is that of a CPU with MKL; others draw another one from the same seed.
+    The pattern is that of a CPU with MKL; others draw a different one from the same seed.
     """
     with _seed(123):
         for _ in range(call):
@@ -309,7 +309,7 @@ def _dropped_alike(
 ) -> torch.Tensor:
     """Our dropout's numbers in a given pattern.
 
-    Our dropout may draw in another way than torch's, so each entry comes from a call of ours that
+    Our dropout may draw differently from torch's, so each entry comes from a call of ours that
     treated it as the pattern says.
     """
     result = torch.full_like(whole, torch.nan)

@@ -4,8 +4,8 @@ A test sees the form of a reply - types, shapes, dtypes, everything except the n
 and these numbers. If the plan's witnesses show that a test only compares the numbers of a tensor,
 and that it passed for the solution, it also passes for each reply of the same form whose numbers
 are as close. If a test does anything else with them, such as counting zeros, they must be the
-solution's except for rounding, which may not decide about a verdict. All numbers of a test are
-compared in a few operations.
+solution's except for rounding, which must not decide a verdict. All numbers of a test are compared
+in a few operations.
 """
 
 from __future__ import annotations

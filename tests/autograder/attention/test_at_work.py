@@ -33,7 +33,7 @@ class Mean(nn.Module):
 
 
 class Sum(Mean):
-    """Not attention: the weights of a word sum to the number of words."""
+    """A layer that is not attention: the weights of a word sum to the number of words."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x) * x.shape[1]

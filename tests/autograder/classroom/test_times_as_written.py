@@ -18,7 +18,7 @@ SIX = datetime(2026, 11, 20, 18, 5)
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
 def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine in another time zone."""
+    """A machine in a different time zone."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", request.param)
         time.tzset()

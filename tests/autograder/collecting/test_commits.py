@@ -221,7 +221,7 @@ def _pack(data: bytes, at: int = 0) -> Callable[[Path, Path], None]:
 
 
 def _delta(base: bytes, steps: bytes) -> Callable[[Path, Path], None]:
-    """Makes a commit that is the changed text of another one in front of it."""
+    """Makes a commit that is stored as a change of the one before it."""
     commit = b"\x10" + zlib.compress(base)
     assert len(commit) < 0x80
     delta = b"\x60" + bytes([len(commit)]) + zlib.compress(b"\0\0" + steps)

@@ -58,7 +58,7 @@ def read_all(platform: Platform) -> None:
 
 
 def lied(content: Any, chance: random.Random) -> Any:
-    """Returns the content of an answer with another value at one place."""
+    """Returns the content of an answer with a different value at one place."""
     box = [copy.deepcopy(content)]
     places = list(_places(box))
     holder, key = chance.choice(places)

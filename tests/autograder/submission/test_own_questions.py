@@ -1,4 +1,4 @@
-"""A right answer is never refused for the mistake of another one, however it uses it."""
+"""A right answer is never refused because of another answer that it uses, however it does so."""
 
 from __future__ import annotations
 

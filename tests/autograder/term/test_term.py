@@ -1,4 +1,4 @@
-"""A whole term of a made-up class, every total compared with an independent calculation.
+"""Plays a whole term of a made-up class, and compares every total with an independent calculation.
 
 Six assignments come in as Canvas, Moodle, Gradescope and a code classroom give them; some are late,
 some very, one has an extension, one extra time, all a budget of late days; one student submits

@@ -42,7 +42,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 
 
 def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the expression with another operator."""
+    """Yields the expression with a different operator."""
     if isinstance(node, ast.BinOp):
         for other in _ARITHMETIC.get(type(node.op), ()):
             yield ast.BinOp(node.left, other(), node.right)
@@ -61,7 +61,7 @@ def operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields the expression with another comparison."""
+    """Yields the expression with a different comparison."""
     if isinstance(node, ast.Compare):
         for index, op in enumerate(node.ops):
             for other in _COMPARISONS.get(type(op), ()):
@@ -106,7 +106,7 @@ def _value_of(node: ast.AST) -> object:
 
 
 def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields minus infinity with another sign or size."""
+    """Yields other values instead of minus infinity: infinity, 0 and -1e4."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
         yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
 

@@ -93,7 +93,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:
-    """Yields one of several results alone, and all of them in another order."""
+    """Yields one of several results alone, and all of them in a different order."""
     for index, item in enumerate(items):
         yield item, "less_comes_back_than_is_asked_for"
         yield f"torch.stack([{', '.join(items)}])", "one_tensor_comes_back_in_place_of_several"
@@ -199,7 +199,7 @@ def _in_another_order(node: ast.BinOp) -> Iterator[Text]:
 
 
 def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[Text]:
-    """Yields the same dimensions in another order: `x[:, None, None, :]`."""
+    """Yields the same dimensions in a different order: `x[:, None, None, :]`."""
     parts = [ast.unparse(part) for part in index.elts]
     if "None" in parts and len(parts) <= _MOST_DIMENSIONS:
         for order in sorted(set(permutations(parts)) - {tuple(parts)}):
