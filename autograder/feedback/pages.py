@@ -98,6 +98,7 @@ def write_feedback(
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()
+    ways: dict[str, Ways] = {}
     written: list[Path] = []
     with code_reader() as reader:
         for result in last_of(results):
@@ -108,8 +109,10 @@ def write_feedback(
                 submitted = submission_folder(class_folder, result.student, result.assignment)
                 final, late = counted(result, work), (arrivals or {}).get(result.key, Lateness())
                 arrival = arrival_sentence(late, due)
-                ways = ways_of(course, assignment) if assignment else {}
-                page = _page(final, title, submitted, work, arrival, reader, ways)
+                if assignment and assignment.name not in ways:
+                    ways[assignment.name] = ways_of(course, assignment)
+                own_ways = ways.get(result.assignment, {})
+                page = _page(final, title, submitted, work, arrival, reader, own_ways)
                 target = page_of(class_folder, result.key)
                 written.append(replace_file(target, page))
                 text = feedback_text(final, title, work, arrival)

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.classroom import lateness
 from autograder.course import Course
-from autograder.feedback import write_feedback
+from autograder.feedback import pages, write_feedback
 from autograder.records import (
     ExerciseStatus,
     QuestionResult,
@@ -62,6 +62,18 @@ def test_other_ways_are_shown_below_right_answers_only(
     words = text_of(page.read_text(encoding="utf-8"))
     assert "causal_mask costs <less>. def causal_mask(x): return x" in words
     assert "mask_scores costs" not in words
+
+
+def test_other_ways_are_read_once_for_a_class(
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(pages, "ways_of", lambda course, own: read.append(own.name) or {})
+    write_feedback(course, class_folder, [make_result("ada"), make_result("ben")])
+    assert read == ["masks"]
 
 
 def test_the_first_message_is_open_and_long_later_ones_unfold(
