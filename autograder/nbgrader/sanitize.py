@@ -89,7 +89,7 @@ Cell = dict[str, Any]
 def name_problem(name: str) -> str | None:
     """Explains why nbgrader can't use a student's name; None if it can.
 
-    Formgrader writes names into its pages as they are, between tags and in quoted attributes.
+    Formgrader writes names into its pages as they are, also into attributes and texts of scripts.
     """
     if problem := path_problem(name):
         return problem
@@ -101,8 +101,8 @@ def name_problem(name: str) -> str | None:
 
 
 def is_markup(name: str) -> bool:
-    """Returns whether formgrader's pages would contain a name as markup instead of text."""
-    return "<" in name or ('"' in name and "=" in name)
+    """Returns whether formgrader's pages would contain a name as markup or code, not as text."""
+    return "<" in name or '"' in name
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:

@@ -289,7 +289,7 @@ def test_a_timestamp_that_is_not_a_date_is_noted_only(
     "name",
     [
         *("../evil", "..", "", "a\x00b", "x" * 300, "a\nb", "\udcff", "a\\b"),
-        *("<script>alert(1)<b>", '" onmouseover=alert(1) x="'),
+        *("<script>alert(1)<b>", '" onmouseover=alert(1) x="', 'x";alert(1)+"'),
     ],
 )
 def test_a_name_that_nbgrader_refuses_is_noted_and_changes_nothing(
