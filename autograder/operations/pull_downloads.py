@@ -113,7 +113,7 @@ class Downloads:
 
 
 def is_downloaded(item: IncomingSubmission, connection: Connection) -> bool:
-    """Returns whether all files of a submission are there, from a pull that was interrupted."""
+    """Returns whether an interrupted pull has already downloaded all files of a submission."""
     folder = _place_of(item.assignment, connection) / item.folder
     return all(_is_whole(path, file) for path, file in _paths(folder, usable(item.attempt)))
 

@@ -20,7 +20,7 @@ _NAME = "torch._dynamo"
 
 
 def defer() -> None:
-    """Imports a placeholder instead of the compiler; does nothing if that is imported already."""
+    """Imports a placeholder instead of the compiler; does nothing if that is already imported."""
     sys.modules.setdefault(_NAME, _DeferredModule(_NAME))
 
 
