@@ -83,3 +83,21 @@ def test_no_mistake_is_named_before_it_can_be_made(notebook: Path) -> None:
 def test_a_lesson_says_how_difficult_it_is(lesson: Path) -> None:
     text = lesson.read_text(encoding="utf-8")
     assert re.search(r"^# .+\n\n\*(Easy|Easy to medium|Medium|Medium to hard|Hard)\.", text, re.M)
+
+
+#: endings of British words that American texts spell in a different way
+BRITISH = re.compile(
+    r"\b(?:\w*(?:colour|neighbour|behaviour|favour|flavour|labelled|modelling|travell|cancelled)\w*|"
+    r"\w*(?:normal|real|general|summar|organ|optim|initial|minim|maxim|recogn)is(?:e|ed|es|ing|ation)|"
+    r"cent(?:re|red)|grey|analys(?:e|ed|ing)|catalogue|learnt|spelt|whilst|full stop)\b",
+    re.IGNORECASE,
+)
+TEXTS = sorted(
+    [*(ROOT / "source").rglob("*.md"), *(ROOT / "source").rglob("*.toml")]
+    + [*(ROOT / "autograder" / "authoring" / "templates").glob("*.md")]
+)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_students_read_american_spelling(path: Path) -> None:
+    assert BRITISH.findall(path.read_text(encoding="utf-8")) == []

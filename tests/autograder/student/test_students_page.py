@@ -37,7 +37,11 @@ CLAIMS = {
     "`--plain` writes only text": f"{STUDENT}/test_watch.py::test_a_plain_watch_draws_nothing",
     "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
     "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
-    "more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
+    "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
+    "Checks refuse what grading refuses": f"{STUDENT}/mistakes/sandbox.toml::a file is written",
+    "Each question is judged alone": (
+        f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may write"
+    ),
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
     "on your own computer, without a sandbox": f"{STUDENT}/test_notebook.py::test_checks_import",
     "a notebook needs only the bundle": f"{STUDENT}/test_places_to_work.py::test_the_bundle_is",
