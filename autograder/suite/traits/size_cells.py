@@ -142,7 +142,7 @@ class CallSizes:
     def rooted(self, root: Root) -> Sizes:
         """Draw the size whose root is taken near its largest."""
         others = {x: 2 if x in LENGTHS else 1 for x in [*self._letters, *self._built]}
-        drawn = self._draw.integer(root.largest // 2 + 1, root.largest)
+        drawn = self._draw.integer(root.largest - root.largest // 8, root.largest)
         leading = (1,) if self._is_batched else ()
         return self._traits.usual(leading).but({**others, root.letter: drawn})
 

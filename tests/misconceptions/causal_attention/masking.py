@@ -628,6 +628,18 @@ def not_scaled(queries, keys):
 
 @misconception(
     "causal_attention_weights",
+    confuses="minus infinity with -1000: after the division by the root of a large d, it is not "
+    "low enough, and the future keeps a little weight",
+    hint="For d = 4096, what becomes of -1000 when it is divided by the root of d?",
+)
+def masked_with_minus_1000(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
+    return torch.softmax(scores.masked_fill(future, -1e3) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "causal_attention_weights",
     confuses="the square root of d with d: in all, the scores are divided by d",
     hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
     "should they be?",
