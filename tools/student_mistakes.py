@@ -190,9 +190,10 @@ def _place(course: Course, assignment: Assignment) -> Path:
 
 def _digest(course: Course, assignment: Assignment) -> str:
     """Returns a digest of everything that the file depends on."""
-    files = [Path(known_mistakes.__file__), Path(recording.__file__)]
-    files.append(Path(families.__file__).with_name("words.toml"))
-    codes = [digest_of_families(), code_of(Path(__file__).read_text(encoding="utf-8"))]
+    files = [Path(families.__file__).with_name("words.toml")]
+    modules = (__file__, known_mistakes.__file__, recording.__file__)
+    codes = [digest_of_families()]
+    codes += [code_of(Path(module).read_text(encoding="utf-8")) for module in modules]
     for exercise in assignment.exercises:
         files += [exercise.public_suite, course.variants("misconceptions", exercise)]
         codes.append(code_of(exercise.solution.read_text(encoding="utf-8")))
@@ -201,7 +202,10 @@ def _digest(course: Course, assignment: Assignment) -> str:
 
 
 def code_of(text: str) -> str:
-    """Returns the lines of a module without docstrings and comments, which change no answer."""
+    """Returns the lines of a module without docstrings, comments and imports of our own modules.
+
+    None of these changes an answer, wherever a function is defined.
+    """
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -209,9 +213,15 @@ def code_of(text: str) -> str:
             lines[row - 1] = lines[row - 1][:column]
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in ast.walk(ast.parse(text)):
+        gone: ast.stmt | None = None
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
-            first = node.body[0]
-            for row in range(first.lineno - 1, first.end_lineno or first.lineno):
+            gone = node.body[0]
+        elif isinstance(node, ast.ImportFrom) and (
+            node.level or (node.module or "").startswith("autograder")
+        ):
+            gone = node
+        if gone is not None:
+            for row in range(gone.lineno - 1, gone.end_lineno or gone.lineno):
                 lines[row] = ""
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
