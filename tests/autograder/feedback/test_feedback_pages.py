@@ -15,6 +15,7 @@ from autograder.classroom import lateness
 from autograder.course import Course
 from autograder.feedback import pages, write_feedback
 from autograder.records import (
+    Assignment,
     ExerciseStatus,
     QuestionResult,
     SubmissionResult,
@@ -71,7 +72,12 @@ def test_other_ways_are_read_once_for_a_class(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read: list[str] = []
-    monkeypatch.setattr(pages, "ways_of", lambda course, own: read.append(own.name) or {})
+
+    def reading(_: Course, assignment: Assignment) -> pages.Ways:
+        read.append(assignment.name)
+        return {}
+
+    monkeypatch.setattr(pages, "ways_of", reading)
     write_feedback(course, class_folder, [make_result("ada"), make_result("ben")])
     assert read == ["masks"]
 
