@@ -7,16 +7,14 @@ grades, so only code that gets all points is shown. Students see it after they h
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ContentError
 from ..records import Assignment
-from .content import Course
-import ast
-from collections.abc import Iterator, Mapping
 from .content import Course
 
 FILE = "ways.toml"
@@ -83,7 +81,8 @@ def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
         name: "\n".join(lines[known[name].lineno - 1 : known[name].end_lineno])
         for name in _used(known, way)
     }
-    own = texts.pop(way).replace(way, question)
+    # the name alone: `torch.einsum` stays in a way that is called einsum
+    own = re.sub(rf"(?<![\w.]){way}(?!\w)", question, texts.pop(way))
     return "\n\n\n".join([*texts.values(), own])
 
 

@@ -28,6 +28,7 @@ def test_each_question_has_two_other_ways_that_are_code(assignment: object) -> N
             assert f"def {name}(" in way.code or f"class {name}(" in way.code
             compile(way.code, name, "exec")
             assert "alternative(" not in way.code
+            assert f".{name}(" not in way.code, "a function of torch was renamed as well"
 
 
 def planted(root: Path) -> None:
