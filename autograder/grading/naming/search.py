@@ -140,7 +140,9 @@ class Search:
         self._right = [known[number] for known, number in numbered]
         pairs = zip(self._came, self._right, strict=True)
         is_right = [came.equals(right) for came, right in pairs]
-        self._right_tests = {test for test, columns in tests.items() if all(is_right[columns])}
+        #: the number of calls of each test that are not right
+        self._missed = {test: is_right[columns].count(False) for test, columns in tests.items()}
+        self._right_tests = {test for test in tests if not self._missed[test]}
         self._wrong_first = sorted(tests, key=lambda test: test in self._right_tests)
         self._entries = np.array([row.is_entry for row in table.rows], bool)
         self._plain = np.array([not r.is_entry and is_plain(r.rank) for r in table.rows], bool)
@@ -285,7 +287,10 @@ class Search:
             if by_test[row, numbers[test], 2]:
                 by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
         sums = by_test.sum(1).tolist()
-        chosen = np.flatnonzero(self._entries | self._plain).tolist()
+        # a member is not asked for more if nothing that is known of it explains a wrong value
+        may_explain = (self._known * wrong).sum(1) == 0
+        may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
+        chosen = np.flatnonzero(self._entries | (self._plain & may_explain)).tolist()
         return {row: ExplainedCalls(*sums[row]) for row in chosen}
 
     def _explained(self, row: int) -> ExplainedCalls:
@@ -295,13 +300,19 @@ class Search:
         failing in the same words is not enough. It stops where the calls that remain can't make up
         for those that are contradicted.
         """
-        whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), len(self._came)
-        known = {test: self._known[row, columns].all() for test, columns in self.tests.items()}
-        for test in sorted(self._wrong_first, key=lambda test: not known[test]):
+        whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), sum(self._missed.values())
+
+        def cost(test: str) -> tuple[bool, bool]:
+            is_known = bool(self._known[row, self.tests[test]].all())
+            return not is_known, (row, test) in self.table.samples
+
+        for test in sorted(self._wrong_first, key=cost):
             if _MORE * whole.against > whole.wrong + left or not self._learn(row, test):
                 return ExplainedCalls()
+            if (row, test) in self.table.samples and whole.against and not whole.is_most:
+                return ExplainedCalls()
             found = ExplainedCalls()
-            left -= self.tests[test].stop - self.tests[test].start
+            left -= self._missed[test]
             for own, came, right in self._triples(row, test):
                 found += explained(own, Outcome(came, right))
             if found.against and self._may_be_a_sample(row, test):
