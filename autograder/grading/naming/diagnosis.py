@@ -18,8 +18,9 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...sandbox.replies import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
+from .changed_entries import AskText
 from .families.step_tables import CUT
-from .known import AskText, KnownMistakes
+from .known import KnownMistakes
 from .probe import ProbeReplies, Replies
 from .record import behaviour_of
 from .rows import Row, name_and_hint
@@ -167,6 +168,10 @@ class Diagnosis:
             start += len(requests)
         return columns
 
+    def _pair(self, question: str, search: Search) -> list[Row]:
+        known = self._known
+        return search.pair(partial(known.of_pair, question), known.changed_entries(question))
+
     def _others(
         self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
     ) -> SearchResult:
@@ -187,7 +192,7 @@ class Diagnosis:
         if entries or _agree(members):
             return SearchResult((), members)
         causes = of_causes(known, question, asked)
-        members = causes or search.pair(partial(known.of_pair, question)) or parameters
+        members = causes or self._pair(question, search) or parameters
         if members:
             return SearchResult((), members)
         most = search.most()

@@ -16,13 +16,13 @@ from typing import Any
 
 from ...course import Course
 from ...records import Exercise
-from ...sandbox.replies import Batch
 from ...suite.local import LocalImplementation
 from ...suite.traits import declarations
 from ...suite.variants import Variant, module_texts, variants_read
 from ...worker import wire
 from ..judging.suites import SuiteRunner
 from .call_facts import CallDeclaration
+from .changed_entries import AskText, ChangedEntries
 from .families import Member, is_left_out, is_small, members
 from .probe import Probe, Replies, silence
 from .record import PASSED, AnswerRecord
@@ -46,9 +46,6 @@ _MOST_MEMBERS = 400
 _STEPS_A_TURN, _LATER = 12, 6
 #: the turns that a small change waits for the one before it
 _WAIT = 3
-
-#: sends a batch to a module's text in a separate worker; None if that ends the worker
-AskText = Callable[[str, Batch], Replies | None]
 
 
 class KnownMistakes:
@@ -169,6 +166,12 @@ class KnownMistakes:
         own = self.members(question)
         both = own[one].change.with_(own[other].change)
         return self.answered(question, both.answer, test, count) if both else None
+
+    @cache  # noqa: B019
+    def changed_entries(self, question: str) -> ChangedEntries:
+        """Returns the entries of a question, to be executed with a second mistake."""
+        texts = {name: text for (of, name), text in self._texts.items() if of == question}
+        return ChangedEntries(question, texts, self.probe(question), self._ask_text)
 
     def _asked(
         self, question: str, names: Mapping[str, Any], test: str, count: int | None = None

@@ -18,6 +18,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from .changed_entries import ChangedEntries
 from .families import may_be_in_a_pair
 from .families.words import frequency_place
 from .record import OF_GRADIENTS, AnswerRecord, Call
@@ -25,13 +26,15 @@ from .rows import Row
 from .table import UNKNOWN, Column, Table
 
 #: the number of requests that decide which pairs are likely; the number of pairs to try
-_REQUESTS, _PAIRS = 40, 100
+_REQUESTS, _PAIRS = 40, 60
 #: the wrong numbers that each part of a pair with an entry must explain: some, and one in so many
 _ENOUGH, _SHARE = 4, 20
 #: the place of a family that is not among the frequent ones
 _RARE = 100
 #: the calls to likely pairs, and to pairs of frequent mistakes
-MOST_CALLS, _BLIND_CALLS = 600, 400
+MOST_CALLS, _BLIND_CALLS = 600, 300
+#: the number of different entries in pairs with members, and the calls to these pairs
+_ENTRIES, _ENTRY_CALLS = 6, 60
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
@@ -67,12 +70,14 @@ class PairSearch:
         came: Sequence[Call],
         right: Sequence[Call],
         own: Own,
+        entries: ChangedEntries,
     ) -> None:
         self._table = table
         self._tests = tests
         self._came = came
         self._right = right
         self._own = own
+        self._changed_entries = entries
         self._shortest = sorted(wrong_first, key=self._cost)
         by_chance = {row for row, _ in table.samples}
         self._chosen = np.array(
@@ -93,7 +98,43 @@ class PairSearch:
         return (
             self._equal(likely, ask, Budget(MOST_CALLS))
             or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
+            or self._of_changed_entries(with_entries)
             or next((self._both(*pair) for pair in with_entries if self._agrees(*pair)), [])
+        )
+
+    def _of_changed_entries(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
+        """Returns the row of the first pair of an entry and a member that explains the answer.
+
+        The entry is executed with the member's change: all pairs together up to the first wrong
+        call, and those that give the same answers in all tests.
+        """
+        test, count = self._first_wrong()
+        answers, found = [], []
+        of_entries: set[int] = set()
+        for pair in pairs:
+            entry, member = sorted(pair, key=lambda row: not self._table.rows[row].is_entry)
+            row, other = self._table.rows[entry], self._table.rows[member]
+            if other.is_entry or len({*of_entries, entry}) > _ENTRIES:
+                continue
+            of_entries.add(entry)
+            changed = self._changed_entries.changed(row.name, other)
+            answers += changed
+            found += [pair] * len(changed)
+            if count * len(found) > _ENTRY_CALLS:
+                break
+        answered = self._changed_entries.answered(answers, [test], count) if found else []
+        for pair, definitions, of_test in zip(found, answers, answered, strict=False):
+            if self._is_came(of_test, [test]):
+                of_all = self._changed_entries.answered([definitions], self._shortest)
+                if of_all and self._is_came(of_all[0], self._shortest):
+                    return self._both(*pair)
+        return []
+
+    def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
+        """Returns whether the answer is equal in tests, or in the first requests of each."""
+        return all(
+            all(map(Call.equals, record.calls, self._came[self._tests[test]]))
+            for record, test in zip(records, tests, strict=True)
         )
 
     def _both(self, one: int, other: int) -> list[Row]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import math
 import warnings
 import zlib
@@ -129,6 +130,38 @@ class Probe:
                 for request in self.requests[test][:count]
             ]
 
+    def batch_of_names(
+        self, names: Sequence[str], tests: Sequence[str], count: int | None = None
+    ) -> Batch:
+        """Returns a batch of tests, or the first requests of each, for each of some answers.
+
+        `names` are those that the answers have in one module.
+        """
+        return Batch.of(
+            [
+                request
+                for name in names
+                for test in tests
+                for request in (
+                    self._seeded(test),
+                    *(_with_name(name, request) for request in self.requests[test][:count]),
+                )
+            ]
+        )
+
+    def answered_by_names(
+        self, replies: Replies, tests: Sequence[str], count: int | None = None
+    ) -> list[list[AnswerRecord]]:
+        """Returns the records of each answer in a batch of `batch_of_names`."""
+        found: list[AnswerRecord] = []
+        for test in itertools.cycle(tests):
+            if not replies:
+                break
+            end = 1 + len(self.requests[test][:count])  # the first one is the seed
+            found.append(self.answered(test, replies[1:end]))
+            replies = replies[end:]
+        return [found[at : at + len(tests)] for at in range(0, len(found), len(tests))]
+
     def answered(self, test: str, replies: Replies) -> AnswerRecord:
         """Returns the record of replies to a test, or to its first requests."""
         return answered(events_of(self.requests[test][: len(replies)], replies))
@@ -149,6 +182,12 @@ class Probe:
 
     def _seeded(self, test: str, time: int = 0) -> Request:
         return "seed", zlib.crc32(f"{self._seed} {test} {time}".encode())
+
+
+def _with_name(name: str, request: Request) -> Request:
+    """Returns a request to an answer that has another name."""
+    at = {"call": 1, "gradients": 1, "steps": 1, "build": 2}.get(request[0])
+    return request if at is None else (*request[:at], name, *request[at + 1 :])
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:

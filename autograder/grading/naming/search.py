@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .changed_entries import ChangedEntries
 from .families import is_plain
 from .pairs import AskPair, Budget, PairSearch
 from .record import OF_GRADIENTS, AnswerRecord, Call
@@ -323,14 +324,14 @@ class Search:
                 whole += found
         return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
 
-    def pair(self, ask: AskPair) -> list[Row]:
-        """Returns a row of two members that together explain everything."""
+    def pair(self, ask: AskPair, entries: ChangedEntries) -> list[Row]:
+        """Returns a row of two mistakes that together explain everything."""
 
         def own(row: int, test: str) -> Sequence[Call] | None:
             return self._own(row, test) if self._learn(row, test) else None
 
         given = (self.table, self._wrong_first, self.tests, self._came, self._right)
-        return PairSearch(*given, own).first(ask)
+        return PairSearch(*given, own, entries).first(ask)
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ import torch
 from autograder.course import Course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming import known as known_module
+from autograder.grading.naming.changed_entries import ChangedEntries
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.families.words import id_of
@@ -764,6 +765,19 @@ def test_of_two_equal_mistakes_the_more_frequent_is_named(course: Course) -> Non
     assert "a sum runs along the wrong dimension" in (found.hint or "")
 
 
+def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> None:
+    """The two mistakes show in every call, so their answers alone do not lead to the pair."""
+
+    def scaled_along_the_queries(inputs: torch.Tensor) -> torch.Tensor:
+        scores = inputs @ inputs.mT / inputs.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-2) @ inputs
+
+    question = "simplified_self_attention"
+    found = _named(course, "simplified_attention/context", question, scaled_along_the_queries)
+    assert "softmax runs along dimension -2" in (found.hint or "")
+    assert "scores are divided by the root of d" in (found.hint or "")
+
+
 @pytest.mark.parametrize("is_pair", [False, True])
 def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
     def calls(*figures: float) -> tuple[Call, ...]:
@@ -781,6 +795,8 @@ def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
         return AnswerRecord((came if is_pair else right)[:count])
 
     columns = {"test": slice(0, 3)}
-    found = PairSearch(table, ["test"], columns, came, right, lambda row, test: None).first(both)
+    given = (table, ["test"], columns, came, right, lambda row, test: None)
+    entries = ChangedEntries("", {}, cast(Any, None), lambda text, batch: None)
+    found = PairSearch(*given, entries).first(both)
     assert asked == ([2, None] if is_pair else [2])
     assert bool(found) == is_pair

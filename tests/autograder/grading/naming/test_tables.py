@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from autograder.course import TABLES, graded_files, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import pairs as pairs_module
 from autograder.grading.naming import search as search_module
+from autograder.grading.naming.changed_entries import ChangedEntries, Definitions
 from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes
 from autograder.grading.naming.record import AnswerRecord, Event, answered
@@ -131,6 +133,14 @@ def test_a_test_without_a_call_is_no_error() -> None:
     assert search.most().entries == []
 
 
+class _Unchanged(ChangedEntries):
+    """Entries that no change of a family fits."""
+
+    def changed(self, entry: str, row: Row) -> list[Definitions]:
+        return []
+
+
+NO_ENTRIES = _Unchanged("", {}, cast(Any, None), lambda text, batch: None)
 FREQUENT = {"softmax_is_left_out": 2, "the_mask_has_no_effect": 3, "a rare one": 5}
 
 
@@ -147,7 +157,7 @@ def _pair(factor: float) -> list[str]:
         return AnswerRecord(whole.calls[:count])
 
     search = Search(maker.table(), COLUMNS, _Given(factor, factor), lambda number, test: None)
-    return [row.words for row in search.pair(ask)]
+    return [row.words for row in search.pair(ask, NO_ENTRIES)]
 
 
 def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
@@ -168,7 +178,8 @@ def _pair_with_an_entry(came: tuple[float, float]) -> list[str]:
         Row("member", "", 0, words="another", member=0), partial(_chosen, _answers(1, 3))
     )
     search = Search(maker.table(), COLUMNS, _Given(*came), lambda number, test: None)
-    return [row.words for row in search.pair(lambda one, other, test, count: None)]
+    found = search.pair(lambda one, other, test, count: None, NO_ENTRIES)
+    return [row.words for row in found]
 
 
 def test_an_entry_and_a_member_can_be_a_pair(

@@ -1,0 +1,122 @@
+"""Executes entries of the catalogue with a second mistake, which is a change of a family.
+
+Entries are answers of students, so the changed ones run in a worker: many in one module, each under
+its own name.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+
+from ...sandbox.replies import Batch
+from .families import Member
+from .families import _members as members_of
+from .families.places import changed
+from .probe import Probe, Replies
+from .record import AnswerRecord
+from .rows import Row
+
+#: sends a batch to a module's text in a separate worker; None if that ends the worker
+AskText = Callable[[str, Batch], Replies | None]
+#: the number of changes of one entry that one family may make with the same effect
+_ALIKE = 3
+
+
+_KINDS = ast.FunctionDef | ast.ClassDef
+#: the definitions of one answer: the first one is the entry's, the others are used by it
+Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
+
+
+class ChangedEntries:
+    """The entries of one question, whose modules are `texts`, by name."""
+
+    def __init__(
+        self, question: str, texts: Mapping[str, str], probe: Probe, ask_text: AskText
+    ) -> None:
+        self._question, self._texts, self._probe = question, texts, probe
+        self._ask_text = ask_text
+
+    def changed(self, entry: str, row: Row) -> list[Definitions]:
+        """Returns an entry's definitions with changes that have the same effect as a row."""
+        found: list[Definitions] = []
+        own = self._definitions(entry)
+        for number, definition in enumerate(own):
+            for member in self._members(definition):
+                is_alike = (member.key, member.rank) == (row.key, row.rank)
+                if is_alike and len(found) < _ALIKE and member.detail() == row.detail:
+                    whole = _changed(member)
+                    found += [[*own[:number], whole, *own[number + 1 :]]] if whole else []
+        return found
+
+    def answered(
+        self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
+    ) -> list[list[AnswerRecord]]:
+        """Returns the records of each answer in tests, or in the first requests of each.
+
+        They are executed together; it returns none if that ends the worker.
+        """
+        names, texts = [], [self._others[0]]
+        for number, definitions in enumerate(answers):
+            renamed = {own.name: f"{own.name}__{number}" for own in definitions}
+            names.append(renamed[self._question])
+            texts += [_renamed(own, renamed) for own in reversed(definitions)]
+        batch = self._probe.batch_of_names(names, tests, count)
+        replies = self._ask_text("\n\n".join(texts), batch)
+        return self._probe.answered_by_names(replies, tests, count) if replies else []
+
+    @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
+    def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
+        """Returns the changes of a definition; none if it has a loop that might not end then."""
+        if any(isinstance(part, ast.While) for part in ast.walk(definition)):
+            return ()
+        lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))
+        return tuple(members_of(definition, lines, {}))
+
+    @cache  # noqa: B019
+    def _definitions(self, entry: str) -> Definitions:
+        """Returns an entry's definition, and those of the module that it uses."""
+        _, others = self._others
+        found = [self._of_entry(entry)]
+        for own in found:  # grows while it is read
+            names = [part.id for part in ast.walk(own) if isinstance(part, ast.Name)]
+            used = [others[name] for name in dict.fromkeys(names) if name in others]
+            found += [definition for definition in used if definition not in found]
+        return found
+
+    @cached_property
+    def _others(self) -> tuple[str, Mapping[str, ast.FunctionDef | ast.ClassDef]]:
+        """The rest of the module, which all entries share, and its definitions."""
+        entry, text = next(iter(self._texts.items()))
+        lines, own = text.splitlines(), self._of_entry(entry)
+        rest = "\n".join([*lines[: own.lineno - 1], *lines[own.end_lineno :]])
+        return rest, {node.name: node for node in ast.parse(rest).body if isinstance(node, _KINDS)}
+
+    def _of_entry(self, entry: str) -> ast.FunctionDef | ast.ClassDef:
+        nodes = reversed(ast.parse(self._texts[entry]).body)
+        return next(n for n in nodes if isinstance(n, _KINDS) and n.name == self._question)
+
+
+def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
+    """Returns a changed definition as its text is read; None if that is not Python."""
+    whole: ast.AST = member.change.definition
+    for place, other in member.change.parts:
+        whole = changed(whole, place, other)
+    try:
+        (own,) = ast.parse(ast.unparse(whole)).body
+    except SyntaxError:
+        return None
+    assert isinstance(own, _KINDS)
+    return own
+
+
+def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
+    """Returns the text of a definition with new names for itself and what it uses."""
+    own = copy.deepcopy(definition)
+    for part in ast.walk(own):
+        if isinstance(part, ast.Name):
+            part.id = names.get(part.id, part.id)
+    own.name = names[own.name]
+    return ast.unparse(own)
