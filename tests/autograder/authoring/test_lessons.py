@@ -85,6 +85,27 @@ def test_a_lesson_says_how_difficult_it_is(lesson: Path) -> None:
     assert re.search(r"^# .+\n\n\*(Easy|Easy to medium|Medium|Medium to hard|Hard)\.", text, re.M)
 
 
+@pytest.mark.parametrize(
+    "lesson", sorted((ROOT / "source").glob("*/*.md")), ids=lambda path: path.stem
+)
+def test_a_guess_is_not_worked_out_in_its_cell(lesson: Path) -> None:
+    cells = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
+    for cell in (cell for cell in cells if "predict(guess" in cell.source):
+        (asked,) = re.findall(r"^guess = None  # (.*)$", cell.source, re.MULTILINE)
+        calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+        (call,) = [node for node in calls if ast.unparse(node.func) == "predict"]
+        shown = list(ast.walk(call.args[1]))
+        code = ast.get_source_segment(cell.source, call.args[1]) or ""
+        is_asked = code.removeprefix("lambda: ") in asked
+        assert is_asked or not any(
+            isinstance(node, ast.BinOp) for node in shown if not _is_at(node)
+        )
+
+
+def _is_at(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+
+
 #: endings of British words that American texts spell in a different way
 BRITISH = re.compile(
     r"\b(?:\w*(?:colour|neighbour|behaviour|favour|flavour|labelled|modelling|travell|cancelled)\w*|"

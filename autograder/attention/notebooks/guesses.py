@@ -1,0 +1,61 @@
+"""Answers to guesses that a line of code in the cell would give away.
+
+A guess about a line of code is compared with what that line does, in the cell; these are about
+numbers that students work out themselves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+
+def score_of_the_longer_word() -> float:
+    """Return the score of the query (2, -1) with the word (6, 8)."""
+    return 2.0 * 6.0 - 8.0
+
+
+def mixture_with_a_negative_weight() -> list[float]:
+    """Return 2 times (1, 2, 3) minus (4, 5, 7)."""
+    return [2.0 * a - b for a, b in zip((1, 2, 3), (4, 5, 7), strict=True)]
+
+
+def rows_of_the_table() -> int:
+    """Return the rows that a table needs for the ids of the sentence about shoes, 0 to 7."""
+    return 7 + 1
+
+
+def row_that_is_forbidden() -> str:
+    """Return what softmax makes of a row of minus infinity."""
+    return "all nan" if torch.full((3,), -torch.inf).softmax(0).isnan().all() else "numbers"
+
+
+def kept_entry() -> float:
+    """Return what a kept entry of 6 becomes with p = 0.9."""
+    return 6.0 / (1.0 - 0.9)
+
+
+def trained_numbers() -> int:
+    """Return the numbers of four matrices of 6 x 6 and one bias."""
+    return 4 * 6 * 6 + 6
+
+
+def numbers_with_all_biases() -> int:
+    """Return the numbers of four layers from 6 to 6, each with a bias."""
+    return 4 * (6 * 6 + 6)
+
+
+def without_relu() -> int:
+    """Return what a straight line through (1, 3) and (2, 5) gives for 10."""
+    return 3 + (5 - 3) * (10 - 1)
+
+
+def speed_of_the_second_pair() -> float:
+    """Return the radians by which pair 1 turns for d = 4 and base 100."""
+    return float(100.0 ** (-2 / 4))
+
+
+def sum_of_two_equal_blocks() -> float:
+    """Return the log-sum-exp of two blocks whose own is 0."""
+    return math.log(1.0 + 1.0)
