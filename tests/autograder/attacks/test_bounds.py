@@ -1,4 +1,4 @@
-"""The grader's own time, which no question's clock measures: it examines only a part of a reply."""
+"""An answer costs little of the time of the grader, and nothing of its neighbours."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from autograder.grading.naming.probe import events_of
 from autograder.grading.naming.record import Event, answered
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import _of_exercise
-from autograder.sandbox import ForkServer
+from autograder.sandbox import Budget, ForkServer
 from autograder.sandbox.replies import RawReplies, value_of
 from autograder.submission import LOOK, SubmittedExercise
 from autograder.suite.compare import describe, difference
 from autograder.suite.forbidden_calls import evasions
 from autograder.worker import wire
+from autograder.worker.operator_watch import THREAD
 
 LARGE = torch.zeros(5_000)
 MANY = 5_000
@@ -209,3 +210,57 @@ def test_code_that_can_evade_rules_is_a_reason_to_look() -> None:
         "e", "e.py", ExerciseStatus.GRADED, 1, 1, (), (f"{LOOK}f: it", "other")
     )
     assert list(_of_exercise(exercise)) == [(("e",), f"{LOOK}f: it")]
+
+
+class _Worker:
+    """A worker that started a thread, which another question's call notices."""
+
+    alive = True
+    idle = True
+
+    def __init__(self, opened: list[_Worker]) -> None:
+        opened.append(self)
+        self.asked: set[str] = set()
+
+    def ask(self, budget: Budget, kind: str, *request: Any) -> Any:
+        if kind != "operators":
+            return [1.0, None]
+        self.asked.add(request[0])
+        return [[THREAD] if len(self.asked) > 1 else [], 1.0]
+
+    def close(self) -> None:
+        self.alive = False
+
+
+@pytest.fixture
+def opened() -> list[_Worker]:
+    return []
+
+
+@pytest.fixture
+def answers(opened: list[_Worker]) -> RemoteImplementation:
+    limits = Limits(wall_seconds=60, cpu_seconds=5, memory_bytes=1 << 20, reply_bytes=1 << 20)
+    module = SubmittedExercise("scores", ExerciseStatus.GRADED)
+    worker: Any = lambda: _Worker(opened)  # noqa: E731 - a stand-in for a session
+    return RemoteImplementation(worker, module, limits, seed=1)
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_a_busy_worker_is_asked_no_other_question(
+    answers: RemoteImplementation, opened: list[_Worker], idle: bool
+) -> None:
+    answers.begin_question("one")
+    answers.ask("one", "call")
+    opened[0].idle = idle
+    answers.begin_question("two")
+    answers.ask("two", "call")
+    assert len(opened) == (1 if idle else 2)
+
+
+def test_a_thread_of_one_question_is_not_anothers(
+    answers: RemoteImplementation, opened: list[_Worker]
+) -> None:
+    for question in ("one", "two"):
+        answers.begin_question(question)
+        assert not answers.operators(question, [1.0], backward=False).operators
+    assert len(opened) == 2
