@@ -21,7 +21,7 @@ from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Key
 from ..submission.class_files import DUE_FILE
 from .people import Person, Roster
-from .tables import Row, change_table, read_csv, read_table, write_table
+from .tables import Row, change_table, read_own_csv, read_table, write_table
 
 RULES_FILE = "class.toml"
 LATE_DAYS_FILE = "late_days.csv"
@@ -82,7 +82,7 @@ def read_dates(class_folder: Path) -> ClassDates:
     path = class_folder / DUE_FILE
     if not path.exists():
         return ClassDates()
-    columns, rows = read_csv(path)
+    columns, rows = read_own_csv(path, _COLUMNS)
     if missing := [name for name in ("assignment", "date") if name not in columns]:
         raise UserError(
             f"{path}: no column {missing[0]!r}; expected the columns {', '.join(_COLUMNS)}"

@@ -34,7 +34,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """
     if not path.exists():
         return []
-    found, rows = read_csv(path)
+    found, rows = read_own_csv(path, columns)
     missing = [column for column in columns[:1] if column not in found]
     if missing:
         raise UserError(
@@ -72,6 +72,17 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     columns = tuple(cell.strip() for cell in table[0]) if table else ()
     rows = [_row(columns, cells) for cells in table[1:] if any(cell.strip() for cell in cells)]
     return columns, rows
+
+
+def read_own_csv(
+    path: Path, columns: Sequence[str]
+) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    """Does what `read_csv` does for a table that people write: headings in any case are ours."""
+    theirs, rows = read_csv(path)
+    ours = {column.casefold(): column for column in reversed(columns)}
+    names = {heading: ours.get(heading.casefold(), heading) for heading in theirs}
+    renamed = [{names[heading]: cell for heading, cell in row.items()} for row in rows]
+    return tuple(names[heading] for heading in theirs), renamed
 
 
 def _cells(text: str, separator: str) -> Iterator[list[str]]:

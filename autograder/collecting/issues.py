@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..classroom import MissingZone, is_request, read_csv, read_time, request_text, utc_text
+from ..classroom import MissingZone, is_request, read_own_csv, read_time, request_text, utc_text
 from ..errors import SubmissionError, UserError
 from ..submission.opened import read_bytes
 
@@ -76,8 +76,11 @@ def _words(path: Path) -> bytes:
         return f"{path.name} {error}".encode(errors="replace")
 
 
+_OF_TABLE = ("student", "request", "assignment", "question", "time")
+
+
 def _of_table(path: Path) -> Iterator[FoundRequest]:
-    columns, rows = read_csv(path)
+    columns, rows = read_own_csv(path, _OF_TABLE)
     if missing := [name for name in ("student", "request") if name not in columns]:
         raise UserError(
             f"{path}: no column {missing[0]!r}; expected student and request, and if known "

@@ -109,7 +109,7 @@ class Times:
 
 
 def _names(person: Person) -> list[str]:
-    return [person.student, person.email, person.name]
+    return [person.student, person.email, person.login, person.sis_id, person.name]
 
 
 def _keys(owner: Owner) -> list[str]:

@@ -18,8 +18,8 @@ from ..classroom import (
     arrival,
     grant_extension,
     read_allowances,
-    read_csv,
     read_late_days,
+    read_own_csv,
     read_roster,
     read_rules,
     read_withdrawals,
@@ -34,6 +34,9 @@ from ..results.last import LastResults, keys_of, results_of
 from ..submission.class_files import EARLIER, RESULTS_FILE, SUBMITTED, existing_class
 from ..submission.intake import find_submissions
 from .courses import HERE, class_course
+
+#: the columns of a table of extensions
+_EXTENSIONS = ("student", "assignment", "extension", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +166,9 @@ def extend_all(
     """
     folder, path = existing_class(class_folder), Path(table)
     of_class = class_course(Path(course), folder)
-    columns, rows = read_csv(path)
+    columns, rows = read_own_csv(path, _EXTENSIONS)
     if missing := [name for name in ("student", "extension", "why") if name not in columns]:
-        raise UserError(
-            f"{path}: no column {missing[0]!r}: expected student, assignment, extension, why"
-        )
+        raise UserError(f"{path}: no column {missing[0]!r}: expected {', '.join(_EXTENSIONS)}")
     wanted: list[tuple[str, str, timedelta, str]] = []
     for number, row in enumerate(rows, start=2):
         try:

@@ -102,6 +102,15 @@ def test_a_date_of_an_unknown_assignment_or_section_is_reported(
     ]
 
 
+def test_headings_of_ones_own_tables_may_have_any_case(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "due.csv").write_text("Assignment;Section;Date\nmasks;;2026-05-01 12:00 UTC\n")
+    (date,) = read_dates(tmp_path).dates
+    assert date == ("masks", "")
+    (tmp_path / "roster.csv").write_text("Student,Section\nada,Monday\n")
+    (ada,) = read_roster(tmp_path).people
+    assert (ada.student, ada.section) == ("ada", "Monday")
+
+
 def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "due.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match="no column 'assignment'"):

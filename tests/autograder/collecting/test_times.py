@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.classroom import utc_text
+from autograder.classroom import Person, utc_text
 from autograder.classroom.times import read_stamp
-from autograder.collecting import collect
+from autograder.collecting import CANVAS, Owner, collect, read_times
 from autograder.deadlines import moment_text, parse_duedate
 
 COURSE = {"simplified_attention": ("scores", "softmax")}
@@ -110,3 +110,12 @@ def test_files_that_only_the_earlier_submission_had_are_reported(tmp_path: Path)
     assert made.lacks == ("softmax.py",)
     assert made.earlier is not None
     assert (made.earlier / "softmax.py").read_text() == "1"
+
+
+def test_a_number_of_the_university_tells_namesakes_apart(tmp_path: Path) -> None:
+    table = tmp_path / "times.csv"
+    rows = [f"Zoë Müller,S-{n},2026-11-20T23:3{n}:00Z\n" for n in (2, 3)]
+    table.write_text("Name,Matrikelnummer,submitted_at\n" + "".join(rows), encoding="utf-8")
+    person = Person("zoe", name="Müller, Zoë", number="102", sis_id="S-2")
+    time = read_times(table, None).of(Owner("müllerzoë", "Canvas 102", CANVAS, "102"), person)
+    assert time is not None and time.minute == 32
