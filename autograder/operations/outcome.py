@@ -115,7 +115,7 @@ def _dated(course: Course) -> list[Assignment]:
 
 
 def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
-    """Counts the late days of all submissions of the class, if it has a budget of them."""
+    """Counts the late days of all submissions that count, if the class has a budget of them."""
     budget = read_rules(class_folder).late_days
     if not budget:
         return ()
@@ -123,7 +123,8 @@ def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str
 
     names = [assignment.name for assignment in dated]
     found = find_submissions(class_folder / SUBMITTED, names).submissions
-    keys = [(s.student, s.assignment) for s in found]
+    withdrawn = read_withdrawals(class_folder)
+    keys = [key for s in found if (key := (s.student, s.assignment)) not in withdrawn]
     arrived = class_lateness(class_folder, keys, dated)
     ends = {
         key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
@@ -135,8 +136,8 @@ def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str
 def _lateness(
     dated: Sequence[Assignment], class_folder: Path, results: Sequence[SubmissionResult]
 ) -> tuple[str, ...]:
-    names = {assignment.name for assignment in dated}
-    keys = [key for key in keys_of(results) if key[1] in names]
+    names, withdrawn = {assignment.name for assignment in dated}, read_withdrawals(class_folder)
+    keys = [key for key in keys_of(results) if key[1] in names and key not in withdrawn]
     if not keys:
         return ()
     from ..nbgrader import class_lateness

@@ -258,6 +258,9 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     row = term.grades()["ben"]
     assert (row["masks/late"], row["masks/late_days"]) == ("", "1")
     assert term.scores()["ben"] > 0
+    term.call("withdraw", "ben", "masks", "--why", "by mistake")
+    assert take_late_days(_dated(of_class), term.folder) == (), "it does not count, so costs no day"
+    term.call("withdraw", "ben", "masks", "--why", "it was none", "--back")
     said = term.call("extend", "ben", "masks", "3h", "--why", "ill")  # instead of the late day
     assert "due 2026-05-01 14:00:00 Europe/Berlin" in said.output
     assert "masks/late_days" not in term.grades()["ben"]
