@@ -170,7 +170,8 @@ def _check_names(connection: Connection) -> None:
                 f"the gradebook {without_password(str(connection.engine.url))} contains the "
                 f"student {name!r}: formgrader would take this name for markup and execute it\n"
                 f"  fix: run `nbgrader db student remove --force {for_shell(name)}` in the class "
-                "folder, and rename the student's folder; results.jsonl keeps the work"
+                "folder, and rename the student's folder. results.jsonl keeps the work, but write "
+                "down first what people graded by hand: that is removed, too"
             )
 
 
