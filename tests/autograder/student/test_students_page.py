@@ -66,6 +66,9 @@ CLAIMS = {
     "turns your decoder block into a small language model": (
         "tests/autograder/attention/test_own.py::test_the_capstone_runs_from_top_to_bottom"
     ),
+    "it trains for a minute or two": (
+        "tests/autograder/attention/test_own.py::test_the_capstone_runs_from_top_to_bottom"
+    ),
     "next to a known curve": (
         "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_an_extra_holds"
     ),
