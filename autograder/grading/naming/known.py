@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
@@ -35,6 +36,8 @@ from .table import SAMPLES, Samples, Table, TableMaker
 VERSION = 11
 _FAMILIES = Path(__file__).with_name("families")
 _DOCUMENTED = ast.ClassDef | ast.FunctionDef
+#: the words of an entry, which no answer depends on: they are looked up when a table is read
+_ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
 
@@ -98,7 +101,8 @@ class KnownMistakes:
     def table(self, question: str) -> Table:
         """Returns the answers of a question's mistakes; makes the table if there is none yet."""
         place, key, fits = self._place(question)
-        return self._store.get(place, key, lambda: self._made(question), fits)
+        entries = {v.name: Row.of_entry(v) for v in self.variants if v.question == question}
+        return self._store.get(place, key, lambda: self._made(question), fits).with_words(entries)
 
     def renew_table(self, question: str) -> None:
         """Writes the table of a question into the course, whatever the course has now."""
@@ -124,8 +128,10 @@ class KnownMistakes:
         for test, requests in self.probe(question).requests.items():
             digest.update(test.encode())
             digest.update(wire.header_of(requests))
-        for path in (self._exercise.hidden_suite, self._exercise.solution, self._path):
+        for path in (self._exercise.hidden_suite, self._exercise.solution):
             digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+        catalogue = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
+        digest.update(without_words(catalogue).encode())
         return digest.hexdigest()[:_DIGITS]
 
     def tests(self, question: str) -> Sequence[str]:
@@ -294,6 +300,11 @@ def _place(member: Member, turn: int) -> float:
 
 
 @cache
+def without_words(catalogue: str) -> str:
+    """Returns the text of a catalogue without the words of its entries, so that they may change."""
+    return _ENTRY_WORDS.sub("", catalogue)
+
+
 def digest_of_families() -> str:
     """Returns a digest of the code of families, on which the numbers of members depend.
 

@@ -80,12 +80,19 @@ class Row:
     @classmethod
     def from_json(cls, plain: Any) -> Row:
         """Returns the row from the output of `to_json`."""
+        if isinstance(plain, str):
+            return cls(plain, "")
         if isinstance(plain, list):
             return cls._of_family(*plain)
         return cls(**{**plain, "code": tuple(plain["code"])})
 
     def to_json(self) -> Any:
-        """Returns the row as a table stores it: only the key of a family, as words may change."""
+        """Returns the row as a table stores it: an entry's name, or a family's key.
+
+        Words may change without any answer changing, so a table does not contain them.
+        """
+        if self.is_entry:
+            return self.name
         if self.key:
             return [self.key, self.rank, self.detail, self.member, self.in_check]
         return asdict(self)

@@ -13,7 +13,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -125,8 +125,13 @@ class Table:
             self._columns[at] = Column(self.answers[at])
         return self._columns[at]
 
+    def with_words(self, entries: Mapping[str, Row]) -> Table:
+        """Returns the table with these rows for the entries of the catalogue, by their names."""
+        rows = (entries[row.name] if row.is_entry else row for row in self.rows)
+        return replace(self, rows=tuple(rows))
+
     def to_bytes(self) -> bytes:
-        """Returns the table as the contents of a file."""
+        """Returns the table as the contents of a file, without the words of entries."""
         calls = [call for answers in self.answers for call in answers]
         drawn = [call for found in self.samples.values() for a in found.judged for call in a.calls]
         figures = np.array([figure for call in calls for figure in call.figures], np.float64)

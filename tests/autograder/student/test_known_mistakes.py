@@ -238,6 +238,13 @@ def test_the_bundle_describes_the_current_checks_and_catalogue(
     assert old == [], "make student-mistakes, then make release"
 
 
+def test_entries_alone_give_the_sentences_of_entries(course: Course, tool: ModuleType) -> None:
+    assignment = course.assignment("simplified_attention")
+    document = json.loads((ROOT / "source" / assignment.name / MISTAKES).read_text("utf-8"))
+    for question, entries in tool.entry_sentences(course, assignment.exercises[0]).items():
+        assert entries.items() <= document["questions"][question].items()
+
+
 def test_code_words_in_a_sentence_are_missing_in_other_answers(course: Course) -> None:
     """A name needs an answer that contains its last word; a single letter is in all of them."""
     code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from autograder.grading.naming import pairs as pairs_module
 from autograder.grading.naming import search as search_module
 from autograder.grading.naming.changed_entries import ChangedEntries, Definitions
 from autograder.grading.naming.families.words import lead_of, words_of
-from autograder.grading.naming.known import KnownMistakes
+from autograder.grading.naming.known import KnownMistakes, without_words
 from autograder.grading.naming.record import AnswerRecord, Event, answered
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search
@@ -29,6 +30,7 @@ from autograder.grading.naming.store import Store
 from autograder.grading.naming.table import UNKNOWN, Samples, Table, TableMaker
 
 X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
+ROOT = Path(__file__).resolve().parents[4]
 REQUESTS = {"short": (("call",),) * 2, "long": (("call",),) * 80}
 COLUMNS = {"short": slice(0, 2), "long": slice(2, 82)}
 
@@ -45,6 +47,9 @@ RIGHT = _answers(1, 1)
 MEMBERS = {"twice": (2, 2), "twice, then thrice": (2, 3), "right": (1, 1), "late": (1, 4)}
 
 
+ENTRY = Row("entry", "an entry", code=("word",))
+
+
 def _chosen(answers: dict[str, AnswerRecord], tests: Sequence[str]) -> dict[str, AnswerRecord]:
     return {test: answers[test] for test in tests}
 
@@ -53,7 +58,7 @@ def _table() -> Table:
     maker = TableMaker(REQUESTS, RIGHT)
     entry = _answers(5, 5)
     samples = {"long": Samples((replace(entry["long"], words="said"),) * 2, (False,) * 80)}
-    maker.add_entry(Row("entry", "an entry", code=("word",)), entry, samples, {"short": "passed"})
+    maker.add_entry(ENTRY, entry, samples, {"short": "passed"})
     for number, (name, wrong) in enumerate(MEMBERS.items()):
         of_member = _answers(*wrong)
         row = Row(name, f"as if {name}", 5, words=name, member=number)
@@ -91,10 +96,18 @@ def test_a_table_asks_only_for_what_it_must() -> None:
 
 def test_a_table_is_the_same_after_it_was_read_again() -> None:
     table = _table()
-    again = Table.from_bytes(table.to_bytes())
+    again = Table.from_bytes(table.to_bytes()).with_words({"entry": ENTRY})
     assert np.array_equal(again.cells, table.cells)
     assert (again.rows, again.right, again.words) == (table.rows, table.right, table.words)
     assert again.to_bytes() == table.to_bytes()
+
+
+def test_a_table_does_not_depend_on_the_words_of_entries() -> None:
+    assert b"an entry" not in _table().to_bytes()
+    for path in (ROOT / "tests" / "misconceptions").rglob("*.py"):
+        text = without_words(path.read_text(encoding="utf-8"))
+        assert not re.search("confuses|hint=", text), path
+        assert "@misconception(" in text
 
 
 def test_a_table_holds_no_words_of_families() -> None:
@@ -305,7 +318,8 @@ def test_a_read_only_course_has_its_tables_in_the_cache(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("")
     with pytest.MonkeyPatch.context() as patch:  # nothing can be written anywhere
         patch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
-        assert _got(tmp_path / "course", _counted(made)).rows == _table().rows
+        found = _got(tmp_path / "course", _counted(made))
+        assert found.with_words({"entry": ENTRY}).rows == _table().rows
 
 
 def test_a_table_travels_with_its_course(tmp_path: Path) -> None:
