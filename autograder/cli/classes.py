@@ -230,7 +230,7 @@ def _print(found: Attendance) -> None:
     _names(f"{len(found.strangers)} submitted, but not on the roster", found.strangers)
     for student in found.strangers:
         if person := found.roster.namesake(student):
-            text = f"{student}: {person.student} has the same name in another order; if it is "
+            text = f"{student}: {person.student} has the same name in a different order; if it is "
             text += f"one person, replace {person.student!r} in roster.csv with {student!r}"
             console.print(for_terminal(text), soft_wrap=True)
 

@@ -240,8 +240,8 @@ class always_six_tokens(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an error that says what is wrong with one that comes by chance",
-    hint="Which error comes if x is too long, and which does the docstring promise?",
+    confuses="an error that says what is wrong with one that happens to be raised",
+    hint="Which error is raised if x is too long, and which does the docstring promise?",
 )
 class length_not_checked(_Right):
     def check(self, x):
@@ -250,8 +250,8 @@ class length_not_checked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="refusing with cutting: what is too long is left out without a word",
-    hint="Call it with more tokens than context_length: how many rows come back?",
+    confuses="refusing with cutting: tokens beyond the limit are silently left out",
+    hint="Call it with more tokens than context_length: how many rows are returned?",
 )
 class too_long_is_cut(_Right):
     def forward(self, x):
@@ -309,7 +309,7 @@ class batch_checked(_Right):
 @misconception(
     "CausalAttention",
     confuses="scores with scaled scores: the division is left out",
-    hint="By what are scores divided before softmax?",
+    hint="What are scores divided by before softmax?",
 )
 class not_scaled(_Right):
     def scaled(self, scores, keys):
@@ -318,9 +318,9 @@ class not_scaled(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the square root of d with d: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the square root of d with d: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 class divided_by_d(_Right):
     def scaled(self, scores, keys):
@@ -402,7 +402,7 @@ class keys_as_values(_Right):
 @misconception(
     "CausalAttention",
     confuses="the inputs with their projections: x itself is mixed",
-    hint="Which size has a row of the result, d_in or d_out?",
+    hint="What is the size of a row of the result, d_in or d_out?",
 )
 class values_not_projected(_Right):
     def forward(self, x):
@@ -489,7 +489,7 @@ class remembers_earlier_keys(_Right):
 @misconception(
     "CausalAttention",
     confuses="an option with a rule: the projections always have a bias",
-    hint="Build it with qkv_bias=False. Has W_query a bias?",
+    hint="Build it with qkv_bias=False. Does W_query have a bias?",
 )
 class always_biased(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -509,7 +509,7 @@ class biased_by_default(_Right):
 @misconception(
     "CausalAttention",
     confuses="an option with a rule: the projections never have a bias",
-    hint="Build it with qkv_bias=True. Has W_query a bias?",
+    hint="Build it with qkv_bias=True. Does W_query have a bias?",
 )
 class never_biased(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -650,7 +650,7 @@ class scores_dropped(_Right):
     "CausalAttention",
     confuses="a dropped weight with a masked one: after dropout, the rest of each row is made to "
     "sum to one again",
-    hint="May the weight that is left depend on how many of its row were dropped?",
+    hint="May a remaining weight depend on how many weights of its row were dropped?",
 )
 class rows_renormalized(_Right):
     def attend(self, queries, keys, values):
@@ -661,7 +661,7 @@ class rows_renormalized(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with context vectors: dropout is applied to the output",
-    hint="In which line does dropout stand: before or after the product with the values?",
+    hint="In which line is dropout: before or after the product with the values?",
 )
 class context_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -681,7 +681,7 @@ class values_dropped(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with inputs: entries of x are dropped",
-    hint="In which line does dropout stand: before or after softmax?",
+    hint="In which line is dropout: before or after softmax?",
 )
 class inputs_dropped(_Right):
     def forward(self, x):
@@ -692,7 +692,7 @@ class inputs_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="weights with tokens: a token falls for all queries together",
+    confuses="weights with tokens: a token is dropped for all queries together",
     hint="How many random decisions for T queries and T keys?",
 )
 class tokens_dropped(_Right):
@@ -732,7 +732,7 @@ class same_pattern_in_every_call(_Right):
 @misconception(
     "CausalAttention",
     confuses="dropping with dropping and scaling: what is kept isn't made larger",
-    hint="What becomes of the mean of many calls?",
+    hint="What happens to the mean over many calls?",
 )
 class kept_not_scaled(_Right):
     def attend(self, queries, keys, values):
@@ -871,8 +871,8 @@ class seed_in_the_constructor(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a rate with a whole per cent: the rate of dropout is rounded to two digits",
-    hint="Build it with dropout = 0.996. Is anything of the attention left in train mode?",
+    confuses="a rate with a whole percentage: the rate of dropout is rounded to two digits",
+    hint="Build it with dropout = 0.996. Is any of the attention left in train mode?",
 )
 class rate_in_whole_per_cents(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -895,8 +895,8 @@ class nothing_dropped_without_gradients(_Right):
 @misconception(
     "CausalAttention",
     confuses="building a layer with calling it: a parameter is made in the first call",
-    hint="Print the names of the parameters before and after the first call. Which of them does an "
-    "optimizer know that was made between?",
+    hint="Print the names of the parameters before and after the first call. Does an optimizer "
+    "that was made in between know all of them?",
 )
 class temperature_made_in_the_first_call(_Right):
     def scaled(self, scores, keys):
@@ -909,7 +909,7 @@ class temperature_made_in_the_first_call(_Right):
     "CausalAttention",
     confuses="weights with scores: masked scores are dropped before softmax, and 0 times minus "
     "infinity is nan",
-    hint="In which line does dropout stand: before or after softmax? Compute 0.0 * float('-inf').",
+    hint="In which line is dropout: before or after softmax? Compute 0.0 * float('-inf').",
 )
 class masked_scores_dropped(_Right):
     def attend(self, queries, keys, values):

@@ -98,7 +98,7 @@ def p_keeps(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="entries with rows: a whole row falls together",
+    confuses="entries with rows: a whole row is dropped together",
     hint="Print dropout of a 6 x 6 matrix of ones.",
 )
 def whole_rows(x, p, training=True):
@@ -108,7 +108,7 @@ def whole_rows(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="entries with columns: a whole column falls together",
+    confuses="entries with columns: a whole column is dropped together",
     hint="Print dropout of a 6 x 6 matrix of ones.",
 )
 def whole_columns(x, p, training=True):
@@ -184,7 +184,7 @@ def pattern_kept(x, p, training=True, patterns={}):
 
 @misconception(
     "dropout",
-    confuses="a probability with a share: exactly p of the entries fall in every call",
+    confuses="a probability with a share: exactly p of the entries are dropped in every call",
     hint="Toss a coin ten times, and again: is it heads five times in each round?",
 )
 def exact_number_dropped(x, p, training=True):
@@ -211,7 +211,7 @@ def exact_number_in_each_row(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="evaluation with training: entries are dropped always",
+    confuses="evaluation with training: entries are always dropped",
     hint="What is the argument `training` for?",
 )
 def training_not_asked(x, p, training=True):
@@ -221,8 +221,8 @@ def training_not_asked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="when to drop: entries fall outside training only",
-    hint="When should a network use all it has: while it learns, or when it is asked?",
+    confuses="when to drop: entries are dropped only outside training",
+    hint="When should a network use all it has: while it learns, or when it is used?",
 )
 def training_turned_round(x, p, training=True):
     plain = _plain(x, p, not training)
@@ -482,8 +482,8 @@ def smallest_dropped(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a zero in its place with no entry: dropped entries are cut out of the tensor "
-    "instead of set to zero",
+    confuses="a zero in its place with no entry: dropped entries are cut out of the tensor instead "
+    "of set to zero",
     hint="Compare the shapes of x and the result.",
 )
 def dropped_are_cut_out(x, p, training=True):
@@ -494,7 +494,7 @@ def dropped_are_cut_out(x, p, training=True):
 @misconception(
     "dropout",
     confuses="a factor that grows without end with one that stops at 10",
-    hint="With p = 0.95, by what is a kept entry multiplied? Compare it with 1 / (1 - p).",
+    hint="With p = 0.95, what is a kept entry multiplied by? Compare it with 1 / (1 - p).",
 )
 def factor_stops_at_ten(x, p, training=True):
     plain = _plain(x, p, training)
@@ -503,7 +503,7 @@ def factor_stops_at_ten(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a probability with a whole per cent: p is rounded to two digits",
+    confuses="a probability with a whole percentage: p is rounded to two digits",
     hint="Drop many ones with p = 0.004. How many are 0, and how large are the others?",
 )
 def rate_in_whole_per_cents(x, p, training=True):
@@ -538,7 +538,7 @@ def no_dropout(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with the result: entries of the context vectors are dropped",
-    hint="In which line does dropout stand: before or after the product with the values?",
+    hint="In which line is dropout: before or after the product with the values?",
 )
 def context_dropped(weights, values, p, training=True):
     return F.dropout(weights @ values, p, training)
@@ -565,7 +565,7 @@ def both_dropped(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="dropping with dropping and scaling: what is kept isn't made larger",
-    hint="What becomes of the mean of many calls?",
+    hint="What happens to the mean over many calls?",
 )
 def weights_not_scaled(weights, values, p, training=True):
     return F.dropout(weights, p, training) @ values * ((1 - p) if training else 1)
@@ -574,7 +574,7 @@ def weights_not_scaled(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="the scale of dropout with renormalizing: rows are made to sum to what they were",
-    hint="May the weight that is left depend on how many of its row were dropped?",
+    hint="May a remaining weight depend on how many weights of its row were dropped?",
 )
 def rows_renormalized(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
@@ -604,7 +604,7 @@ def rows_made_to_sum_to_one(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="evaluation with training: weights are dropped always",
+    confuses="evaluation with training: weights are always dropped",
     hint="Call it with training=False. Is the result weights @ values?",
 )
 def mode_not_passed_on(weights, values, p, training=True):
@@ -613,8 +613,8 @@ def mode_not_passed_on(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="when to drop: weights fall outside training only",
-    hint="When should a network use all it has: while it learns, or when it is asked?",
+    confuses="when to drop: weights are dropped only outside training",
+    hint="When should a network use all it has: while it learns, or when it is used?",
 )
 def mode_turned_round(weights, values, p, training=True):
     return F.dropout(weights, p, not training) @ values
@@ -622,7 +622,7 @@ def mode_turned_round(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with keys: a key falls for all queries together",
+    confuses="weights with keys: a key is dropped for all queries together",
     hint="How many random numbers for T queries and S keys?",
 )
 def keys_dropped(weights, values, p, training=True):
@@ -631,7 +631,7 @@ def keys_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with queries: all weights of a query fall together",
+    confuses="weights with queries: all weights of a query are dropped together",
     hint="How many random numbers for T queries and S keys?",
 )
 def queries_dropped(weights, values, p, training=True):
@@ -739,7 +739,7 @@ def values_of_the_first_item(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="zero with another number: a weight that is dropped is not zero",
+    confuses="zero with a different number: a weight that is dropped is not zero",
     hint="Which dropped weights are exactly zero? Which kind of dropout do you call?",
 )
 def dropped_are_no_zeros(weights, values, p, training=True):

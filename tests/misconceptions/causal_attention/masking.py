@@ -103,7 +103,7 @@ def sees_itself_alone(num_tokens):
 @misconception(
     "causal_mask",
     confuses="a mask for all queries with the mask of the first one",
-    hint="Each token has another future: how many rows must differ?",
+    hint="Each token has a different future: how many rows must differ?",
 )
 def same_row_for_all(num_tokens):
     mask = torch.zeros(num_tokens, num_tokens, dtype=torch.bool)
@@ -212,7 +212,7 @@ def softmax_of_zeroed_weights(weights):
 @misconception(
     "mask_and_renormalize",
     confuses="weights with scores: what is left goes through a softmax",
-    hint="These are weights already. If two weights are 0.4 and 0.2, their ratio must stay 2.",
+    hint="These are already weights. If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def softmax_of_masked_weights(weights):
     future = torch.ones_like(weights, dtype=torch.bool).triu(diagonal=1)
@@ -251,8 +251,8 @@ def own_weight_taken_away(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="any weights with weights whose rows sum to one: each row is divided by one minus "
-    "the future weights",
+    confuses="any weights with weights whose rows sum to one: each row is divided by one minus the "
+    "future weights",
     hint="What if a row sums to 3?",
 )
 def one_minus_the_future(weights):
@@ -261,7 +261,8 @@ def one_minus_the_future(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making larger in proportion with giving to all alike: the lost sum is shared evenly",
+    confuses="making larger in proportion with giving the same to all: the lost sum is shared "
+    "evenly",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def lost_weight_shared_evenly(weights):
@@ -283,7 +284,7 @@ def lost_weight_given_to_itself(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a column of sums with a row of them: the sums are laid along the wrong side",
+    confuses="a column of sums with a row of them: the sums are aligned with the wrong side",
     hint="Print the shape of the sums. Which side of the matrix do they line up with?",
 )
 def sums_without_their_dimension(weights):
@@ -498,7 +499,7 @@ def zero_times_infinity(scores):
 
 @misconception(
     "mask_scores",
-    confuses="masked scores with weights: softmax is applied in this step already",
+    confuses="masked scores with weights: softmax is already applied in this step",
     hint="The question asks for scores; softmax comes in the next one.",
 )
 def weights_already(scores):
@@ -562,7 +563,7 @@ def first_matrix_only(scores):
 
 @misconception(
     "mask_scores",
-    confuses="rows with columns: the scores are turned over",
+    confuses="rows with columns: the scores are transposed",
     hint="Compare row 1 of your result with row 1 of the scores.",
 )
 def scores_turned(scores):
@@ -620,7 +621,7 @@ def no_mask(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="scores with scaled scores: the division is left out",
-    hint="By what are scores divided before softmax?",
+    hint="What are scores divided by before softmax?",
 )
 def not_scaled(queries, keys):
     return torch.softmax(_causal(queries @ keys.transpose(-2, -1)), dim=-1)
@@ -630,7 +631,7 @@ def not_scaled(queries, keys):
     "causal_attention_weights",
     confuses="minus infinity with -1000: after the division by the root of a large d, it is not "
     "low enough, and the future keeps a little weight",
-    hint="For d = 4096, what becomes of -1000 when it is divided by the root of d?",
+    hint="For d = 4096, what does -1000 become when it is divided by the root of d?",
 )
 def masked_with_minus_1000(queries, keys):
     scores = queries @ keys.transpose(-2, -1)
@@ -640,9 +641,9 @@ def masked_with_minus_1000(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the square root of d with d: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the square root of d with d: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 def divided_by_d(queries, keys):
     return torch.softmax(_causal(queries @ keys.transpose(-2, -1)) / keys.shape[-1], dim=-1)
@@ -741,7 +742,8 @@ def softmax_over_dimension_one(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last dimension with dimension 2: wrong as soon as two dimensions stand in front",
+    confuses="the last dimension with dimension 2: wrong as soon as there are two leading "
+    "dimensions",
     hint="Try inputs with two leading dimensions.",
 )
 def softmax_over_dimension_two(queries, keys):
@@ -921,7 +923,7 @@ def ones_squeezed(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="turning the keys with giving them another shape: a key is torn apart",
+    confuses="transposing the keys with reshaping them: a key is torn apart",
     hint="Take keys of shape (2, 3), print what you multiply the queries with. Is a key still "
     "together?",
 )
@@ -932,10 +934,10 @@ def keys_reshaped(queries, keys):
 
 @misconception(
     "causal_mask",
-    confuses="a mask of its own with one that belongs to the caller: the same tensor is returned "
-    "for the same size, whatever was done to it",
-    hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
-    "same sizes. Which mask comes back?",
+    confuses="its own mask with one that belongs to the caller: the same tensor is returned for "
+    "the same size, whatever was done to it",
+    hint="Call it, invert the mask in place with `logical_not_()`, and call it again with the same "
+    "sizes. Which mask comes back?",
 )
 def mask_kept_by_its_size(num_tokens):
     return _kept_mask_kept_by_its_size(num_tokens)

@@ -103,7 +103,7 @@ def log_sum_exp_of_unscaled_scores(queries, keys, values):
 @misconception(
     "attend_block",
     confuses="scores with scaled scores: nothing is divided",
-    hint="By what are scores divided before softmax?",
+    hint="What are scores divided by before softmax?",
 )
 def scores_not_divided(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)
@@ -204,7 +204,7 @@ def larger_one_returned(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="the two shares: each output is multiplied by the share of the other one",
-    hint="If the first block is empty, whose output must come back?",
+    hint="If the first block is empty, whose output must be returned?",
 )
 def shares_swapped(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -301,7 +301,7 @@ def the_larger_block_wins(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="minus infinity with a number: an empty first block gives nan",
-    hint="What is minus infinity minus minus infinity? By what do you shift when a block is empty?",
+    hint="What is minus infinity minus minus infinity? What do you shift by when a block is empty?",
 )
 def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
     sum_b = torch.exp(lse_b - lse_a)
@@ -311,8 +311,8 @@ def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="finite numbers with all numbers: minus infinity is replaced by a low number, and "
-    "comes out as a score",
+    confuses="finite numbers with all numbers: minus infinity is replaced by a low number, and is "
+    "returned as a score",
     hint="How low must a number be, if other scores are -1000?",
 )
 def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
@@ -324,7 +324,7 @@ def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="one share per query with one for all of them",
-    hint="Each query has log-sum-exps of its own. Which shape do your shares have?",
+    hint="Each query has its own log-sum-exps. What is the shape of your shares?",
 )
 def one_share_for_all_queries(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -530,8 +530,8 @@ def divided_in_every_block(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the largest score so far with that of each block: each block is shifted by an "
-    "amount of its own",
+    confuses="the largest score so far with that of each block: each block is shifted by its own "
+    "amount",
     hint="The second block has lower scores than the first. What is the largest score so far?",
 )
 def maximum_of_this_block_alone(queries, keys, values, block_size):
@@ -625,7 +625,7 @@ def last_block_only(queries, keys, values, block_size):
 @misconception(
     "blockwise_attention",
     confuses="scores with scaled scores: nothing is divided",
-    hint="By what are scores divided before softmax?",
+    hint="What are scores divided by before softmax?",
 )
 def blocks_not_divided_by_the_root(queries, keys, values, block_size):
     return online(queries * math.sqrt(queries.shape[-1]), keys, values, block_size, faded)
@@ -651,7 +651,7 @@ def shares_of_blocks_detached(queries, keys, values, block_size):
 @misconception(
     "blockwise_attention",
     confuses="every query with the first one: all queries are divided by the sum of the first",
-    hint="Each query has a sum of its own. Which shape does yours have?",
+    hint="Each query has its own sum. What is the shape of yours?",
 )
 def one_sum_for_all_queries(queries, keys, values, block_size):
     scores = scores_of(queries, keys)

@@ -32,7 +32,7 @@ def last_real_token_marked(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="the first padding position with a real one: the padding starts one place too late",
-    hint="A sentence of length 2 has the positions 0 and 1. What stands at position 2?",
+    hint="A sentence of length 2 has the positions 0 and 1. What is at position 2?",
 )
 def padding_starts_one_too_late(lengths, num_keys):
     return torch.arange(num_keys) > lengths[:, None]
@@ -50,8 +50,8 @@ def keys_as_rows(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="this mask with one that is ready for heads and queries",
-    hint="Which shape does the question ask for? Dimensions for heads and queries are added "
-    "where it is used.",
+    hint="Which shape does the question ask for? Dimensions for heads and queries are added where "
+    "it is used.",
 )
 def dimensions_for_heads_and_queries(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[:, None])[:, None, None, :]
@@ -60,7 +60,7 @@ def dimensions_for_heads_and_queries(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="padding on the left, as batches for generation have it, with padding on the right",
-    hint="On which side do the real tokens of a sample stand here?",
+    hint="On which side are the real tokens of a sample here?",
 )
 def padding_on_the_left(lengths, num_keys):
     return torch.arange(num_keys) < num_keys - lengths[:, None]
@@ -69,7 +69,7 @@ def padding_on_the_left(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="the number of keys with the longest length in the batch",
-    hint="Ask for more keys than the longest sample has. How many columns come back?",
+    hint="Ask for more keys than the longest sample has. How many columns are returned?",
 )
 def as_wide_as_the_longest_sample(lengths, num_keys):
     return torch.arange(int(lengths.max())) >= lengths[:, None]
@@ -147,7 +147,7 @@ def attends_where_forbidden(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="the size of a value with the size of a query",
-    hint="How many products are summed up in one score?",
+    hint="How many products are added up in one score?",
 )
 def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(values.shape[-1])
@@ -243,9 +243,9 @@ def not_scaled(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="d with its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="d with its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 def divided_by_d(queries, keys, values, mask):
     scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]
@@ -273,8 +273,8 @@ def softmax_over_dimension_one(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="forbidden keys with values of zero: the values of padding are set to zero, but "
-    "their keys still get weight",
+    confuses="forbidden keys with values of zero: the values of padding are set to zero, but their "
+    "keys still get weight",
     hint="Give values that are all 1. What should come out, and what does?",
 )
 def values_set_to_zero(queries, keys, values, mask):
@@ -519,7 +519,7 @@ class merged_without_transpose(_Cross):
 @misconception(
     "CrossAttention",
     confuses="a layer that was built with a layer that is used: out_proj has no effect",
-    hint="What happens after the heads stand side by side?",
+    hint="What happens after the heads are side by side?",
 )
 class out_proj_never_called(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -532,8 +532,8 @@ class out_proj_never_called(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the dimension of the heads with that of the samples: the mask has one dimension "
-    "too few",
+    confuses="the dimension of the heads with that of the samples: the mask has one dimension too "
+    "few",
     hint="(B, 1, S) against (B, H, T, S), aligned at the end: what does B meet?",
 )
 class mask_meets_the_heads(_Cross):
@@ -581,7 +581,7 @@ class split_without_transpose(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the size of a token with the size of one head",
-    hint="How many products are summed up in one score of one head?",
+    hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_d_model(_Cross):
     def scale(self):
@@ -591,7 +591,7 @@ class divided_by_the_root_of_d_model(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the size of a token of the context with the size of one head",
-    hint="How many products are summed up in one score of one head?",
+    hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_d_context(_Cross):
     def scale(self):
@@ -610,8 +610,8 @@ class scores_not_scaled(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="looking at another sequence with looking at one's own past: a causal mask hides "
-    "keys of the context",
+    confuses="looking at another sequence with looking at one's own past: a causal mask hides keys "
+    "of the context",
     hint="The context is finished before the first query. What may word 0 not see of it?",
 )
 class causal_to_the_context(_Cross):
@@ -623,7 +623,7 @@ class causal_to_the_context(_Cross):
 @misconception(
     "CrossAttention",
     confuses="masking scores before softmax with masking weights after it",
-    hint="Sum up the weights of one query. Do they still make one?",
+    hint="Add up the weights of one query. Do they still sum to one?",
 )
 class padding_zeroed_after_softmax(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -669,7 +669,7 @@ class softmax_over_the_heads(_Cross):
 @misconception(
     "CrossAttention",
     confuses="attention with a block around it: x is added to the result",
-    hint="Is there a sum of input and output in what is asked?",
+    hint="Does the question ask for a sum of input and output?",
 )
 class residual_inside(_Cross):
     def forward(self, x, context, key_padding_mask=None):
@@ -679,7 +679,7 @@ class residual_inside(_Cross):
 @misconception(
     "CrossAttention",
     confuses="layers without bias, as in later models, with layers with bias",
-    hint="Look at the names of the weights that are asked for: each layer has two.",
+    hint="Look at the names of the required weights: each layer has two.",
 )
 class projections_without_bias(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -692,7 +692,7 @@ class projections_without_bias(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the size of a context token with the size of x: all layers start from d_model",
-    hint="Give a context whose tokens have another size than those of x.",
+    hint="Give a context whose tokens differ in size from those of x.",
 )
 class all_layers_from_d_model(_Cross):
     def __init__(self, d_model, d_context, num_heads):

@@ -33,7 +33,7 @@ class _Block(nn.Module):
 @misconception(
     "DecoderBlock",
     confuses="pre-norm with post-norm, as the encoder block had it",
-    hint="Does a norm stand before a sublayer, or after the addition?",
+    hint="Is a norm before a sublayer, or after the addition?",
 )
 class post_norm(_Block):
     def forward(self, x, past=None):
@@ -57,7 +57,7 @@ class norm1_used_twice(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the first norm with the second",
-    hint="Which norm stands in front of the attention?",
+    hint="Which norm comes before the attention?",
 )
 class norms_swapped(_Block):
     def forward(self, x, past=None):
@@ -93,7 +93,7 @@ class feed_forward_without_norm(_Block):
 @misconception(
     "DecoderBlock",
     confuses="pre-norm with a norm on the residual path: what is added is the normalised input",
-    hint="Is the residual path past the attention free, or does a norm stand on it?",
+    hint="Is the residual path past the attention free, or is there a norm on it?",
 )
 class normalised_input_added(_Block):
     def forward(self, x, past=None):
@@ -106,7 +106,7 @@ class normalised_input_added(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the tokens with their norms: the normalised tokens are added in both sums",
-    hint="Is the residual path past each sublayer free, or does a norm stand on it?",
+    hint="Is the residual path past each sublayer free, or is there a norm on it?",
 )
 class normalised_on_both_roads(_Block):
     def forward(self, x, past=None):
@@ -119,7 +119,7 @@ class normalised_on_both_roads(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the second residual path with what the network sees: the normalised h is added",
-    hint="Is the residual path past the feed-forward network free, or does a norm stand on it?",
+    hint="Is the residual path past the feed-forward network free, or is there a norm on it?",
 )
 class normalised_h_added(_Block):
     def forward(self, x, past=None):
@@ -147,7 +147,7 @@ class outputs_normalised(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the network's output with the sum: h is not added to the output of the network",
-    hint="How many additions has the block?",
+    hint="How many additions does the block have?",
 )
 class no_residual_around_the_network(_Block):
     def forward(self, x, past=None):
@@ -158,7 +158,7 @@ class no_residual_around_the_network(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the attention's output with the sum: x is not added to the output of attention",
-    hint="How many additions has the block?",
+    hint="How many additions does the block have?",
 )
 class no_residual_around_the_attention(_Block):
     def forward(self, x, past=None):
@@ -203,7 +203,7 @@ class input_added_twice(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the order of the sublayers: the network comes first",
-    hint="Which of the two sublayers does norm1 stand in front of?",
+    hint="Which of the two sublayers does norm1 precede?",
 )
 class network_first(_Block):
     def forward(self, x, past=None):
@@ -218,7 +218,7 @@ class network_first(_Block):
 @misconception(
     "DecoderBlock",
     confuses="an argument that is there with one that is used: past has no effect",
-    hint="Call the block with a past. How many positions has the present that comes back?",
+    hint="Call the block with a past. How many positions does the returned present have?",
 )
 class past_not_handed_on(_Block):
     def forward(self, x, past=None):
@@ -228,7 +228,7 @@ class past_not_handed_on(_Block):
 @misconception(
     "DecoderBlock",
     confuses="what came in with what comes out: the old past is returned",
-    hint="How many positions has the pair that comes back: P or P + T?",
+    hint="How many positions does the returned pair have: P or P + T?",
 )
 class old_past_returned(_Block):
     def forward(self, x, past=None):
@@ -348,7 +348,7 @@ class rms_norms(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the eps of another library with the one of the question",
-    hint="Try tokens that hardly vary. Which eps has your norm?",
+    hint="Try tokens that hardly vary. Which eps does your norm use?",
 )
 class smaller_eps(_Block):
     def norm(self, size):
@@ -358,7 +358,7 @@ class smaller_eps(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the unbiased variance (divided by D - 1) with the biased one",
-    hint="Do you divide by D or by D - 1? Without being told otherwise, torch's var takes D - 1.",
+    hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 class unbiased_variance(_Block):
     def norm(self, size):
@@ -368,7 +368,7 @@ class unbiased_variance(_Block):
 @misconception(
     "DecoderBlock",
     confuses="eps under the root with eps beside it",
-    hint="Try tokens that hardly vary. Where does eps stand in your norm?",
+    hint="Try tokens that hardly vary. Where is eps in your norm?",
 )
 class eps_beside_the_root(_Block):
     def norm(self, size):
@@ -377,7 +377,8 @@ class eps_beside_the_root(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="two norms with three: a norm stands at the end, as behind the last block of a model",
+    confuses="two norms with three: there is a norm at the end, as behind the last block of a "
+    "model",
     hint="Count the trainable parameters. Which belong to none of the four submodules?",
 )
 class a_norm_at_the_end(_Block):
@@ -484,7 +485,7 @@ class residual_detached(_Block):
 @misconception(
     "DecoderBlock",
     confuses="float32 with the dtype of the input",
-    hint="Give a float64 block a float64 input. Which dtype comes out?",
+    hint="Give a float64 block a float64 input. Which dtype does the result have?",
 )
 class float32_result(_Block):
     def forward(self, x, past=None):
@@ -505,7 +506,7 @@ class batch_of_one_dropped(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: the result is normalised by norm2 once more",
+    confuses="pre-norm with both: the result is normalised by norm2 again",
     hint="How often is norm2 used in the docstring? What is the mean of a token of your result?",
 )
 class result_normalised(_Block):
@@ -516,7 +517,7 @@ class result_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: the sum of x and attention is normalised by norm1 once more",
+    confuses="pre-norm with both: the sum of x and attention is normalised by norm1 again",
     hint="How often is norm1 used in the docstring? What is added to what?",
 )
 class first_sum_normalised(_Block):
@@ -528,7 +529,7 @@ class first_sum_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: both sums are normalised once more",
+    confuses="pre-norm with both: both sums are normalised again",
     hint="How often is each norm used in the docstring? What is added to what?",
 )
 class both_sums_normalised(_Block):

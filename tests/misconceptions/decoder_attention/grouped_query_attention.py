@@ -97,7 +97,7 @@ def not_scaled(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="the size of one head with that of all heads together",
-    hint="How many products are summed up in one score?",
+    hint="How many products are added up in one score?",
 )
 def divided_by_the_root_of_all_columns(queries, keys, values):
     shared = _shared(queries, keys, values)
@@ -107,7 +107,7 @@ def divided_by_the_root_of_all_columns(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="the size of a value with the size of a query",
-    hint="How many products are summed up in one score?",
+    hint="How many products are added up in one score?",
 )
 def divided_by_the_root_of_the_value_size(queries, keys, values):
     shared = _shared(queries, keys, values)
@@ -127,7 +127,7 @@ def assertion_error(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="an error that torch happens to raise later with one that says what is wrong",
-    hint="Try 4 query heads and 3 heads of keys. Who complains, and in which words?",
+    hint="Try 4 query heads and 3 heads of keys. Who complains, and with which message?",
 )
 def no_check_of_the_groups(queries, keys, values):
     group = queries.shape[1] // keys.shape[1]
@@ -137,8 +137,8 @@ def no_check_of_the_groups(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the result of the heads with what is merged: tokens stand before heads",
-    hint="In which order are the four dimensions of the result asked for?",
+    confuses="the result of the heads with what is merged: tokens come before heads",
+    hint="In which order should the four dimensions of the result be?",
 )
 def tokens_before_heads(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values)).transpose(1, 2)
@@ -180,7 +180,7 @@ def queries_averaged_in_a_group(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="groups of heads with a dimension of their own in the result",
+    confuses="groups of heads with a separate dimension in the result",
     hint="How many dimensions does the result need?",
 )
 def groups_as_a_dimension(queries, keys, values):
@@ -350,7 +350,7 @@ class future_not_low_enough(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="masking scores before softmax with masking weights after it",
-    hint="Sum up the weights of the first token. Do they make one?",
+    hint="Add up the weights of the first token. Do they sum to one?",
 )
 class future_zeroed_after_softmax(_Grouped):
     def weights(self, scores):
@@ -360,7 +360,7 @@ class future_zeroed_after_softmax(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="the number of columns of all keys with the size of one head",
-    hint="How many products are summed up in one score of one head?",
+    hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_the_key_width(_Grouped):
     def scale(self):
@@ -370,7 +370,7 @@ class divided_by_the_root_of_the_key_width(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="the size of a token with the size of one head",
-    hint="How many products are summed up in one score of one head?",
+    hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_d_model(_Grouped):
     def scale(self):
@@ -423,7 +423,7 @@ class layer_assertion_error(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="layers without any bias, as in Llama, with an out_proj that has one",
-    hint="qkv_bias tells about queries, keys and values. What about out_proj?",
+    hint="qkv_bias is about queries, keys and values. What about out_proj?",
 )
 class out_proj_without_bias(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
@@ -530,7 +530,7 @@ class heads_interleaved(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="a layer that was built with a layer that is used: out_proj has no effect",
-    hint="What happens after the heads stand side by side?",
+    hint="What happens after the heads are side by side?",
 )
 class out_proj_never_called(_Grouped):
     def forward(self, x):
@@ -540,7 +540,7 @@ class out_proj_never_called(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="attention with a block around it: x is added to the result",
-    hint="Is there a sum of input and output in what is asked?",
+    hint="Does the question ask for a sum of input and output?",
 )
 class residual_inside(_Grouped):
     def forward(self, x):

@@ -60,8 +60,8 @@ def keys_as_rows(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="what True says: the mask is True where attention is allowed, as in torch's "
-    "attention function",
+    confuses="what True says: the mask is True where attention is allowed, as in torch's attention "
+    "function",
     hint="What does True mean in causal_mask?",
 )
 def true_where_allowed(num_queries, num_keys):
@@ -97,8 +97,7 @@ def minus_infinity_in_the_mask(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the rows that are asked for with all rows: the mask is square, with one row for "
-    "each key",
+    confuses="the required rows with all rows: the mask is square, with one row for each key",
     hint="How many rows does the mask of two queries have?",
 )
 def square_of_all_keys(num_queries, num_keys):
@@ -240,7 +239,7 @@ def future_allowed(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="what never happens with what must be told: a window of 0 raises nothing",
+    confuses="what should never happen with what must be reported: a window of 0 raises nothing",
     hint="What would a query with a window of 0 look at? Raise a ValueError.",
 )
 def window_of_zero_accepted(num_queries, num_keys, window):
@@ -251,7 +250,7 @@ def window_of_zero_accepted(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="a window that can't be with one that is repaired: 0 is taken for 1",
-    hint="Who calls it with 0 has made a mistake and should hear of it: raise a ValueError.",
+    hint="Calling it with 0 is a mistake that should be reported: raise a ValueError.",
 )
 def window_of_zero_repaired(num_queries, num_keys, window):
     behind = distances(num_queries, num_keys)
@@ -426,7 +425,7 @@ def joined_along_the_heads(queries, keys, values, past=None):
 @misconception(
     "cached_attention",
     confuses="scores with scaled scores: nothing is divided",
-    hint="By what are scores divided before softmax?",
+    hint="What are scores divided by before softmax?",
 )
 def scores_not_divided(queries, keys, values, past=None):
     keys, values = after(past, keys, values)
@@ -469,8 +468,8 @@ def three_results(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="weights that sum to one with weights that are cut: the future is set to zero after "
-    "softmax",
+    confuses="weights that sum to one with weights that are cut off: the future is set to zero "
+    "after softmax",
     hint="Do the weights of the first new token still sum to one?",
 )
 def masked_after_softmax(queries, keys, values, past=None):
@@ -548,7 +547,7 @@ class Cached(nn.Module):
 @misconception(
     "CachedAttention",
     confuses="new positions with first positions: positions start at 0 in every call",
-    hint="Right in a prefill. At which position is the token after a past of five?",
+    hint="Right in a prefill. What is the position of the token after a past of five?",
 )
 class PositionsStartAtZero(Cached):
     def angles(self, start, num_new, x):
@@ -557,7 +556,7 @@ class PositionsStartAtZero(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="keys that were turned with keys that must be turned: the past is rotated again in "
+    confuses="rotated keys with keys that still must be rotated: the past is rotated again in "
     "every step",
     hint="The present holds rotated keys. Which keys does your code rotate when there is a past?",
 )
@@ -617,7 +616,7 @@ class NothingRotated(Cached):
 @misconception(
     "CachedAttention",
     confuses="positions from zero with positions from one: the output is right, the present is not",
-    hint="Only distances show in the output. By which angle is the very first key turned?",
+    hint="Only distances show in the output. By which angle is the very first key rotated?",
 )
 class PositionsFromOne(Cached):
     def angles(self, start, num_new, x):
@@ -717,8 +716,8 @@ class PresentDetached(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="an input with the module's dtype: the angles are made in float32, and are off far "
-    "along",
+    confuses="an input with the module's dtype: the angles are made in float32, and become "
+    "inaccurate at late positions",
     hint="Move the module to float64 and print the dtype of positions and angles.",
 )
 class AnglesInFloat32(Cached):
@@ -800,8 +799,8 @@ class LastOutputOnly(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys as they came: the present holds keys "
-    "that are not rotated",
+    confuses="a present of rotated keys with one of keys as they came: the present holds keys that "
+    "are not rotated",
     hint="Compare your present with the docstring: are its keys rotated?",
 )
 class PresentNotRotated(Cached):
@@ -819,10 +818,10 @@ class PresentNotRotated(Cached):
 
 @misconception(
     "decoding_mask",
-    confuses="a mask of its own with one that belongs to the caller: the same tensor is returned "
-    "for the same sizes, whatever was done to it",
-    hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
-    "same sizes. Which mask comes back?",
+    confuses="its own mask with one that belongs to the caller: the same tensor is returned for "
+    "the same sizes, whatever was done to it",
+    hint="Call it, invert the mask in place with `logical_not_()`, and call it again with the same "
+    "sizes. Which mask comes back?",
 )
 def decoding_mask_kept_by_its_sizes(num_queries, num_keys):
     return _kept_decoding_mask_kept_by_its_sizes(num_queries, num_keys)
@@ -836,10 +835,10 @@ def _kept_decoding_mask_kept_by_its_sizes(num_queries, num_keys):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a mask of its own with one that belongs to the caller: the same tensor is returned "
-    "for the same sizes, whatever was done to it",
-    hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
-    "same sizes. Which mask comes back?",
+    confuses="its own mask with one that belongs to the caller: the same tensor is returned for "
+    "the same sizes, whatever was done to it",
+    hint="Call it, invert the mask in place with `logical_not_()`, and call it again with the same "
+    "sizes. Which mask comes back?",
 )
 def window_kept_by_its_sizes(num_queries, num_keys, window):
     return _kept_window_kept_by_its_sizes(num_queries, num_keys, window)
@@ -903,8 +902,8 @@ def past_keys_as_values(queries, keys, values, past=None):
 
 @misconception(
     "CachedAttention",
-    confuses="keys that were turned with keys that must be turned: all keys are rotated again "
-    "after they were joined",
+    confuses="rotated keys with keys that still must be rotated: all keys are rotated again after "
+    "they were joined",
     hint="How often is the first key of a past rotated in your code? It should be once.",
 )
 class AllKeysRotatedAgain(Cached):
@@ -917,8 +916,8 @@ class AllKeysRotatedAgain(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: every call goes on from the "
-    "last one",
+    confuses="a past that is given with a cache in the module: every call goes on from the last "
+    "one",
     hint="Call it twice without a past. Why is the second present longer than the first?",
 )
 class EveryCallGoesOn(Cached):
@@ -931,8 +930,8 @@ class EveryCallGoesOn(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a present of rotated keys with one of keys as they came: the present holds keys "
-    "that are not rotated, and a past is used as it came",
+    confuses="a present of rotated keys with one of keys as they came: the present holds keys that "
+    "are not rotated, and a past is used as it came",
     hint="Compare your present with the docstring: are its keys rotated? In the next call it is "
     "the past.",
 )

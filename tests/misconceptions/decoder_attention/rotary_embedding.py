@@ -66,7 +66,7 @@ def ten_thousand_built_in(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="what never happens with what must be told: an odd head_dim raises nothing",
+    confuses="what should never happen with what must be reported: an odd head_dim raises nothing",
     hint="With which coordinate would the last one of seven be paired? Raise a ValueError.",
 )
 def odd_size_accepted(positions, head_dim, base=10000.0):
@@ -87,7 +87,7 @@ def odd_size_asserted(positions, head_dim, base=10000.0):
 @misconception(
     "rotary_angles",
     confuses="the given positions with 0, 1, 2, ...: positions are counted from 0, which is right "
-    "in a prefill and wrong in decoding",
+    "for a prefill and wrong for decoding",
     hint="Call it with the positions 7, 8 and 9. Which angles belong to the first row?",
 )
 def positions_counted_anew(positions, head_dim, base=10000.0):
@@ -98,9 +98,9 @@ def positions_counted_anew(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="where i begins: pairs are counted from 1, as the paper does, which writes 2(i - 1) "
-    "/ d",
-    hint="The first pair turns by one radian per position. By which does yours?",
+    confuses="where i begins: pairs are counted from 1, as the paper does, which writes 2(i - 1) / "
+    "d",
+    hint="The first pair turns by one radian per position. By how much does yours?",
 )
 def pairs_counted_from_one(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -133,7 +133,7 @@ def later_pairs_faster(positions, head_dim, base=10000.0):
 @misconception(
     "rotary_angles",
     confuses="the number of pairs with the size of the vector in the exponent",
-    hint="The exponent is -2i / head_dim. By what do you divide?",
+    hint="The exponent is -2i / head_dim. What do you divide by?",
 )
 def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):
     needs_even(head_dim)
@@ -196,7 +196,7 @@ def complex_numbers(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="positions with whole numbers: what stands after the point is cut off",
+    confuses="positions with whole numbers: the fractional part is cut off",
     hint="Call it with the position 2.5. Is the angle of the first pair 2.5?",
 )
 def positions_made_whole(positions, head_dim, base=10000.0):
@@ -267,7 +267,7 @@ def neighbours_paired(x, angles):
 @misconception(
     "apply_rotary",
     confuses="two conventions in one function: neighbours come in, halves go out",
-    hint="Turn by the angle 0. Does every coordinate stay at its place?",
+    hint="Rotate by the angle 0. Does every coordinate stay in its place?",
 )
 def neighbours_in_halves_out(x, angles):
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -277,9 +277,10 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="a turn with another change of the pair: both terms are added, and the minus is "
-    "missing",
-    hint="A turn keeps the length of every pair. Turn (1, 1) by 45 degrees: what is the length?",
+    confuses="a rotation with a different change of the pair: both terms are added, and the minus "
+    "is missing",
+    hint="A rotation keeps the length of every pair. Rotate (1, 1) by 45 degrees: what is the "
+    "length?",
 )
 def minus_forgotten(x, angles):
     first, second = halves(x)
@@ -289,8 +290,8 @@ def minus_forgotten(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="one sense of rotation with the other: each pair is turned the other way",
-    hint="Turn (1, 0) by a small angle. Is the second coordinate above or below zero?",
+    confuses="one sense of rotation with the other: each pair is rotated the other way",
+    hint="Rotate (1, 0) by a small angle. Is the second coordinate above or below zero?",
 )
 def turned_the_other_way(x, angles):
     first, second = halves(x)
@@ -300,8 +301,8 @@ def turned_the_other_way(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="turning with adding: the older encoding adds sines and cosines to the embedding",
-    hint="A turn keeps lengths, and turns a vector of zeros into zeros. Does yours?",
+    confuses="rotating with adding: the older encoding adds sines and cosines to the embedding",
+    hint="A rotation keeps lengths, and leaves a vector of zeros zero. Does yours?",
 )
 def added_like_sinusoids(x, angles):
     return x + torch.cat([angles.sin(), angles.cos()], dim=-1)
@@ -310,7 +311,7 @@ def added_like_sinusoids(x, angles):
 @misconception(
     "apply_rotary",
     confuses="the angles with what is done with them: the angles themselves are added",
-    hint="What does a vector of zeros become when it is turned?",
+    hint="What does a vector of zeros become when it is rotated?",
 )
 def angles_added(x, angles):
     return x + torch.cat([angles, angles], dim=-1)
@@ -341,8 +342,8 @@ def angles_along_the_heads(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="old with new: the second half is computed from the first one after the first one "
-    "was rotated",
+    confuses="old with new: the second half is computed from the first one after the first one was "
+    "rotated",
     hint="Both lines of the formula use x_i as it was before. Which value does your second line "
     "use?",
 )
@@ -372,7 +373,8 @@ def angles_made_anew(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="constant angles with constant everything: the turn is computed without gradient",
+    confuses="constant angles with constant everything: the rotation is computed without a "
+    "gradient",
     hint="Queries are trained through this function. Does the result have a gradient?",
 )
 def turned_without_gradient(x, angles):
@@ -385,7 +387,7 @@ def turned_without_gradient(x, angles):
 @misconception(
     "apply_rotary",
     confuses="sine with cosine",
-    hint="Turn by the angle 0: cos 0 = 1 and sin 0 = 0. Does the input come back?",
+    hint="Rotate by the angle 0: cos 0 = 1 and sin 0 = 0. Does the input come back?",
 )
 def sine_and_cosine_swapped(x, angles):
     first, second = halves(x)
@@ -396,7 +398,7 @@ def sine_and_cosine_swapped(x, angles):
 @misconception(
     "apply_rotary",
     confuses="the order of the halves: the second half comes first",
-    hint="Turn by the angle 0. Does every coordinate stay at its place?",
+    hint="Rotate by the angle 0. Does every coordinate stay in its place?",
 )
 def halves_swapped(x, angles):
     first, second = halves(x)
@@ -406,8 +408,8 @@ def halves_swapped(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="every pair with the first one: all pairs of a token are turned by one angle",
-    hint="Each pair has a column of its own in the angles. Which columns does your code read?",
+    confuses="every pair with the first one: all pairs of a token are rotated by one angle",
+    hint="Each pair has its own column in the angles. Which columns does your code read?",
 )
 def first_angle_for_all_pairs(x, angles):
     first, second = halves(x)
@@ -417,8 +419,8 @@ def first_angle_for_all_pairs(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="every token with the first one: all tokens are turned alike",
-    hint="Each token has a row of its own in the angles. Which rows does your code read?",
+    confuses="every token with the first one: all tokens are rotated by the same angles",
+    hint="Each token has its own row in the angles. Which rows does your code read?",
 )
 def angles_of_the_first_token(x, angles):
     first, second = halves(x)
@@ -503,7 +505,7 @@ def one_position_unchecked(positions, head_dim, base=10000.0):
 @misconception(
     "apply_rotary",
     confuses="the signs of the formula: in the second half, x_i sin a is subtracted",
-    hint="Turn (1, 0) by a small angle. Is the second coordinate above or below zero?",
+    hint="Rotate (1, 0) by a small angle. Is the second coordinate above or below zero?",
 )
 def minus_in_both_halves(x, angles):
     first, second = halves(x)

@@ -120,7 +120,7 @@ class scaled_by_n_embd(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="the size of a head with its square root",
-    hint="How large does the sum of d products of random numbers get when d grows?",
+    hint="How large does the sum of d products of random numbers become when d grows?",
 )
 class scaled_by_head_size(_Layers):
     def scores(self, q, k):
@@ -130,7 +130,7 @@ class scaled_by_head_size(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="scores with scaled scores: nothing is divided",
-    hint="Which step stands between the product of queries and keys and softmax?",
+    hint="Which step comes between the product of queries and keys and softmax?",
 )
 class not_scaled(_Layers):
     def scores(self, q, k):
@@ -590,8 +590,8 @@ class output_squeezed(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="what config is with something else: the entries of `config` are read like those of "
-    "a dictionary",
+    confuses="what config is with something else: the entries of `config` are read like those of a "
+    "dictionary",
     hint="Read the error message. How does one read an attribute of an object?",
 )
 class config_as_a_dictionary(_Layers):

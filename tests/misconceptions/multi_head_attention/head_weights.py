@@ -36,8 +36,8 @@ def weights_reshaped(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="tokens and heads: the heads stand behind the tokens",
-    hint="Which dimension should a batch matrix product treat as its batch? It stands first.",
+    confuses="tokens and heads: the heads come after the tokens",
+    hint="Which dimension should a batch matrix product treat as its batch? It comes first.",
 )
 def heads_behind_tokens(inputs, weights):
     return torch.einsum("ti,hoi->tho", inputs, weights)
@@ -75,7 +75,7 @@ def first_matrix_for_all(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="a projection with a merge: the heads are side by side already",
+    confuses="a projection with a merge: the heads are already side by side",
     hint="How many dimensions should the result have?",
 )
 def merged_too_early(inputs, weights):
@@ -154,7 +154,7 @@ def divided_by_d_k(inputs, W_query, W_key, W_value):
 @misconception(
     "per_head_attention",
     confuses="scores with scaled scores: nothing is divided",
-    hint="Which step stands between the scores and softmax?",
+    hint="Which step comes between the scores and softmax?",
 )
 def scores_not_scaled(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -429,7 +429,7 @@ def leftover_columns_refused(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="the first columns with the last: what is left out stands at the front",
+    confuses="the first columns with the last: what is left out is at the front",
     hint="Which columns does slice 0 hold? Which ones are left over after the last slice?",
 )
 def left_out_at_the_front(weights, values, num_heads):
@@ -509,7 +509,7 @@ def slices_below_each_other(weights, values, num_heads):
 @misconception(
     "slice_value_heads",
     confuses="weights with scores: softmax is applied to weights that are given",
-    hint="The first argument holds weights already. What would softmax make of them?",
+    hint="The first argument already contains weights. What would softmax make of them?",
 )
 def softmax_once_more(weights, values, num_heads):
     kept = values.shape[1] // num_heads * num_heads

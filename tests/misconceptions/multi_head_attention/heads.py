@@ -56,7 +56,7 @@ def cut_without_swapping(x, num_heads):
     "split_heads",
     confuses="the place of the head dimension: the head dimension is left behind the tokens",
     hint="One matrix product should treat all heads alike. Which dimensions does it leave alone, "
-    "and where must the heads stand for that?",
+    "and where must the heads be for that?",
 )
 def heads_left_behind_tokens(x, num_heads):
     batch, tokens, size = x.shape
@@ -78,7 +78,7 @@ def cut_after_the_wrong_swap(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="rounding down with dividing: columns that are left over disappear without a word",
+    confuses="rounding down with dividing: columns that are left over disappear silently",
     hint="What should happen to the tenth column when 3 heads share 10 columns?",
 )
 def leftover_columns_dropped(x, num_heads):
@@ -111,8 +111,8 @@ def number_of_heads_as_head_size(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="what is shared among the heads: the tokens are shared among the heads instead of "
-    "the columns",
+    confuses="what is shared among the heads: the tokens are shared among the heads instead of the "
+    "columns",
     hint="Every head sees the whole sentence. What does it see only a part of?",
 )
 def tokens_shared_among_heads(x, num_heads):
@@ -122,8 +122,8 @@ def tokens_shared_among_heads(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="a new first dimension with a new second one: the heads stand before the batch",
-    hint="Print the shape for a batch of 2 and 3 heads. Which number should stand first?",
+    confuses="a new first dimension with a new second one: the heads come before the batch",
+    hint="Print the shape for a batch of 2 and 3 heads. Which number should come first?",
 )
 def heads_before_the_batch(x, num_heads):
     head_dim = _divisible(x.shape[2], num_heads)
@@ -142,7 +142,7 @@ def list_of_heads(x, num_heads):
 @misconception(
     "split_heads",
     confuses="one sample with the batch: only the first sample is used",
-    hint="Try a batch of 2. How many samples come back?",
+    hint="Try a batch of 2. How many samples are returned?",
 )
 def first_sample_only(x, num_heads):
     _, tokens, size = x.shape
@@ -152,8 +152,8 @@ def first_sample_only(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="a view of another shape with swapping two dimensions: tokens and heads mix, and "
-    "memory that is not in order is refused",
+    confuses="reshaping with swapping two dimensions: tokens and heads mix, and memory that is not "
+    "in order is refused",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
 )
@@ -199,7 +199,7 @@ def gradient_cut(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="one dtype with all: everything is turned into float32",
+    confuses="one dtype with all: everything is converted to float32",
     hint="Pass a float64 tensor and print the dtype of the result.",
 )
 def always_float32(x, num_heads):
@@ -214,7 +214,7 @@ def always_float32(x, num_heads):
     "merge_heads",
     confuses="changing a shape with swapping two dimensions: heads and tokens mix",
     hint="The shape is right. Fill `x` with the number of its head and look at row 0 of the "
-    "result: does every head stand in it?",
+    "result: does it contain every head?",
 )
 def joined_without_swapping(x):
     batch, heads, tokens, head_dim = x.shape
@@ -224,8 +224,8 @@ def joined_without_swapping(x):
 @misconception(
     "merge_heads",
     confuses="side by side with in turn: the columns of the heads are interleaved",
-    hint="Which number should follow the first number of head 0 in a row of the result: the "
-    "second one of head 0, or the first one of head 1?",
+    hint="Which number should follow the first number of head 0 in a row of the result: the second "
+    "one of head 0, or the first one of head 1?",
 )
 def columns_interleaved_again(x):
     batch, heads, tokens, head_dim = x.shape
@@ -353,7 +353,7 @@ def new_tensor_in_float32(x):
 @misconception(
     "merge_heads",
     confuses="the order of the heads: the last head comes first",
-    hint="Which head should stand in the first columns?",
+    hint="Which head should be in the first columns?",
 )
 def heads_in_reverse(x):
     parts = []
@@ -365,8 +365,8 @@ def heads_in_reverse(x):
 @misconception(
     "causal_head_attention",
     confuses="the size of a head with its square root",
-    hint="How large does the sum of d products of random numbers get when d grows: like d, or "
-    "more slowly?",
+    hint="How large does the sum of d products of random numbers get when d grows: like d, or more "
+    "slowly?",
 )
 def divided_by_head_size(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]
@@ -518,8 +518,8 @@ def mask_not_low_enough(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="rows and columns: softmax runs over the queries",
-    hint="Whose attention adds up to one: that of the token that looks, or that of the token "
-    "that is looked at?",
+    hint="Whose attention adds up to one: that of the token that looks, or that of the token that "
+    "is looked at?",
 )
 def softmax_over_queries(queries, keys, values):
     scores = _scores(queries, keys).masked_fill(_future(queries.shape[-2]), -torch.inf)
@@ -677,8 +677,8 @@ def mask_as_large_as_the_heads(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="what is hidden: the values are cut to a triangle, not the scores",
-    hint="Set one value of the first token to a large number in its last column. Is it still "
-    "there in the contexts?",
+    hint="Set one value of the first token to a large number in its last column. Is it still there "
+    "in the contexts?",
 )
 def values_masked(queries, keys, values):
     return torch.softmax(_scores(queries, keys), dim=-1) @ values.tril()

@@ -149,9 +149,9 @@ class scaled_by_d_out(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size d of a head with its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the size d of a head with its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 class scaled_by_head_size(_Layers):
     def scores(self, queries, keys):
@@ -161,7 +161,7 @@ class scaled_by_head_size(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="scores with scaled scores: nothing is divided",
-    hint="Which step stands between the product of queries and keys and softmax?",
+    hint="Which step comes between the product of queries and keys and softmax?",
 )
 class not_scaled(_Layers):
     def scores(self, queries, keys):
@@ -564,7 +564,7 @@ class bias_never(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="names with layers: queries and keys share one layer",
-    hint="How many different weights should the module have? Is `W_key` a layer of its own?",
+    hint="How many different weights should the module have? Is `W_key` a separate layer?",
 )
 class one_layer_for_queries_and_keys(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):

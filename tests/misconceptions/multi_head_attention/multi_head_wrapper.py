@@ -61,7 +61,7 @@ class heads_in_a_plain_list(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="several heads with several names of one head: all heads share their weights",
-    hint="How many different heads does your code build when three are asked for?",
+    hint="How many different heads does your code build when three are required?",
 )
 class one_head_many_times(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -219,7 +219,7 @@ class dropout_forgotten(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="dropout once with dropout twice: the joined contexts are dropped out again",
-    hint="The heads have their dropout already. What is left for the wrapper to do?",
+    hint="The heads already have their dropout. What remains for the wrapper to do?",
 )
 class dropout_on_the_result_too(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -310,7 +310,7 @@ class result_allocated_in_float32(_Built):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="the batch with its first sample",
-    hint="Try a batch of two samples. How many come back?",
+    hint="Try a batch of two samples. How many are returned?",
 )
 class first_sample_only(_Built):
     def forward(self, x):

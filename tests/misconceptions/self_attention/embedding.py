@@ -20,7 +20,7 @@ def _split(sentence):
 @misconception(
     "build_vocabulary",
     confuses="the order of the sentence and the sorted order of the words",
-    hint="Would two sentences with the same words in another order give the same ids?",
+    hint="Would two sentences with the same words in a different order give the same ids?",
 )
 def last_place_in_the_sentence(sentence):
     return {word: place for place, word in enumerate(_split(sentence))}
@@ -60,7 +60,7 @@ def first_place_in_sorted_order(sentence):
 @misconception(
     "build_vocabulary",
     confuses="removing a comma and replacing it by a space",
-    hint="What becomes of `a,b` when the comma vanishes and nothing takes its place?",
+    hint="What happens to `a,b` when the comma vanishes and nothing takes its place?",
 )
 def comma_becomes_a_space(sentence):
     words = sorted(sentence.replace(",", " ").split())
@@ -79,7 +79,7 @@ def commas_are_kept(sentence):
 @misconception(
     "build_vocabulary",
     confuses="all commas and the commas at the ends of words: some inside or alone are left",
-    hint="What is left of a comma that stands alone between two spaces?",
+    hint="What is left of a comma between two spaces?",
 )
 def commas_stripped_from_the_ends(sentence):
     words = sorted(word.strip(",") for word in sentence.split())
@@ -148,8 +148,8 @@ def sorted_without_regard_to_case(sentence):
 @misconception(
     "build_vocabulary",
     confuses="alphabetical order and order by length",
-    hint="Which of two words comes first for your code: the shorter one, or the one before it in "
-    "a book?",
+    hint="Which of two words comes first for your code: the shorter one, or the one before it in a "
+    "book?",
 )
 def sorted_by_length(sentence):
     return {word: place for place, word in enumerate(sorted(_split(sentence), key=len))}
@@ -177,7 +177,7 @@ def split_at_single_spaces(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the places where commas stand with the places between words",
+    confuses="the positions of commas with the gaps between words",
     hint="What separates two words of this sentence?",
 )
 def split_at_commas(sentence):
@@ -354,7 +354,7 @@ def plain_list(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="the id that the vocabulary holds and the place of the word in the vocabulary",
-    hint="What does the dict say for the word, and how many entries stand before it?",
+    hint="What does the dict say for the word, and how many entries come before it?",
 )
 def place_in_the_vocabulary(sentence, vocabulary):
     order = list(vocabulary)
@@ -385,7 +385,7 @@ def ids_sorted(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="the order of the sentence and the order of the vocabulary",
-    hint="Do two sentences with the same words in another order give the same ids?",
+    hint="Do two sentences with the same words in a different order give the same ids?",
 )
 def order_of_the_vocabulary(sentence, vocabulary):
     words = _split(sentence)
@@ -511,7 +511,7 @@ def columns_instead_of_rows(token_ids, table):
 @misconception(
     "embed",
     confuses="the table and its transpose",
-    hint="The table has one row per id already: does it have to be turned?",
+    hint="The table already has one row per id: does it have to be transposed?",
 )
 def table_transposed(token_ids, table):
     return table.T[token_ids]
@@ -620,7 +620,7 @@ def one_hot_without_the_number_of_rows(token_ids, table):
 @misconception(
     "embed",
     confuses="float32 and the dtype of the table",
-    hint="Try a float64 table. Which of the tensors that you make has another dtype?",
+    hint="Try a float64 table. Which of the tensors that you make has a different dtype?",
 )
 def one_hot_in_float32(token_ids, table):
     return F.one_hot(token_ids, len(table)).float() @ table
@@ -692,8 +692,8 @@ def first_column_gathered(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="sizes of one with dimensions that are not needed: one token comes back without its "
-    "dimension",
+    confuses="sizes of one with dimensions that are not needed: a single token is returned without "
+    "its dimension",
     hint="Which shape does the result have for a single token?",
 )
 def single_token_squeezed(token_ids, table):
@@ -745,7 +745,7 @@ def computed_table_detached(token_ids, table):
 @misconception(
     "embed",
     confuses="an id written as a row of zeros and a one with a row of the table",
-    hint="By what must a one-hot row be multiplied, so that it picks a row of the table?",
+    hint="What must a one-hot row be multiplied by, so that it picks a row of the table?",
 )
 def one_hot_rows_returned(token_ids, table):
     return F.one_hot(token_ids, len(table)).to(table.dtype)

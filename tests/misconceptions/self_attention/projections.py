@@ -20,7 +20,7 @@ def weights_transposed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="tokens as rows and tokens as columns: the inputs are turned around",
+    confuses="tokens as rows and tokens as columns: the inputs are transposed",
     hint="Which dimension of the inputs do the weights shorten or lengthen?",
 )
 def inputs_transposed(inputs, W_query, W_key, W_value):
@@ -30,7 +30,7 @@ def inputs_transposed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="x W and W x: the weight stands on the wrong side",
+    confuses="x W and W x: the weight is on the wrong side",
     hint="Are the tokens rows or columns of the inputs?",
 )
 def weight_on_the_left(inputs, W_query, W_key, W_value):
@@ -48,8 +48,8 @@ def keys_first(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the order of the results: values stand in the middle",
-    hint="Which of the three results may have another size than the others?",
+    confuses="the order of the results: the values are in the middle",
+    hint="Which of the three results may differ in size from the others?",
 )
 def values_in_the_middle(inputs, W_query, W_key, W_value):
     return inputs @ W_query, inputs @ W_value, inputs @ W_key
@@ -246,7 +246,7 @@ def computed_in_float32(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="projecting and scaling: the queries are divided already here",
+    confuses="projecting and scaling: the queries are already divided here",
     hint="In which later step does the square root of the size belong?",
 )
 def queries_scaled_already(inputs, W_query, W_key, W_value):
@@ -288,7 +288,7 @@ def weights_not_transposed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="tokens as columns and tokens as rows: the result is not turned back",
+    confuses="tokens as columns and tokens as rows: the result is not transposed back",
     hint="Which shape is promised: (T, d_k) or (d_k, T)?",
 )
 def result_not_turned_back(inputs, W_query, W_key, W_value):
@@ -298,7 +298,7 @@ def result_not_turned_back(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="turning a matrix and giving it another shape",
+    confuses="transposing a matrix and reshaping it",
     hint="Does a new shape move numbers to the other side of the diagonal?",
 )
 def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
@@ -310,7 +310,7 @@ def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="transposing the weight and giving it another shape",
+    confuses="transposing the weight and reshaping it",
     hint="Compare the first row of what you multiply with and the first column of the weight.",
 )
 def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
@@ -320,7 +320,7 @@ def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv_left",
     confuses="W x for one token and W X for tokens that are rows",
-    hint="Which dimension of the inputs must stand next to `d_in` of the weight?",
+    hint="Which dimension of the inputs must be next to `d_in` of the weight?",
 )
 def weight_times_rows(inputs, W_query, W_key, W_value):
     return W_query @ inputs, W_key @ inputs, W_value @ inputs

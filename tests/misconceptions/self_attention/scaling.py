@@ -21,7 +21,7 @@ def _weights(queries, keys):
 
 @misconception(
     "scale_scores",
-    confuses="a number with a small float: the root is held with three digits only",
+    confuses="a number with a small float: the root is kept with only three digits",
     hint="How many digits does float16 hold, and how many float32?",
 )
 def root_in_half_precision(scores, d_k):
@@ -148,7 +148,7 @@ def divided_by_the_square(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="one root with two: the root of the root is taken",
-    hint="By what are the scores divided in the end?",
+    hint="What are the scores divided by in the end?",
 )
 def fourth_root(scores, d_k):
     return scores / math.sqrt(math.sqrt(d_k))
@@ -263,7 +263,7 @@ def root_kept_from_the_first_call(scores, d_k, kept=[]):
 @misconception(
     "attention_weights",
     confuses="scaled and plain dot-product attention: the scores are not scaled",
-    hint="Which step stands between the scores and the softmax?",
+    hint="Which step comes between the scores and the softmax?",
 )
 def not_scaled(queries, keys):
     return torch.softmax(_scores(queries, keys), dim=-1)
@@ -271,9 +271,9 @@ def not_scaled(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size d of a key with its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the size d of a key with its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 def scaled_by_size(queries, keys):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1], dim=-1)
@@ -448,9 +448,9 @@ def queries_score_themselves(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
+    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
 )
 def all_dimensions_of_the_keys_turned(queries, keys):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -469,7 +469,7 @@ def dimensions_one_and_two_turned(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="turning a matrix and giving it another shape",
+    confuses="transposing a matrix and reshaping it",
     hint="Does a new shape move numbers to the other side of the diagonal?",
 )
 def keys_reshaped(queries, keys):
@@ -557,7 +557,7 @@ def weights_rounded(queries, keys):
     "attention_weights",
     confuses="scores with scores that are cut off: scores below and above a bound are set to the "
     "bound",
-    hint="What becomes of two large scores that differ?",
+    hint="What happens to two large scores that differ?",
 )
 def scores_clamped(queries, keys):
     return torch.softmax((_scores(queries, keys) / keys.shape[-1] ** 0.5).clamp(-1, 1), dim=-1)
@@ -604,9 +604,9 @@ def context_not_scaled(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size d of a key with its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the size d of a key with its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 def context_scaled_by_size(queries, keys, values):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1], dim=-1) @ values
@@ -687,7 +687,7 @@ def context_with_softmax_over_dimension_one(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="scores and weights: the softmax is missing",
-    hint="By what are the values multiplied, and do these numbers sum to one?",
+    hint="What are the values multiplied by, and do these numbers sum to one?",
 )
 def context_without_softmax(queries, keys, values):
     return _scores(queries, keys) / keys.shape[-1] ** 0.5 @ values
@@ -771,7 +771,7 @@ def context_causal(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="the formula and the formula with dropout of a model in training",
-    hint="To what do the weights of a query sum up before they mix the values?",
+    hint="What do the weights of a query add up to before they mix the values?",
 )
 def context_with_dropout(queries, keys, values):
     torch.manual_seed(123)
@@ -791,7 +791,7 @@ def queries_added(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="the weighted sum and the mean: divided by the number of keys again",
-    hint="To what do the weights of a query sum up, before and after your division?",
+    hint="What do the weights of a query add up to, before and after your division?",
 )
 def mean_of_weighted_values(queries, keys, values):
     return _weights(queries, keys) @ values / keys.shape[-2]
@@ -809,9 +809,9 @@ def best_value_only(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
+    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
 )
 def context_with_all_dimensions_turned(queries, keys, values):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -889,7 +889,7 @@ def context_through_float32(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="small weights and no weights: those below a threshold are set to zero",
-    hint="To what do the weights sum up after your change?",
+    hint="What do the weights add up to after your change?",
 )
 def small_weights_dropped(queries, keys, values):
     weights = _weights(queries, keys)
@@ -907,8 +907,8 @@ def torchs_own_function(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the formula with the formula and dropout: a tenth of the weights is dropped again "
-    "in each call",
+    confuses="the formula with the formula and dropout: a tenth of the weights is dropped again in "
+    "each call",
     hint="Call it twice with the same inputs: is the result the same?",
 )
 def weights_dropped_anew(queries, keys, values):

@@ -192,7 +192,7 @@ class InputsScored(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="scaled and plain dot-product attention: the scores are not scaled",
-    hint="Which step stands between the scores and the softmax?",
+    hint="Which step comes between the scores and the softmax?",
 )
 class NotScaled(_Parameters):
     def forward(self, x):
@@ -202,9 +202,9 @@ class NotScaled(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the size d of a key and its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the size d of a key and its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 class ScaledBySize(_Parameters):
     def forward(self, x):
@@ -263,9 +263,9 @@ class ScaledByRoundedRoot(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
+    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
 )
 class AllDimensionsTurned(_Parameters):
     def forward(self, x):
@@ -276,7 +276,7 @@ class AllDimensionsTurned(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="batches of sentences and any number of dimensions: 1 and 2 are turned",
+    confuses="batches of sentences and any number of dimensions: dimensions 1 and 2 are swapped",
     hint="Which dimensions are the last two of a single sentence?",
 )
 class DimensionsOneAndTwoTurned(_Parameters):
@@ -313,7 +313,7 @@ class SoftmaxOverQueries(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="scores and weights: the softmax is missing",
-    hint="By what are the values multiplied, and do these numbers sum to one?",
+    hint="What are the values multiplied by, and do these numbers sum to one?",
 )
 class NoSoftmax(_Parameters):
     def forward(self, x):
@@ -480,7 +480,7 @@ class ScaledInTrainModeOnly(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="self-attention and self-attention with dropout, which comes later",
-    hint="To what do the attention weights of a token sum up in train mode?",
+    hint="What do the attention weights of a token add up to in train mode?",
 )
 class DropoutInTrainMode(_Parameters):
     def forward(self, x):
@@ -558,7 +558,8 @@ class SizesExchanged(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="layers that the module knows with layers that it does not find",
-    hint="What does `list(layer.parameters())` show? A layer is found as an attribute of its own.",
+    hint="What does `list(layer.parameters())` show? A layer is found only if it is an attribute "
+    "itself.",
 )
 class LayersInAList(nn.Module):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -666,7 +667,7 @@ class WeightNotTransposed(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a layer that adds its bias by itself and one that does not: the bias is added twice",
+    confuses="a layer that adds its bias on its own and one that does not: the bias is added twice",
     hint="What does `layer(x)` hold already?",
 )
 class BiasAddedTwice(_Linears):
@@ -722,7 +723,7 @@ class ValuesMadeOfKeys(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="scaled and plain dot-product attention: the scores are not scaled",
-    hint="Which step stands between the scores and the softmax?",
+    hint="Which step comes between the scores and the softmax?",
 )
 class ScaleForgotten(_Linears):
     def forward(self, x):
@@ -732,9 +733,9 @@ class ScaleForgotten(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the size d of a key and its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the size d of a key and its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 class RootForgotten(_Linears):
     def forward(self, x):
@@ -781,9 +782,9 @@ class RootRoundedDown(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
+    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
 )
 class EveryDimensionTurned(_Linears):
     def forward(self, x):
@@ -929,7 +930,7 @@ class AlwaysFloat32(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="self-attention and self-attention with dropout, which comes later",
-    hint="To what do the attention weights of a token sum up in train mode?",
+    hint="What do the attention weights of a token add up to in train mode?",
 )
 class DropoutAdded(_Linears):
     def forward(self, x):
@@ -1013,7 +1014,7 @@ class weights_kept_by_their_version(_Linears):
     "SelfAttentionV1",
     confuses="the parameters of this moment with those of the first one: a list of the first "
     "parameters is kept",
-    hint="Replace a weight by `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
+    hint="Set a weight with `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
 )
 class weights_in_a_list_of_its_own(_Parameters):
     def __init__(self, d_in, d_out):

@@ -17,7 +17,7 @@ def columns_weighted(weights, values):
 @misconception(
     "context_vector",
     confuses="weighting with mixing: the weighted values are never added up",
-    hint="How many vectors should come out for one query?",
+    hint="How many vectors should there be for one query?",
 )
 def values_not_added(weights, values):
     return weights[:, None] * values
@@ -44,7 +44,7 @@ def everything_summed_up(weights, values):
 @misconception(
     "context_vector",
     confuses="sum and mean: the mixture is divided by the number of tokens",
-    hint="The weights say how much already. Must anything be divided after that?",
+    hint="The weights already say how much. Must anything be divided after that?",
 )
 def mean_of_weighted_values(weights, values):
     return (weights[:, None] * values).mean(dim=0)
@@ -99,7 +99,7 @@ def value_of_the_largest_weight(weights, values):
 @misconception(
     "context_vector",
     confuses="all tokens with the last one: only the weighted value of the last token is returned",
-    hint="Which tokens have a part in your result? If you loop: does each turn add, or replace?",
+    hint="Which tokens contribute to your result? If you loop: does each pass add, or replace?",
 )
 def last_value_only(weights, values):
     for weight, value in zip(weights, values):
@@ -110,8 +110,8 @@ def last_value_only(weights, values):
 @misconception(
     "context_vector",
     confuses="all tokens with the first one: only the weighted value of the first token is "
-    "returned, in the first turn of the loop",
-    hint="Which tokens have a part in your result? If you loop: where does the `return` stand?",
+    "returned, in the first pass of the loop",
+    hint="Which tokens contribute to your result? If you loop: where is the `return`?",
 )
 def returned_in_the_first_turn(weights, values):
     for weight, value in zip(weights, values):
@@ -169,8 +169,8 @@ def context_squeezed(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the running sum with its end: all partial mixtures come back",
-    hint="How many vectors should come out for one query?",
+    confuses="the running sum with its end: all partial mixtures are returned",
+    hint="How many vectors should there be for one query?",
 )
 def partial_sums_returned(weights, values):
     return (weights[:, None] * values).cumsum(dim=0)
@@ -245,9 +245,9 @@ def weights_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the order of the factors: the values are on the left, which "
-    "runs only if all sizes are equal",
-    hint="Write the shapes of both factors down. Which two sizes stand next to each other?",
+    confuses="the order of the factors: the values are on the left, which runs only if all sizes "
+    "are equal",
+    hint="Write the shapes of both factors down. Which two sizes are next to each other?",
 )
 def values_on_the_left(weights, values):
     return values @ weights
@@ -256,7 +256,7 @@ def values_on_the_left(weights, values):
 @misconception(
     "context_vectors",
     confuses="this product with that of the scores: the values are transposed",
-    hint="Write the shapes of both factors down. Must the values be turned?",
+    hint="Write the shapes of both factors down. Must the values be transposed?",
 )
 def values_turned(weights, values):
     return weights @ values.transpose(-2, -1)
@@ -301,7 +301,7 @@ def softmax_again(weights, values):
 @misconception(
     "context_vectors",
     confuses="sum and mean: the mixture is divided by the number of values",
-    hint="The weights say how much already. Must anything be divided after that?",
+    hint="The weights already say how much. Must anything be divided after that?",
 )
 def divided_by_the_number_of_values(weights, values):
     return weights @ values / values.shape[-2]
@@ -330,7 +330,7 @@ def same_context_for_every_query(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="this step and a later one: later values are hidden already",
+    confuses="this step and a later one: later values are already hidden",
     hint="May a token mix in a token that comes after it? Nothing here forbids it.",
 )
 def later_values_hidden(weights, values):
@@ -577,7 +577,7 @@ def softmax_applied_twice(inputs):
 @misconception(
     "simplified_self_attention",
     confuses="the simplified with the full form: scores are divided by the root of d",
-    hint="Scaling is a step of its own and comes later. Is it part of this one?",
+    hint="Scaling is a separate step and comes later. Is it part of this one?",
 )
 def scaled_by_the_root_of_d(inputs):
     return _attention(inputs @ inputs.transpose(-2, -1) / inputs.shape[-1] ** 0.5, inputs)
@@ -645,7 +645,7 @@ def weights_returned(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="attention with what stands around it later: the inputs are added to the result",
+    confuses="attention with what surrounds it later: the inputs are added to the result",
     hint="Compute the result for a single token by hand.",
 )
 def inputs_added(inputs):
@@ -682,7 +682,7 @@ def best_match_only(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
     hint="For a batch, print the shape of what the inputs are multiplied with.",
 )
@@ -782,7 +782,7 @@ def written_over_the_inputs(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="old and new rows: a token attends to tokens that were replaced already",
+    confuses="old and new rows: a token attends to tokens that have already been replaced",
     hint="Does the order in which you compute the rows matter? Should it?",
 )
 def rows_replaced_one_by_one(inputs):

@@ -8,7 +8,8 @@ from autograder.suite import misconception
 @misconception(
     "query_scores",
     confuses="the query of the example with the argument: the second input is always taken",
-    hint="Which name does the function give you for the query? Score a vector that is no input.",
+    hint="Which name does the function give you for the query? Score a vector that is not an "
+    "input.",
 )
 def second_input_as_query(inputs, query):
     return inputs @ inputs[min(1, len(inputs) - 1)]
@@ -54,7 +55,7 @@ def cosine(inputs, query):
 @misconception(
     "query_scores",
     confuses="this step and a later one: the scores are already divided by the root of d",
-    hint="Scaling is a step of its own and comes later. What does a plain dot product give?",
+    hint="Scaling is a separate step and comes later. What does a plain dot product give?",
 )
 def scaled_already(inputs, query):
     return inputs @ query / inputs.shape[-1] ** 0.5
@@ -62,7 +63,7 @@ def scaled_already(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="scores and weights: a softmax is applied already",
+    confuses="scores and weights: a softmax is already applied",
     hint="Do your results sum to one? Must scores?",
 )
 def softmax_already(inputs, query):
@@ -272,7 +273,7 @@ def queries_ignored(queries, keys):
 @misconception(
     "attention_scores",
     confuses="this step and a later one: the scores are already divided by the root of d",
-    hint="Scaling is a step of its own and comes later. What does a plain dot product give?",
+    hint="Scaling is a separate step and comes later. What does a plain dot product give?",
 )
 def scores_scaled_already(queries, keys):
     return queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
@@ -280,7 +281,7 @@ def scores_scaled_already(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="scores and weights: a softmax is applied already",
+    confuses="scores and weights: a softmax is already applied",
     hint="Do the rows of your result sum to one? Must scores?",
 )
 def weights_instead(queries, keys):
@@ -289,7 +290,7 @@ def weights_instead(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="this step and a later one: later keys are hidden already",
+    confuses="this step and a later one: later keys are already hidden",
     hint="May a token be scored with a token that comes after it? Nothing here forbids it.",
 )
 def future_hidden_already(queries, keys):
@@ -345,7 +346,7 @@ def last_of_four_dimensions_swapped(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
     hint="For a batch of keys, print the shape of what the queries are multiplied with.",
 )
@@ -366,7 +367,7 @@ def keys_of_the_first_item(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="one batch with all batches: only the first item comes back",
+    confuses="one batch with all batches: only the first item is returned",
     hint="How many batch items go in, and how many come out?",
 )
 def first_item_only(queries, keys):

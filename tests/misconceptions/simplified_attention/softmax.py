@@ -72,7 +72,7 @@ def divided_by_the_count(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="this step with the next: exponentials are taken already",
+    confuses="this step with the next: exponentials are already taken",
     hint="Divide (1, 3) by its sum by hand. Is an exponential needed?",
 )
 def exponentials_already(scores):
@@ -338,7 +338,7 @@ def one_added_to_the_sum(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="this step with a later one: the scores are divided by a root already",
+    confuses="this step with a later one: the scores are already divided by a root",
     hint="Compute (0, 1) by hand. Is your result flatter?",
 )
 def scaled_by_a_root(scores):
@@ -709,7 +709,7 @@ def sizes_of_one_dropped(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="a dimension moved to the end with one that came back: the result keeps its "
-    "dimensions in another order",
+    "dimensions in a different order",
     hint="What is the shape of your result for `dim=0` and a matrix that is not square?",
 )
 def dimension_not_moved_back(scores, dim=-1):
@@ -718,7 +718,7 @@ def dimension_not_moved_back(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="moving one dimension with swapping two: other dimensions come back in another order",
+    confuses="moving one dimension with swapping two: other dimensions end up in a different order",
     hint="Undo the very step that you did at the start. Try three dimensions and `dim=0`.",
 )
 def dimension_moved_back_elsewhere(scores, dim=-1):

@@ -29,7 +29,7 @@ def no_residual(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the order: the sublayer's output is normalised first, then added",
-    hint="The name of the step tells the order of its two halves.",
+    hint="The name of the step states the order of its two halves.",
 )
 def norm_before_add(x, sublayer_output, weight, bias, eps=1e-5):
     return x + _norm(sublayer_output, weight, bias, eps)
@@ -89,7 +89,7 @@ def variance_of_the_input(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the unbiased variance (divided by D - 1) with the biased one",
-    hint="Do you divide by D or by D - 1? Without being told otherwise, torch's var takes D - 1.",
+    hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
@@ -100,7 +100,7 @@ def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="eps under the root with eps beside it",
-    hint="Try a token whose entries hardly differ. Where does eps stand in the formula?",
+    hint="Try a token whose entries hardly differ. Where is eps in the formula?",
 )
 def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
@@ -169,7 +169,7 @@ def only_centred(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the length of a token with its standard deviation",
-    hint="A variance is a mean, not a sum. By what is it divided?",
+    hint="A variance is a mean, not a sum. What is it divided by?",
 )
 def divided_by_the_length(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
@@ -269,7 +269,7 @@ def bias_scaled_by_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="scaling the input of the norm with scaling its result",
-    hint="The norm undoes a scale that is applied before it. When does the weight come?",
+    hint="The norm undoes a scale that is applied before it. When should the weight be applied?",
 )
 def weight_before_the_norm(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(weight * (x + sublayer_output), 1.0, bias, eps)
@@ -312,7 +312,7 @@ def mean_and_variance_detached(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="float32 with the dtype of the input",
-    hint="Give float64 tensors. Which dtype comes out?",
+    hint="Give float64 tensors. Which dtype does the result have?",
 )
 def float32_inside(x, sublayer_output, weight, bias, eps=1e-5):
     total = (x + sublayer_output).float()
@@ -642,7 +642,7 @@ class _UnbiasedNorm(nn.LayerNorm):
 @misconception(
     "EncoderBlock",
     confuses="the unbiased variance (divided by D - 1) with the biased one in own norms",
-    hint="Do you divide by D or by D - 1? Without being told otherwise, torch's var takes D - 1.",
+    hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 class own_norms_with_unbiased_variance(_Parts):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -750,7 +750,7 @@ class residual_detached(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="float32 with the dtype of the input",
-    hint="Give a float64 block a float64 input. Which dtype comes out?",
+    hint="Give a float64 block a float64 input. Which dtype does the result have?",
 )
 class float32_result(_Parts):
     def forward(self, x):
@@ -816,7 +816,7 @@ class input_normalised_before_it_is_added(_Parts):
     "EncoderBlock",
     confuses="post-norm with both: the network sees the result of norm2, and norm2 is used again "
     "after it",
-    hint="Where does norm2 stand: before the network, or after the sum?",
+    hint="Where is norm2: before the network, or after the sum?",
 )
 class second_norm_before_the_network_as_well(_Parts):
     def forward(self, x):
@@ -828,7 +828,7 @@ class second_norm_before_the_network_as_well(_Parts):
     "EncoderBlock",
     confuses="post-norm with both: attention sees the result of norm1, and norm1 is used again "
     "after it",
-    hint="Where does norm1 stand: before attention, or after the sum?",
+    hint="Where is norm1: before attention, or after the sum?",
 )
 class first_norm_before_attention_as_well(_Parts):
     def forward(self, x):

@@ -137,7 +137,7 @@ class relu_after_both_layers(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the place of ReLU: ReLU stands before the first layer",
+    confuses="the place of ReLU: ReLU comes before the first layer",
     hint="What happens to a token with negative entries before linear1 sees it?",
 )
 class relu_on_the_input(_TwoLayers):
@@ -206,7 +206,7 @@ class always_four_times_as_wide(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the second layer with the first one turned round",
+    confuses="the second layer with the first one transposed",
     hint="Does your result depend on the weight of linear2?",
 )
 class first_weight_used_twice(_TwoLayers):
@@ -274,7 +274,7 @@ class hidden_entries_detached(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="float32 with the dtype of the input",
-    hint="Give a float64 module a float64 input. Which dtype comes out?",
+    hint="Give a float64 module a float64 input. Which dtype does the result have?",
 )
 class float32_only(_TwoLayers):
     def forward(self, x):

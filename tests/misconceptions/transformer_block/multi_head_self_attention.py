@@ -73,7 +73,7 @@ class heads_interleaved_both_ways(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="heads side by side with entries of the heads taken in turn when merging",
-    hint="In the merged row of a token, which numbers stand right of the first entry of head 0?",
+    hint="In the merged row of a token, which numbers follow the first entry of head 0?",
 )
 class heads_merged_entry_by_entry(_FourLayers):
     def merge(self, context):
@@ -96,7 +96,7 @@ class cut_by_reshape_alone(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="reshaping with moving an axis: tokens and heads get mixed when merging",
-    hint="Before heads can stand side by side in a token's row, which two axes must change place?",
+    hint="Before heads can be side by side in a token's row, which two axes must change places?",
 )
 class merged_by_reshape_alone(_FourLayers):
     def merge(self, context):
@@ -189,9 +189,9 @@ class scaled_by_model_size(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the head size d with its square root: in all, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
-    "should they be?",
+    confuses="the head size d with its square root: altogether, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    "should they be divided by?",
 )
 class scaled_without_root(_FourLayers):
     def scores(self, queries, keys):
@@ -231,7 +231,7 @@ class scaled_by_whole_root(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="dividing with multiplying in the scaling",
-    hint="Do your scores get smaller or larger by the scaling?",
+    hint="Does the scaling make your scores smaller or larger?",
 )
 class multiplied_by_the_root(_FourLayers):
     def scores(self, queries, keys):
@@ -372,7 +372,7 @@ class values_not_projected(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the merged heads with the result: out_proj is built but has no effect",
-    hint="What is the last step, after the heads stand side by side?",
+    hint="What is the last step, after the heads are side by side?",
 )
 class out_proj_not_used(_FourLayers):
     def forward(self, x):
@@ -482,7 +482,7 @@ class weights_of_the_layer_scaled_in_place(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="float32 with the dtype of the input, on the way to out_proj",
-    hint="Give a float64 module a float64 input. Which of your tensors has another dtype?",
+    hint="Give a float64 module a float64 input. Which of your tensors has a different dtype?",
 )
 class result_allocated_in_float32(_FourLayers):
     def merge(self, context):
@@ -506,7 +506,7 @@ class result_written_into_the_input(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="torch's own layer, which keeps three weights in one, with the four layers asked for",
+    confuses="torch's own layer, which keeps three weights in one, with the four required layers",
     hint="Print the names of the module's parameters. Which of the four layers are there?",
 )
 class layer_of_torch(nn.MultiheadAttention):
