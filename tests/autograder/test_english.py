@@ -12,9 +12,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 #: the text of parts decides which inputs are drawn, so their words change with their code only
+_OTHERS = ("tests/known_outputs", "tools")
 MODULES = sorted(
     path
-    for folder in ("autograder", "benchmarks", "tests/autograder", "tests/known_outputs", "tools")
+    for folder in ("autograder", "benchmarks", "tests/alternatives", "tests/autograder", *_OTHERS)
     for path in (ROOT / folder).rglob("*.py")
     if path.parent.name != "parts" and "solutions" not in path.parts
 )
@@ -24,7 +25,7 @@ CLAUSE = re.compile(r"(What|Whether|Who|Whose|Which|Of|As|Where|How|That|Those|T
 #: habits, and the usual words to use instead
 HABITS = {
     "say, report or raise": r"\b(?:is|are) told\b",
-    "is": r"\bstands?\b",
+    "is": r"\bstands?\b(?! for\b)",
     "instead of": r"\bin (?:the )?place of\b",
     "for which, whose": r"\bof (?:which|whom)\b",
     "again": r"\b(?:anew|once more)\b",
@@ -33,6 +34,11 @@ HABITS = {
     "itself": r"\bby (?:itself|themselves)\b",
     "its own": r"\b(?:an?|no|one) \w+ of (?:its|their) own\b|\bnumbers of their own\b",
     "belongs in": r"\bbelongs? into\b",
+    "different": r"\b(?:with|in|of|has) another (?:dtype|form|language|order|shape|sign|size)\b",
+    "already or always before the verb": r"\b(?:are|is|was|were|been) \w+ed (?:already|always)\b",
+    "altogether": r": in all, ",
+    "feedback page": r"\bpages? of feedback\b",
+    "what ... by, what ... to": r"\b(?:[Bb]y|[Tt]o) what (?:are|do|does|must)\b|\bby what is\b",
     "replace it with": r"\b[Rr]eplaces? [^.;:]{2,40}? by (?!hand\b|name\b)",
 }
 
@@ -42,6 +48,7 @@ ORDINARY = (
     *("a pronoun stands for", "a stand-in"),
     # these texts are also the ids of mistakes in results, which stay
     *("in place of several", "in place of one", "a weight is no trained parameter"),
+    "has another dtype than asked for",
 )
 PAGES = sorted(
     path
@@ -68,6 +75,19 @@ def _texts() -> tuple[dict[str, str], dict[str, str]]:
             elif isinstance(value := getattr(node, "value", None), str) and " " in value:
                 texts[place] = f"{texts.get(place, '')} {value}"
     return docstrings, messages
+
+
+@cache
+def _catalogue() -> dict[str, str]:
+    """Returns what students read about known mistakes, by place."""
+    return {
+        f"{path.relative_to(ROOT)}:{word.value.lineno}": str(ast.literal_eval(word.value))
+        for path in ROOT.glob("tests/misconceptions/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        for word in node.keywords
+        if word.arg in {"confuses", "hint"}
+    }
 
 
 def _docstrings() -> dict[str, str]:
@@ -109,7 +129,9 @@ def test_docstrings_use_ordinary_words(better: str) -> None:
     assert not odd, f"{len(odd)}; write {better!r}: {odd[:20]}"
 
 
-@pytest.mark.parametrize("texts", [_messages, _lines], ids=["messages", "docs"])
+@pytest.mark.parametrize(
+    "texts", [_messages, _lines, _catalogue], ids=["messages", "docs", "catalogue"]
+)
 @pytest.mark.parametrize("better", sorted(HABITS))
 def test_messages_and_docs_use_ordinary_words(
     better: str, texts: Callable[[], dict[str, str]]
