@@ -205,7 +205,7 @@ class Attention:
     _NOT = frozenset({"ivo", "jun", "chiara"})
     _ROOMS = (
         *("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions"),
-        "tests/alternatives",
+        *("tests/alternatives", "tests/tables"),
     )
 
     def write(self, root: Path, due: Mapping[str, str]) -> None:
