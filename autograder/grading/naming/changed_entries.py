@@ -31,13 +31,21 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The entries of one question, whose modules are `texts`, by name."""
+    """The entries of one question, whose modules are `texts`, by name.
+
+    `members` are the changes of the solution, which is the base of some entries.
+    """
 
     def __init__(
-        self, question: str, texts: Mapping[str, str], probe: Probe, ask_text: AskText
+        self,
+        question: str,
+        texts: Mapping[str, str],
+        members: Sequence[Member],
+        probe: Probe,
+        ask_text: AskText,
     ) -> None:
         self._question, self._texts, self._probe = question, texts, probe
-        self._ask_text = ask_text
+        self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, entry: str, row: Row) -> list[Definitions]:
         """Returns an entry's definitions with changes that have the same effect as a row."""
@@ -47,8 +55,9 @@ class ChangedEntries:
             for member in self._members(definition):
                 is_alike = (member.key, member.rank) == (row.key, row.rank)
                 if is_alike and len(found) < _ALIKE and member.detail() == row.detail:
+                    rest = own[number + 1 :] if number else ()  # the entry alone uses the others
                     whole = _changed(member)
-                    found += [[*own[:number], whole, *own[number + 1 :]]] if whole else []
+                    found += [[*own[:number], whole, *rest]] if whole else []
         return found
 
     def answered(
@@ -70,6 +79,8 @@ class ChangedEntries:
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
         """Returns the changes of a definition; none if it has a loop that might not end then."""
+        if definition is self._others[1].get(self._question):
+            return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
             return ()
         lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))

@@ -177,7 +177,8 @@ class KnownMistakes:
     def changed_entries(self, question: str) -> ChangedEntries:
         """Returns the entries of a question, to be executed with a second mistake."""
         texts = {name: text for (of, name), text in self._texts.items() if of == question}
-        return ChangedEntries(question, texts, self.probe(question), self._ask_text)
+        members, probe = self.members(question), self.probe(question)
+        return ChangedEntries(question, texts, members, probe, self._ask_text)
 
     def _asked(
         self, question: str, names: Mapping[str, Any], test: str, count: int | None = None

@@ -34,7 +34,7 @@ _RARE = 100
 #: the calls to likely pairs, and to pairs of frequent mistakes
 MOST_CALLS, _BLIND_CALLS = 600, 300
 #: the number of different entries in pairs with members, and the calls to these pairs
-_ENTRIES, _ENTRY_CALLS = 6, 60
+_ENTRIES, _ENTRY_CALLS = 2, 30
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
@@ -97,8 +97,8 @@ class PairSearch:
         likely, with_entries = self._likely(columns)
         return (
             self._equal(likely, ask, Budget(MOST_CALLS))
-            or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
             or self._of_changed_entries(with_entries)
+            or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
             or next((self._both(*pair) for pair in with_entries if self._agrees(*pair)), [])
         )
 

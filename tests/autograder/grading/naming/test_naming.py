@@ -796,7 +796,7 @@ def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
 
     columns = {"test": slice(0, 3)}
     given = (table, ["test"], columns, came, right, lambda row, test: None)
-    entries = ChangedEntries("", {}, cast(Any, None), lambda text, batch: None)
+    entries = ChangedEntries("", {}, (), cast(Any, None), lambda text, batch: None)
     found = PairSearch(*given, entries).first(both)
     assert asked == ([2, None] if is_pair else [2])
     assert bool(found) == is_pair

@@ -153,7 +153,7 @@ class _Unchanged(ChangedEntries):
         return []
 
 
-NO_ENTRIES = _Unchanged("", {}, cast(Any, None), lambda text, batch: None)
+NO_ENTRIES = _Unchanged("", {}, (), cast(Any, None), lambda text, batch: None)
 FREQUENT = {"softmax_is_left_out": 2, "the_mask_has_no_effect": 3, "a rare one": 5}
 
 
