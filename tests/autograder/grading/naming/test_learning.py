@@ -89,6 +89,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) ->
     for room in ("source", "solutions", "tests/hidden", "tests/misconceptions"):
         shutil.copytree(ROOT / room / ASSIGNMENT, root / room / ASSIGNMENT)
     shutil.copy(ROOT / "source" / "not_allowed.toml", root / "source")
+    shutil.copytree(ROOT / "tests" / "tables", root / "tests" / "tables")
     spy = SPY.replace("MARK", str(root / "ran"))
     for student, text in (("ada", ANSWER), ("ben", SAME), ("spy", spy), ("asks", ASKS)):
         place = root / "course" / "submitted" / student / ASSIGNMENT
