@@ -12,7 +12,7 @@ import itertools
 import math
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -349,24 +349,20 @@ def _size(cotangent: Any) -> float:
 
 def _for_ones(gradients: Any, size: float) -> Any:
     """Returns the gradients scaled to incoming ones of size 1, so that they can be compared."""
-    if size == 1:
-        return gradients
-    if isinstance(gradients, tuple | list):
-        return type(gradients)(_for_ones(item, size) for item in gradients)
-    if isinstance(gradients, dict):
-        return {key: _for_ones(item, size) for key, item in gradients.items()}
-    is_number = isinstance(gradients, torch.Tensor) and gradients.is_floating_point()
-    return gradients / size if is_number else gradients
+    return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 
 def _without_zeros(gradients: Any) -> Any:
     """Returns the gradients with None for what is only rounding: suites accept either."""
+    return _each(gradients, lambda g: None if g.device.type != "meta" and is_rounding(g) else g)
+
+
+def _each(gradients: Any, of: Callable[[torch.Tensor], torch.Tensor | None]) -> Any:
     if isinstance(gradients, tuple | list):
-        return type(gradients)(_without_zeros(item) for item in gradients)
+        return type(gradients)(_each(item, of) for item in gradients)
     if isinstance(gradients, dict):
-        return {key: _without_zeros(item) for key, item in gradients.items()}
-    is_number = isinstance(gradients, torch.Tensor) and gradients.device.type != "meta"
-    return None if is_number and is_rounding(gradients) else gradients
+        return {key: _each(item, of) for key, item in gradients.items()}
+    return of(gradients) if isinstance(gradients, torch.Tensor) else gradients
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -108,8 +108,9 @@ def _is_at(node: ast.AST) -> bool:
 
 #: endings of British words that American texts spell in a different way
 BRITISH = re.compile(
-    r"\b(?:\w*(?:colour|neighbour|behaviour|favour|flavour|labelled|modelling|travell|cancelled)\w*|"
-    r"\w*(?:normal|real|general|summar|organ|optim|initial|minim|maxim|recogn)is(?:e|ed|es|ing|ation)|"
+    r"\b(?:\w*(?:colour|neighbour|behaviour|favour|flavour|labelled|modelling|travell|"
+    r"cancelled)\w*|\w*(?:normal|real|general|summar|organ|optim|initial|minim|maxim|recogn)"
+    r"is(?:e|ed|es|ing|ation)|"
     r"cent(?:re|red)|grey|analys(?:e|ed|ing)|catalogue|learnt|spelt|whilst|full stop)\b",
     re.IGNORECASE,
 )
