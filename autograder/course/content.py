@@ -222,5 +222,5 @@ def _check_markers(solution: Path, tree: ast.Module, lines: list[str], question:
             solution,
             question.line,
             f"{question.name} has no {BEGIN_SOLUTION} ... {END_SOLUTION}",
-            f"put the solution between the markers, or write {SUPPLIED!r} behind the class line",
+            f"put the solution between the markers, or write {SUPPLIED!r} after the class line",
         )

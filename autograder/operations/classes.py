@@ -55,7 +55,7 @@ class Attendance:
 class StoredExtension:
     """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
-    `is_recorded` is true if nbgrader's gradebook has it already; otherwise the next record writes
+    `is_recorded` is true if nbgrader's gradebook already has it; otherwise the next record writes
     it there. `due` is the due date of everybody, if the course has one. `also_in_time` are newer
     submissions that were kept next to the one that counts because they were late, and no longer
     are: the class counts the last one on time, and collecting them again lets them count.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheck:
-    """The problems of what students would get: files that are not up to date, and leaks."""
+    """The problems with what students would get: files that are not up to date, and leaks."""
 
     not_fresh: tuple[str, ...]
     leaks: tuple[str, ...]

@@ -59,7 +59,7 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
     """Return what to do about a fault of an answer to `question`; `signature` is how it is called.
 
-    Empty if the fault's message says it already.
+    Empty if the fault's message already says it.
     """
     if isinstance(fault, AnswerRaised):
         return _about_error(str(fault), question, signature)

@@ -46,7 +46,7 @@ class Notebook:
     """The state of one notebook: its names, and the outputs of its running cell."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """`modules` are imported now, if possible, so that each worker has them already."""
+        """`modules` are imported now, if possible, so that each worker already has them."""
         config = Config()
         config.HistoryManager.enabled = False
         config.HistoryManager.hist_file = ":memory:"

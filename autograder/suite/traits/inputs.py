@@ -48,7 +48,7 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Row after row, but not from the beginning of its memory, as `x[1:]` of a batch."""
+    """Row after row, but not from the beginning of its memory, like `x[1:]` of a batch."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 
