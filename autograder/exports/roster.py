@@ -94,8 +94,8 @@ class Matching:
     def name_of(self, row: int, assignment: str) -> str | None:
         """Returns the class's name of a row's person for an assignment; empty if there is none.
 
-        Returns None if the row may be that of a student whose grade can't be assigned, so that a
-        missing grade is not certain.
+        Returns None if the row may belong to a student whose grade can't be assigned, because then
+        it is not certain that a grade is missing.
         """
         found = self.students_of.get(row) or self.waiting.get(row, ())
         has_work = (name for name in found if assignment in self.works.get(name, ()))
