@@ -250,7 +250,18 @@ class _Collection:
 
 
 def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
-    unknown = [s for s in dict.fromkeys(students) if roster.people and not roster.person(s)]
+    strangers = [s for s in dict.fromkeys(students) if roster.people and not roster.person(s)]
+    unknown: list[str] = []
+    for student in strangers:
+        name, _, number = student.rpartition("_")
+        known = {p.student for p in roster.without([name if number.isdigit() else student])}
+        if several := [p.student for p in roster.people if p.student not in known]:
+            yield (
+                f"{student!r} may be {' or '.join(map(repr, several))} of the class's roster: "
+                "write their addresses or numbers into roster.csv"
+            )
+        else:
+            unknown.append(student)
     if unknown:
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         yield f"not on the class's roster: {', '.join(map(repr, unknown[:5]))}{more}"

@@ -113,6 +113,16 @@ def test_who_has_another_name_by_now_keeps_the_folder(tmp_path: Path) -> None:
     assert (folder / "submitted/lovelaceada/heads/splitting.py").is_file()
 
 
+def test_a_note_says_whom_an_ambiguous_name_may_mean(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    (tmp_path / "people.csv").write_text('student,name\nzoe1,"Lee, Zoe"\nzoe2,"Lee, Zoe"\n')
+    write_roster(folder, tmp_path / "people.csv")
+    found = bring(folder, {"Zoe Lee_12001_assignsubmission_file/masking.py": "1"})
+    assert [note.partition(":")[0] for note in found.notes] == [
+        "'Zoe Lee' may be 'zoe1' or 'zoe2' of the class's roster"
+    ]
+
+
 def test_a_roster_with_the_new_name_identifies_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     bring(folder, {"lovelaceada_101_7_masking.py": "1", "gausscarl_102_8_masking.py": "2"})
