@@ -28,7 +28,7 @@ def start_with(question: str, source: str, others: Collection[CheckedQuestion]) 
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]
-    return f"it calls `{called[0]}`, which is not right yet: start there" if called else ""
+    return f"It calls `{called[0]}`, which is not right yet: start there" if called else ""
 
 
 def nearly_named(folder: Path, exercise: str) -> str:
