@@ -195,10 +195,16 @@ def _letters(
         replace_bytes(html, page.read_bytes())
         replace_bytes(text, page.with_suffix(".txt").read_bytes())
         points = points_text(result.score, result.max_score)
-        name = person.name if person and person.name else result.student
+        name = _as_spoken(person.name) if person and person.name else result.student
         subject = f"Feedback: {readable(result.assignment)}"
         cells = (email, name, result.student, subject, points, html.name, text.name)
         yield dict(zip(_MAIL_COLUMNS, cells, strict=True))
+
+
+def _as_spoken(name: str) -> str:
+    """Returns `Ada Lovelace` for Canvas's `Lovelace, Ada`: a letter begins with this name."""
+    last, comma, first = name.rpartition(", ")
+    return f"{first} {last}" if comma else name
 
 
 def _is_address(text: str) -> bool:

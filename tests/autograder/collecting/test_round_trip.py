@@ -288,7 +288,7 @@ def test_gradescope(term: Class) -> None:
 def test_mail_goes_to_known_addresses_and_names_the_others(term: Class) -> None:
     term.collect({"ada@u.example/masking.py": "1", "=cmd/masking.py": "2", "ben/masking.py": "3"})
     (term.folder / "course" / "roster.csv").write_text(
-        "student,name,email\nben,=Ben,ben@u.example\n"
+        'student,name,email\nben,=Ben,ben@u.example\nada@u.example,"Lovelace, Jr., Ada",\n'
     )
     course, results = term.folder / "course", term.grades().results
     for one in results:
@@ -302,6 +302,7 @@ def test_mail_goes_to_known_addresses_and_names_the_others(term: Class) -> None:
     with packed.paths[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["email"] for row in rows] == ["ada@u.example", "ben@u.example"]
+    assert rows[0]["name"] == "Ada Lovelace, Jr."
     assert rows[1]["name"] == "'=Ben"  # no spreadsheet executes it
     assert all((packed.paths[0].parent / row["text"]).read_text() == "text" for row in rows)
     assert packed.notes == ("=cmd: no e-mail address; give the class a roster with one",)
