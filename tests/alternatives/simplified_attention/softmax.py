@@ -200,14 +200,6 @@ def slice_by_slice(scores, dim=-1):
     return torch.stack([part / sum(parts) for part in parts], dim=dim)
 
 
-@alternative("softmax")
-def folded_logarithms(scores, dim=-1):
-    total = None
-    for part in scores.split(1, dim=dim):
-        total = part if total is None else torch.logaddexp(total, part)
-    return (scores - total).exp()
-
-
 class _Ops:
     def softmax(self, scores, dim):
         exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
@@ -329,12 +321,6 @@ def gradient_of_logsumexp(scores, dim=-1):
         return torch.logsumexp(x, dim).sum()
 
     return torch.func.grad(total)(scores)
-
-
-@alternative("softmax")
-def running_logarithm(scores, dim=-1):
-    last = torch.logcumsumexp(scores, dim).select(dim, -1).unsqueeze(dim)
-    return (scores - last).exp()
 
 
 @alternative("naive_softmax")
