@@ -47,10 +47,11 @@ class ChangedEntries:
         self._question, self._texts, self._probe = question, texts, probe
         self._of_solution, self._ask_text = members, ask_text
 
-    def changed(self, entry: str, row: Row) -> list[Definitions]:
-        """Returns an entry's definitions with changes that have the same effect as a row."""
+    def changed(self, one: Row, other: Row) -> list[Definitions]:
+        """Returns an entry's definitions with changes that have the same effect as a member."""
         found: list[Definitions] = []
-        own = self._definitions(entry)
+        entry, row = (one, other) if one.is_entry else (other, one)
+        own = self._definitions(entry.name)
         for number, definition in enumerate(own):
             for member in self._members(definition):
                 is_alike = (member.key, member.rank) == (row.key, row.rank)
@@ -67,6 +68,8 @@ class ChangedEntries:
 
         They are executed together; it returns none if that ends the worker.
         """
+        if not answers:
+            return []
         names, texts = [], [self._others[0]]
         for number, definitions in enumerate(answers):
             renamed = {own.name: f"{own.name}__{number}" for own in definitions}

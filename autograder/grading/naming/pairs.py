@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, compress
 from operator import itemgetter
 
 import numpy as np
@@ -32,9 +32,9 @@ _ENOUGH, _SHARE = 4, 20
 #: the place of a family that is not among the frequent ones
 _RARE = 100
 #: the calls to likely pairs, and to pairs of frequent mistakes
-MOST_CALLS, _BLIND_CALLS = 600, 300
-#: the number of different entries in pairs with members, and the calls to these pairs
-_ENTRIES, _ENTRY_CALLS = 2, 30
+MOST_CALLS, _BLIND_CALLS = 400, 400
+#: the calls to changes of the likeliest entry, and how many are executed in all tests
+_ENTRY_CALLS, _EXECUTED = 30, 2
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
@@ -105,29 +105,24 @@ class PairSearch:
     def _of_changed_entries(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
         """Returns the row of the first pair of an entry and a member that explains the answer.
 
-        The entry is executed with the member's change: all pairs together up to the first wrong
-        call, and those that give the same answers in all tests.
+        The likeliest entry is executed with the changes of all its members: together up to the
+        first wrong call, and the first ones that give the same answers in all tests.
         """
-        test, count = self._first_wrong()
-        answers, found = [], []
-        of_entries: set[int] = set()
-        for pair in pairs:
-            entry, member = sorted(pair, key=lambda row: not self._table.rows[row].is_entry)
-            row, other = self._table.rows[entry], self._table.rows[member]
-            if other.is_entry or len({*of_entries, entry}) > _ENTRIES:
-                continue
-            of_entries.add(entry)
-            changed = self._changed_entries.changed(row.name, other)
-            answers += changed
-            found += [pair] * len(changed)
-            if count * len(found) > _ENTRY_CALLS:
-                break
-        answered = self._changed_entries.answered(answers, [test], count) if found else []
-        for pair, definitions, of_test in zip(found, answers, answered, strict=False):
-            if self._is_came(of_test, [test]):
-                of_all = self._changed_entries.answered([definitions], self._shortest)
-                if of_all and self._is_came(of_all[0], self._shortest):
-                    return self._both(*pair)
+        rows, (test, count) = self._table.rows, self._first_wrong()
+        pairs = [pair for pair in pairs if rows[pair[0]].is_entry != rows[pair[1]].is_entry]
+        likeliest = next((row for pair in pairs for row in pair if rows[row].is_entry), None)
+        tried = [
+            (pair, definitions)
+            for pair in pairs
+            if likeliest in pair
+            for definitions in self._changed_entries.changed(*(rows[row] for row in pair))
+        ][: max(1, _ENTRY_CALLS // count)]
+        asked = self._changed_entries.answered([own for _, own in tried], [test], count)
+        fits = [self._is_came(of_test, [test]) for of_test in asked]
+        for pair, definitions in [*compress(tried, fits)][:_EXECUTED]:
+            of_all = self._changed_entries.answered([definitions], self._shortest)
+            if of_all and self._is_came(of_all[0], self._shortest):
+                return self._both(*pair)
         return []
 
     def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:

@@ -149,7 +149,7 @@ def test_a_test_without_a_call_is_no_error() -> None:
 class _Unchanged(ChangedEntries):
     """Entries that no change of a family fits."""
 
-    def changed(self, entry: str, row: Row) -> list[Definitions]:
+    def changed(self, one: Row, other: Row) -> list[Definitions]:
         return []
 
 
