@@ -87,7 +87,10 @@ class ChangedEntries:
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
             return ()
         lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))
-        return tuple(members_of(definition, lines, {}))
+        try:
+            return tuple(members_of(definition, lines, {}))
+        except SyntaxError:  # families know how a solution is written, not an entry
+            return ()
 
     @cache  # noqa: B019
     def _definitions(self, entry: str) -> Definitions:

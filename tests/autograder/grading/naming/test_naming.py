@@ -778,6 +778,14 @@ def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> Non
     assert "scores are divided by the root of d" in (found.hint or "")
 
 
+def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
+    text = """def attend(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+"""
+    entries = ChangedEntries("attend", {"entry": text}, (), cast(Any, None), lambda *given: None)
+    assert entries.changed(Row("entry", ""), Row("member", "", member=0)) == []
+
+
 @pytest.mark.parametrize("is_pair", [False, True])
 def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
     def calls(*figures: float) -> tuple[Call, ...]:
