@@ -190,6 +190,8 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
             f"it belongs in {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
+    # a cell that imports one of our modules has the same advice below a NameError
+    says = cell["cell_type"] == "code" and "from autograder." not in source
     if _HIDDEN in kept.get("tags", ()):
         kept |= _FOLDED_CELL
         source = f"{_FOLDED}\n{source}"
@@ -202,6 +204,11 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
     if kind != "code":
         return markdown_cell(name, source, kept)
     _refuse_definitions(exercise, text, source)
+    if says:
+        first, _, rest = (
+            source.partition("\n") if _HIDDEN in kept.get("tags", ()) else ("", "", source)
+        )
+        source = "\n".join(filter(None, (first, _AFTER_A_RESTART, rest)))
     return code_cell(name, source, kept)
 
 

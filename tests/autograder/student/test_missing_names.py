@@ -41,10 +41,9 @@ def test_a_name_of_a_cell_above_says_what_to_run(
     assert (ASKED in output) == is_explained
 
 
-def test_the_cell_of_every_answer_says_it_too() -> None:
+def test_cells_say_it_while_nothing_of_ours_is_loaded() -> None:
     for path in sorted((Path(__file__).parents[3] / "assignments").glob("*/*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        asked = [c for c in cells if c["id"].startswith("check_")]
-        answers = [c for c in cells if c["metadata"].get("nbgrader", {}).get("solution")]
-        assert asked
-        assert all(ASKED in cell["source"][0] for cell in asked + answers)
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        assert len(sources) > 5
+        assert all(ASKED in text or "from autograder." in text for text in sources)
