@@ -35,6 +35,8 @@ _RARE = 100
 MOST_CALLS, _BLIND_CALLS = 400, 400
 #: the calls to changes of the likeliest entry, and how many are executed in all tests
 _ENTRY_CALLS, _EXECUTED = 30, 2
+#: the number of pairs with an entry for which a member's answers are computed
+_COMPUTED = 2
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
@@ -99,8 +101,21 @@ class PairSearch:
             self._equal(likely, ask, Budget(MOST_CALLS))
             or self._of_changed_entries(with_entries)
             or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
-            or next((self._both(*pair) for pair in with_entries if self._agrees(*pair)), [])
+            or self._of_agreeing(with_entries)
         )
+
+    def _of_agreeing(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
+        """Returns the row of the first pair with an entry with which the answer agrees.
+
+        All answers of an entry are known; those of members are computed for the first pairs only.
+        """
+        rows = self._table.rows
+        chosen = [
+            pair
+            for at, pair in enumerate(pairs)
+            if at < _COMPUTED or all(rows[row].is_entry for row in pair)
+        ]
+        return next((self._both(*pair) for pair in chosen if self._agrees(*pair)), [])
 
     def _of_changed_entries(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
         """Returns the row of the first pair of an entry and a member that explains the answer.

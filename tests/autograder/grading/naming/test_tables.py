@@ -204,6 +204,14 @@ def test_an_entry_and_a_member_can_be_a_pair(
     assert _pair_with_an_entry((2, 4)) == _pair_with_an_entry((2, 1)) == []
 
 
+def test_members_are_computed_for_the_likeliest_pairs_with_an_entry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pairs_module, "_SHARE", 100)
+    monkeypatch.setattr(pairs_module, "_COMPUTED", 0)
+    assert _pair_with_an_entry((2, 3)) == []
+
+
 def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
     fails = {"short": answered([Event("call", X)] * 2)}
     fails["long"] = answered([Event("call", raised="ValueError")] * 80)
