@@ -24,7 +24,7 @@ class StandingStyle:
     text: str
 
 
-_BEHIND_AN_ERROR = "can't be checked before the error is fixed"
+_BEHIND_AN_ERROR = "can't be checked until the error is fixed"
 _GREEN, _ORANGE, _GREY = "#2e9e4f", "#d9480f", "#8a8f98"
 LOOKS = {
     Standing.PASSED: StandingStyle("✓", "ok", _GREEN, "green", "all checks passed"),
@@ -268,6 +268,6 @@ def what_to_submit(progress: Progress) -> tuple[str, ...]:
     lines.append(f"Submit these files{when}: {', '.join(files)}")
     lines.append(
         "How: upload them to the place where your course collects work; commit and push them in a "
-        "GitHub or GitLab repository; in JupyterHub, the Submit button of the assignment list."
+        "GitHub or GitLab repository; in JupyterHub, press Submit in the assignment list."
     )
     return (*lines, BEYOND)

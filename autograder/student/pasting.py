@@ -23,7 +23,7 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: RecordedCall, names: Names) -> str:
-    """Return the lines that repeat a step; empty if they would use other numbers than the check.
+    """Return the lines that repeat a step; empty if their numbers would differ from the check's.
 
     `names` are the notebook's or the module's own.
     """

@@ -29,11 +29,11 @@ _EXPECTED = {
     ),
     "column_sums": (
         [5.0, 5.0, 6.0],
-        "the letter that is missing behind the arrow is summed over",
+        "the letter that is missing after the arrow is summed over",
     ),
     "products": (
         [[1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0]],
-        "two letters in front, both of them behind the arrow: nothing is summed",
+        "both letters before the arrow are also after it: nothing is summed",
     ),
 }
 

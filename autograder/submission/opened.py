@@ -22,12 +22,12 @@ MAX_CODE = 2 << 20
 MAX_NOTEBOOK_BYTES = 100 << 20
 #: the number and size of all files in the folder of a submission, or in one uploaded archive
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
-#: the number of words, numbers, signs and line ends in all code of a file
+#: the number of words, numbers, symbols and line ends in all code of a file
 MAX_TOKENS = 200_000
 #: the number of functions, classes and lambdas in a file: Python's compiler compares them all
 MAX_DEFINITIONS = 5_000
 MAX_CELLS = 20_000
-#: the memory that the JSON of a notebook may take, and what each of these signs costs at most
+#: the memory that the JSON of a notebook may take, and what each of these characters costs at most
 _MOST_MEMORY = 1_000 << 20
 _MEMORY_OF = {"{": 250, "[": 100, ",": 90}
 
@@ -95,7 +95,7 @@ def check_code(sources: Sequence[str]) -> None:
         raise _too_much(f"{MAX_CODE >> 20} MB of code")
     # an f-string is one token, but has code between its braces
     if sum(_count(_TOKEN, source) + source.count("{") for source in sources) > MAX_TOKENS:
-        raise _too_much(f"{MAX_TOKENS:,} words and signs of code")
+        raise _too_much(f"{MAX_TOKENS:,} words and symbols of code")
     if sum(_count(_DEFINITION, source) for source in sources) > MAX_DEFINITIONS:
         raise _too_much(f"{MAX_DEFINITIONS:,} functions and classes")
 

@@ -32,7 +32,7 @@ _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),
     (AnswerOutputLimit, "a `print` inside a loop"),
-    (AnswerProtocol, "the result is of another kind than the docstring says"),
+    (AnswerProtocol, "the result is not of the kind that the docstring says"),
 )
 _AT_IMPORT = "the file must run from its first line to its last before any answer can be called"
 _SIGNATURE = re.compile(

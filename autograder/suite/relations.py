@@ -17,16 +17,16 @@ import torch
 def of_kind(got: Any) -> str:
     """Describe a value that is not a tensor although a tensor is expected."""
     if got is None:
-        return "None is returned: is a `return` missing, or is there nothing behind it?"
+        return "None is returned: is a `return` missing, or is there nothing after it?"
     if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:
         return "two tensors are returned, values and indices, as `max` gives them"
     if isinstance(got, tuple) and len(got) == 1:
-        return "a tuple is returned: is there a comma behind the result?"
+        return "a tuple is returned: is there a comma after the result?"
     if isinstance(got, list):
         return "a list is returned, and one tensor is expected"
     if isinstance(got, tuple) and any(isinstance(item, torch.Tensor) for item in got):
         return f"{len(got)} values are returned, and one tensor is expected"
-    return f"a value of the type `{type(got).__name__}` is returned, and a tensor is expected"
+    return f"a value of type `{type(got).__name__}` is returned, and a tensor is expected"
 
 
 #: relative and absolute tolerance for two computations of one number
