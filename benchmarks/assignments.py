@@ -29,7 +29,7 @@ from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
 #: the class of different answers again, as notebooks with the modules in their answer cells
-_NOTEBOOKS = "the same as notebooks"
+_NOTEBOOKS = "in notebooks"
 #: the stages of a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
 _COLUMNS = (

@@ -29,7 +29,7 @@ class Identity:
     numbers: tuple[str, ...] = ()
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """Returns keys, the surest first: identifiers, numbers, names, and names without signs."""
+        """Returns keys, the surest first: identifiers, numbers, names, unpunctuated names."""
         forms = tuple(form for name in self.names for form in _forms(name))
         numbered = [f"{form}_{self.number}" for form in (*forms, *map(squashed, forms))]
         mails = [id.partition("@")[0] for id in self.ids if "@" in id]

@@ -62,7 +62,7 @@ class Course:
 
 
 def words_of(name: str) -> str:
-    """Returns the words of a name or a title without case and signs, to compare the two."""
+    """Returns a name or title in lower case and without punctuation, to compare the two."""
     return re.sub(r"[\W_]+", " ", name.casefold()).strip()
 
 

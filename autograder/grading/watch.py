@@ -146,7 +146,7 @@ class Watch:
 
     @property
     def stage(self) -> Stage | None:
-        """The stage of the job now, or when it ended."""
+        """The current stage of the job, or the stage in which it ended."""
         number, _ = _NOW.unpack_from(self._memory, _STAGE)
         return OF_A_JOB[number] if number >= 0 else None
 

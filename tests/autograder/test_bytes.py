@@ -1,4 +1,4 @@
-"""Students' names, files and outputs that are not text never end a run."""
+"""Students' names, files and outputs that are not text never stop a run."""
 
 from __future__ import annotations
 

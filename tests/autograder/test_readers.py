@@ -1,7 +1,7 @@
-"""Every module that reads, starts, executes or changes something states whose it is.
+"""`readers.toml` says who controls what each module reads, starts, executes or changes.
 
 A hole outside the sandbox begins where a program of the grader obeys, decodes or follows something
-that a student chose. `readers.toml` lists these modules, and docs/security.md has the guard and the
+that a student chose. The table lists these modules, and docs/security.md has the guard and the
 test for everything that a student can choose.
 """
 

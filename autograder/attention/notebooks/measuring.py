@@ -82,7 +82,7 @@ def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> to
         size: the size of a token.
 
     Returns:
-        (N + 1,): the length in front of each block, as a share of that behind the last one.
+        (N + 1,): the length before each block, as a share of that after the last one.
     """
     torch.manual_seed(1)
     inputs = [torch.randn(1, 8, size, requires_grad=True)]

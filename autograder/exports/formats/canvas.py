@@ -1,8 +1,8 @@
 """Canvas's gradebook as CSV: a row for each student, a column for each assignment.
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name
-with the number that Canvas gave it, `Causal attention (4711)`. A roster, which is the gradebook
-that Canvas exports, has both. Cells without a result of ours keep their values.
+with the number that Canvas gave it, `Causal attention (4711)`. A gradebook that Canvas
+exported, used as the roster, has both. Cells without a result of ours keep their values.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class Probe:
 
 
 def _with_name(name: str, request: Request) -> Request:
-    """Returns a request to an answer that has another name."""
+    """Returns the same request for an answer with a different name."""
     at = {"call": 1, "gradients": 1, "steps": 1, "build": 2}.get(request[0])
     return request if at is None else (*request[:at], name, *request[at + 1 :])
 

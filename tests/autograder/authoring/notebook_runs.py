@@ -1,6 +1,6 @@
 """Runs notebooks' cells as a kernel does, each in a forked child of one warm process.
 
-Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin, writes `{name: run}` to stdout. A
+Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
 cell is the source of code, or `["holds", claim]`: an expression that must be true at that place. A
 run contains errors that no reader should see (`troubles`), claims that do not hold (`untrue`), the
 output of check cells (`checks`), the number of pictures, and the CPU seconds.

@@ -1,4 +1,4 @@
-"""A fork server of each tier that this machine supports, started once."""
+"""A fork server for each tier that this machine supports, started once."""
 
 from __future__ import annotations
 

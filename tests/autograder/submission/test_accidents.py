@@ -72,7 +72,7 @@ def cells(name: str, *parts: Any, note: str = "", status: str = "graded", **verd
 
 
 def file(name: str, path: str, data: str | bytes, note: str, status: str = "missing") -> Any:
-    """A row that submits a file of another name."""
+    """A row that submits a file under a different name."""
     raw = data if isinstance(data, bytes) else data.encode()
     return Accident(name, {f"simplified_attention/{path}": raw}, {}, note, status)
 

@@ -39,7 +39,7 @@ class Upload:
 
 
 def canvas_archive(path: Path, uploads: Iterable[Upload]) -> Path:
-    """*Download submissions* of an assignment: flat, with a number behind the name if again."""
+    """Writes a *Download submissions* archive: flat, with a number after a repeated name."""
     return _zip(path, (file for upload in uploads for file in _canvas_files(upload)))
 
 

@@ -147,7 +147,7 @@ def test_a_test_without_a_call_is_no_error() -> None:
 
 
 class _Unchanged(ChangedEntries):
-    """Entries that no change of a family fits."""
+    """Entries to which the change of no family can be applied."""
 
     def changed(self, one: Row, other: Row) -> list[Definitions]:
         return []

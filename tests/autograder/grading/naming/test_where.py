@@ -36,7 +36,7 @@ class _Layer:
 def _cases(
     traits: Traits, calls: Sequence[Sequence[Any]], is_right: Callable[..., bool]
 ) -> list[CallFacts]:
-    """The calls of a function that is right on some of them."""
+    """Returns the calls of a function that gives the right result in some of them."""
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
