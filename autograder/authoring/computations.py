@@ -14,7 +14,7 @@ from pathlib import Path
 from .compact import compact
 from .solution_parts import solution_lines
 
-#: the number of operations from which an expression is recognised by its form, ignoring names
+#: the number of operations from which an expression is recognized by its form, ignoring names
 _KNOWN_BY_FORM = 3
 #: the same for an expression that is returned, and for the functions that one calls
 _RETURNED = 2

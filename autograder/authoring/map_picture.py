@@ -1,11 +1,11 @@
-"""Draws a transformer as SVG, with the boxes that an assignment builds in colour."""
+"""Draws a transformer as SVG, with the boxes that an assignment builds in color."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
 
-#: colours as in `autograder.attention.notebooks.drawing`, readable on white and on black pages
+#: colors as in `autograder.attention.notebooks.drawing`, readable on white and on black pages
 _INK, _FRAME, _BOX_INK = "#7a7a7a", "#8a8a8a", "#222222"
 _HERE, _BUILT, _LATER = "#f2b661", "#c6d7ea", "#e4e4e0"
 _WIDTH, _HEIGHT = 400, 384

@@ -1,4 +1,4 @@
-"""Shows a student's results in a terminal, with the colours and symbols that it supports."""
+"""Shows a student's results in a terminal, with the colors and symbols that it supports."""
 
 from __future__ import annotations
 

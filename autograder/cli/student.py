@@ -22,7 +22,7 @@ _in_folder = click.option(
     help="The assignment's folder (default: the folder of the given file, or this folder).",
 )
 _plain = click.option(
-    "--plain", is_flag=True, help="Text only, for screen readers: no colours, symbols or bars."
+    "--plain", is_flag=True, help="Text only, for screen readers: no colors, symbols or bars."
 )
 
 

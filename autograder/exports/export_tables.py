@@ -25,7 +25,7 @@ class Exported:
 def write_csv(rows: Iterable[Sequence[Value]], path: Path, *, has_mark: bool = False) -> Path:
     """Writes a table as CSV; raises `UserError` if the file can't be written.
 
-    `has_mark` adds the byte order mark by which Excel on Windows recognises UTF-8.
+    `has_mark` adds the byte order mark by which Excel on Windows recognizes UTF-8.
     """
     return replace_file(path, "\ufeff" * has_mark + for_csv(rows))
 

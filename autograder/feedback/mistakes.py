@@ -1,4 +1,4 @@
-"""Finds the mistakes that a class shares: known ones by name, others by their behaviour."""
+"""Finds the mistakes that a class shares: known ones by name, others by their behavior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNWRITTEN = (Verdict.NOT_IMPLEMENTED, Verdict.MISSING)
 
 #: code by student, assignment, exercise and question
 Codes = Mapping[tuple[str, str, str, str], str]
-#: assignment, exercise, question, and the name or behaviour that is shared
+#: assignment, exercise, question, and the name or behavior that is shared
 GroupKey = tuple[str, str, str, str]
 
 

@@ -20,7 +20,7 @@ _LOOK: dict[Verdict, str] = {
 def never_ran(exercise: ExerciseResult) -> bool:
     """Return whether all of several questions stopped with an error, perhaps because of one line.
 
-    Such answers show no behaviour, so they are not a mistake that others may share.
+    Such answers show no behavior, so they are not a mistake that others may share.
     """
     questions = exercise.questions
     return len(questions) > 1 and all(question.verdict is Verdict.ERROR for question in questions)

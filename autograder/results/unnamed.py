@@ -32,7 +32,7 @@ class UnnamedAnswer:
 
 
 def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[UnnamedAnswer]:
-    """Yields the wrong answers without a name that ran and whose behaviour is known."""
+    """Yields the wrong answers without a name that ran and whose behavior is known."""
     for result in results:
         for exercise, question in result.questions():
             is_unnamed = question.behaviour is not None and question.misconception is None

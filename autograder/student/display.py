@@ -1,7 +1,7 @@
 """Shows results as text for a terminal, and as HTML for a notebook.
 
-The HTML uses the colours of the notebook around it, so it is readable in light and dark themes; a
-sign and a word accompany every colour. All text from a student's code is escaped.
+The HTML uses the colors of the notebook around it, so it is readable in light and dark themes; a
+sign and a word accompany every color. All text from a student's code is escaped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .check_results import CheckedQuestion, CheckedTest, Progress, Standing, fai
 
 @dataclass(frozen=True, slots=True)
 class StandingStyle:
-    """Sign, colour and text of a standing; `plain` is the sign for streams that can't show it."""
+    """Sign, color and text of a standing; `plain` is the sign for streams that can't show it."""
 
     sign: str
     plain: str

@@ -1,6 +1,6 @@
 """Fingerprints of programs' tokens, chosen by winnowing, to find what two programs share.
 
-From every few neighbouring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
+From every few neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
 with the smallest hash, so that any common run of `_K + _WINDOW - 1` tokens is found, wherever it
 is. All names that a function assigns count as the same name, so renaming changes nothing; comments,
 layout and text in quotes are ignored.

@@ -286,7 +286,7 @@ class _Decoder:
             row = torch.frombuffer(
                 self._data, dtype=dtype, count=size // dtype.itemsize, offset=start
             )
-            tensor = row.clone().resize_(memory)  # aligned, and separate from its neighbours
+            tensor = row.clone().resize_(memory)  # aligned, and separate from its neighbors
         if strides is not None:  # a view of a larger tensor, whose memory begins before it
             tensor = torch.cat([tensor[:1], tensor]).as_strided(shape, strides, 1)
         self._tensors.append(tensor)

@@ -24,6 +24,7 @@ MODULES = sorted(
 CLAUSE = re.compile(r"(What|Whether|Who|Whose|Which|Of|As|Where|How|That|Those|To be|Less than)\b")
 #: habits, and the usual words to use instead
 HABITS = {
+    "American spelling": r"\b\w*(?:colour|neighbour|(?<!`)behaviour(?!`)|normalis)",
     "say, report or raise": r"\b(?:is|are) told\b",
     "is": r"\bstands?\b(?! for\b)",
     "instead of": r"\bin (?:the )?place of\b",

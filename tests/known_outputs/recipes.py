@@ -661,7 +661,7 @@ def encoder_attention() -> torch.Tensor:
 
 
 def first_add_and_norm() -> torch.Tensor:
-    """Input and attention added and normalised, with weight one and bias zero."""
+    """Input and attention added and normalized, with weight one and bias zero."""
     ask = solution("transformer_block/encoder_block").add_and_norm
     return ask(embedded_batch(), encoder_attention(), torch.ones(2), torch.zeros(2))
 

@@ -42,7 +42,7 @@ from .mutants import Mutant, mutants_of
 #: for ever
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
-#: small changes of a solution's text, defects of behaviour around a right one, and answers that
+#: small changes of a solution's text, defects of behavior around a right one, and answers that
 #: were written to pass for right
 KINDS = ("text", "behaviour", "attack")
 

@@ -1,4 +1,4 @@
-"""Defects of behaviour: right code that is wrong at some call, size, layout, mode or moment.
+"""Defects of behavior: right code that is wrong at some call, size, layout, mode or moment.
 
 A mutant is a solution whose function or class is wrapped in one of them. The question's declaration
 of traits says which of them can occur (is there a tensor to lay out, a mode to be in?); if one has

@@ -1,4 +1,4 @@
-"""Defects of behaviour seen in answers: each a function of a call, and a table of them."""
+"""Defects of behavior seen in answers: each a function of a call, and a table of them."""
 
 from __future__ import annotations
 

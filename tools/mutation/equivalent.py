@@ -17,7 +17,7 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 class Equivalent:
     """One mutant that no test can or should distinguish from the solution: lines before and after.
 
-    `*` for module or question means all: such a change of behaviour is nowhere a defect.
+    `*` for module or question means all: such a change of behavior is nowhere a defect.
     """
 
     module: str

@@ -53,7 +53,9 @@ def test_shares_of_a_batch(expect: Expect) -> None:
     sums = got.sum(-1) if isinstance(got, torch.Tensor) and got.shape == scores.shape else None
     expect.that(
         sums is not None and bool(torch.allclose(sums, torch.ones(2, 2))),
-        got=f"row sums {sums.tolist()}" if sums is not None else "another shape than the scores",
+        got=f"row sums {sums.tolist()}"
+        if sums is not None
+        else "a different shape from the scores",
         expected="four rows that sum to one each",
         likely="with a batch in front, the rows still lie along the last dimension",
     )
@@ -204,7 +206,7 @@ def test_the_second_of_four_dimensions(expect: Expect, draw: Draw) -> None:
     fits = isinstance(got, torch.Tensor) and got.shape == scores.shape
     expect.that(
         fits and torch.allclose(got[1, :, 2, 3], alone, atol=1e-6),
-        got="other weights than those of the same numbers alone",
+        got="weights that differ from those of the same numbers alone",
         expected="the same, in the same place",
         likely="the other dimensions keep their order",
     )

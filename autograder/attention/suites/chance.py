@@ -207,7 +207,7 @@ def _lines(dropped: torch.Tensor, present: torch.Tensor | None, p: float, dim: i
 def neighbours_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if neighbours in memory are dropped independently, in groups of two and three.
+    """Return None if neighbors in memory are dropped independently, in groups of two and three.
 
     Groups have no entry in common, so each outcome of a group, such as "all dropped", is an
     independent draw. Two entries may together decide on a third, which no pair shows.

@@ -73,7 +73,7 @@ class Diagnosis:
         return self._known.has_table(question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
-        """Returns the result with the name of the mistake that fits, if any, and its behaviour.
+        """Returns the result with the name of the mistake that fits, if any, and its behavior.
 
         `text` is the module of the answer, which must contain the code that a name refers to.
         """
@@ -138,7 +138,7 @@ class Diagnosis:
         return ProbeReplies(self._known.probe(variant.question), replies) if replies else None
 
     def diagnose(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
-        """Returns name, hint and behaviour of an answer."""
+        """Returns name, hint and behavior of an answer."""
         key = question, asked.digest
         search = None
         if key not in self._diagnosed:

@@ -150,7 +150,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Returns a text about behaviour, because code may do the same without that step or tensor."""
+    """Returns a text about behavior, because code may do the same without that step or tensor."""
     return f"This answer behaves as if {words}. {lead}"
 
 

@@ -1,4 +1,4 @@
-"""An answer costs little of the time of the grader, and nothing of its neighbours."""
+"""An answer costs little of the time of the grader, and nothing of its neighbors."""
 
 from __future__ import annotations
 

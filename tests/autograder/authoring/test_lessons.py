@@ -117,6 +117,7 @@ BRITISH = re.compile(
 TEXTS = sorted(
     [*(ROOT / "source").rglob("*.md"), *(ROOT / "source").rglob("*.toml")]
     + [*(ROOT / "autograder" / "authoring" / "templates").glob("*.md")]
+    + [*(ROOT / "tests" / "public").rglob("*.py")]
 )
 
 

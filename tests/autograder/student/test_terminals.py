@@ -1,4 +1,4 @@
-"""Real terminals: narrow ones, without colours, without some signs; and `watch` with its keys."""
+"""Real terminals: narrow ones, without colors, without some signs; and `watch` with its keys."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     asked, quits = ["q quit", "h"], [["[sums]", "n"], ["q quit", "q"]]
     tasks = {
         "wide": task(),
-        "no colour": task(NO_COLOR="1"),
+        "no color": task(NO_COLOR="1"),
         "dumb": task(TERM="dumb"),
         "plain": task([*CHECK, "--plain"]),
         "cp1252": task(PYTHONIOENCODING="cp1252"),
@@ -80,7 +80,7 @@ def test_a_terminal_gets_colours_and_signs(terminals: Mapping[str, str]) -> None
 @pytest.mark.parametrize(
     ("name", "starts", "printed"),
     [
-        ("no colour", WIDE, "größe → ≤ 5"),
+        ("no color", WIDE, "größe → ≤ 5"),
         ("dumb", WIDE, "größe → ≤ 5"),
         ("plain", PLAIN, "größe → ≤ 5"),
     ],

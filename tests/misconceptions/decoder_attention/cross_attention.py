@@ -177,7 +177,7 @@ def filled_with_zero(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="a low number with one that is low enough",
-    hint="What if the allowed scores are all near -20? Is your fill far below them?",
+    hint="What if the allowed scores are all near -20? Is your fill value far below them?",
 )
 def filled_not_low_enough(queries, keys, values, mask):
     return _attend(queries, keys, values, mask, fill=-10.0)
@@ -557,7 +557,7 @@ class first_context_kept(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="heads of neighbouring columns with heads of every H-th column",
+    confuses="heads of neighboring columns with heads of every H-th column",
     hint="Which columns belong to head 0: the first d, or every H-th?",
 )
 class heads_interleaved(_Cross):
@@ -649,7 +649,7 @@ class padding_replaced_by_zeros(_Cross):
 @misconception(
     "CrossAttention",
     confuses="a low number with one that is low enough",
-    hint="What if the scores of real tokens are all near -20? Is your fill far below them?",
+    hint="What if the scores of real tokens are all near -20? Is your fill value far below them?",
 )
 class padding_not_low_enough(_Cross):
     def masked(self, scores, mask):

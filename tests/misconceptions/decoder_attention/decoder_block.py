@@ -92,7 +92,7 @@ class feed_forward_without_norm(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with a norm on the residual path: what is added is the normalised input",
+    confuses="pre-norm with a norm on the residual path: what is added is the normalized input",
     hint="Is the residual path past the attention free, or is there a norm on it?",
 )
 class normalised_input_added(_Block):
@@ -105,7 +105,7 @@ class normalised_input_added(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the tokens with their norms: the normalised tokens are added in both sums",
+    confuses="the tokens with their norms: the normalized tokens are added in both sums",
     hint="Is the residual path past each sublayer free, or is there a norm on it?",
 )
 class normalised_on_both_roads(_Block):
@@ -118,7 +118,7 @@ class normalised_on_both_roads(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the second residual path with what the network sees: the normalised h is added",
+    confuses="the second residual path with what the network sees: the normalized h is added",
     hint="Is the residual path past the feed-forward network free, or is there a norm on it?",
 )
 class normalised_h_added(_Block):
@@ -130,7 +130,7 @@ class normalised_h_added(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a norm in front of each sublayer with one behind it: outputs are normalised, then "
+    confuses="a norm in front of each sublayer with one after it: outputs are normalized, then "
     "added",
     hint="What does norm1 see: the input of the attention or its output?",
 )
@@ -377,8 +377,7 @@ class eps_beside_the_root(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="two norms with three: there is a norm at the end, as behind the last block of a "
-    "model",
+    confuses="two norms with three: there is a norm at the end, as after the last block of a model",
     hint="Count the trainable parameters. Which belong to none of the four submodules?",
 )
 class a_norm_at_the_end(_Block):
@@ -506,7 +505,7 @@ class batch_of_one_dropped(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: the result is normalised by norm2 again",
+    confuses="pre-norm with both: the result is normalized by norm2 again",
     hint="How often is norm2 used in the docstring? What is the mean of a token of your result?",
 )
 class result_normalised(_Block):
@@ -517,7 +516,7 @@ class result_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: the sum of x and attention is normalised by norm1 again",
+    confuses="pre-norm with both: the sum of x and attention is normalized by norm1 again",
     hint="How often is norm1 used in the docstring? What is added to what?",
 )
 class first_sum_normalised(_Block):
@@ -529,7 +528,7 @@ class first_sum_normalised(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with both: both sums are normalised again",
+    confuses="pre-norm with both: both sums are normalized again",
     hint="How often is each norm used in the docstring? What is added to what?",
 )
 class both_sums_normalised(_Block):

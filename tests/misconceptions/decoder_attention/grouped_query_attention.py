@@ -53,7 +53,7 @@ def keys_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="neighbours that share with heads that take turns: head h reads head h mod G",
+    confuses="neighbors that share with heads that take turns: head h reads head h mod G",
     hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
 )
 def heads_in_turns(queries, keys, values):
@@ -299,7 +299,7 @@ class _Grouped(nn.Module):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="neighbours that share with heads that take turns: head h reads head h mod G",
+    confuses="neighbors that share with heads that take turns: head h reads head h mod G",
     hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
 )
 class layer_heads_in_turns(_Grouped):
@@ -516,7 +516,7 @@ class split_without_transpose(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="heads of neighbouring columns with heads of every H-th column",
+    confuses="heads of neighboring columns with heads of every H-th column",
     hint="Which columns belong to head 0: the first d, or every H-th?",
 )
 class heads_interleaved(_Grouped):

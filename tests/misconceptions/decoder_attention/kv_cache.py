@@ -394,7 +394,7 @@ def present_stacked(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="old with new: the past is put behind the new positions",
+    confuses="old with new: the past is put after the new positions",
     hint="Which comes first in the sequence: past or new? Which position is the last column?",
 )
 def past_last(queries, keys, values, past=None):
@@ -728,7 +728,7 @@ class AnglesInFloat32(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="two conventions: neighbours are paired, not coordinate i with i + d/2",
+    confuses="two conventions: neighbors are paired, not coordinate i with i + d/2",
     hint="The part apply_rotary pairs the halves. Which coordinates does your code pair?",
 )
 class NeighboursPaired(Cached):

@@ -254,7 +254,7 @@ def halves(x):
 
 @misconception(
     "apply_rotary",
-    confuses="two conventions: neighbours are paired (the paper, GPT-J, CS336), not coordinate i "
+    confuses="two conventions: neighbors are paired (the paper, GPT-J, CS336), not coordinate i "
     "with i + d/2",
     hint="With which coordinate does the exercise pair coordinate 0 of six: 1 or 3?",
 )
@@ -266,7 +266,7 @@ def neighbours_paired(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="two conventions in one function: neighbours come in, halves go out",
+    confuses="two conventions in one function: neighbors come in, halves go out",
     hint="Rotate by the angle 0. Does every coordinate stay in its place?",
 )
 def neighbours_in_halves_out(x, angles):
@@ -430,7 +430,7 @@ def angles_of_the_first_token(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the two tables of cosines: each angle is repeated for its neighbour, the halves are "
+    confuses="the two tables of cosines: each angle is repeated for its neighbor, the halves are "
     "paired anyway",
     hint="Which angle belongs to coordinate 1, and which to coordinate d/2 + 1?",
 )

@@ -438,7 +438,7 @@ def left_out_at_the_front(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="neighbouring columns with every H-th column",
+    confuses="neighboring columns with every H-th column",
     hint="Which columns belong to slice 0 when 6 columns make 3 slices?",
 )
 def every_hth_column(weights, values, num_heads):

@@ -30,7 +30,7 @@ def _divisible(size, num_heads):
 @misconception(
     "split_heads",
     confuses="the order of head and column when a dimension is divided: heads get every H-th "
-    "column instead of neighbours",
+    "column instead of neighbors",
     hint="Columns 0, 1, 2, ... of one token: which of them does head 0 get? Which of the two new "
     "dimensions must change more slowly?",
 )
@@ -54,7 +54,7 @@ def cut_without_swapping(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="the place of the head dimension: the head dimension is left behind the tokens",
+    confuses="the place of the head dimension: the head dimension stays after the tokens",
     hint="One matrix product should treat all heads alike. Which dimensions does it leave alone, "
     "and where must the heads be for that?",
 )

@@ -379,7 +379,7 @@ class dropout_on_contexts(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the dropout of attention with the dropout behind it: the output loses entries",
+    confuses="the dropout of attention with the dropout after it: the output loses entries",
     hint="Which tensor should lose entries: the attention weights, or what out_proj returns?",
 )
 class dropout_on_output(_Layers):

@@ -108,8 +108,8 @@ def all_punctuation_removed(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas with every sign at the ends of words: full stops are removed as well",
-    hint="Which sign does the exercise remove? What happens to a full stop at the end?",
+    confuses="commas with all punctuation at the ends of words: full stops are removed as well",
+    hint="Which punctuation mark does the exercise remove? What happens to a full stop at the end?",
 )
 def stripped_of_signs(sentence):
     words = [word.strip(string.punctuation) for word in _split(sentence)]
@@ -326,7 +326,7 @@ def ids_as_floats(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="int64 with numbers that have passed through float32",
-    hint="Up to which integer does float32 tell neighbours apart?",
+    hint="Up to which integer does float32 tell neighbors apart?",
 )
 def ids_through_float32(sentence, vocabulary):
     return torch.Tensor([vocabulary[word] for word in _split(sentence)]).long()

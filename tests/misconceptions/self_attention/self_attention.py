@@ -844,7 +844,7 @@ class LaterTokensMasked(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="self-attention and the block around it: the input is normalised first",
+    confuses="self-attention and the block around it: the input is normalized first",
     hint="Which layers does the exercise name?",
 )
 class InputNormalised(_Linears):

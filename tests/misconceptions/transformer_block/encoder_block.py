@@ -28,7 +28,7 @@ def no_residual(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the order: the sublayer's output is normalised first, then added",
+    confuses="the order: the sublayer's output is normalized first, then added",
     hint="The name of the step states the order of its two halves.",
 )
 def norm_before_add(x, sublayer_output, weight, bias, eps=1e-5):
@@ -158,7 +158,7 @@ def mean_not_subtracted(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="centring with normalising: nothing is divided",
+    confuses="centering with normalizing: nothing is divided",
     hint="What is the variance of a token of your result if weight is 1 and bias is 0?",
 )
 def only_centred(x, sublayer_output, weight, bias, eps=1e-5):
@@ -221,7 +221,7 @@ def normalised_over_everything(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="a token with its sequence: tokens of a sequence share mean and variance",
-    hint="Change one token. Should the results of its neighbours change?",
+    hint="Change one token. Should the results of its neighbors change?",
 )
 def normalised_over_the_sequence(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, eps, dim=(-2, -1))
@@ -260,7 +260,7 @@ def bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the order of scale and shift: the bias is scaled too",
-    hint="What should the result be for a token that is 0 after normalising?",
+    hint="What should the result be for a token that is 0 after normalizing?",
 )
 def bias_scaled_by_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
     return weight * (_norm(x + sublayer_output, 1.0, 0.0, eps) + bias)
@@ -453,7 +453,7 @@ class only_the_sublayers_are_normalised(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="one norm with two: the first step is not normalised",
+    confuses="one norm with two: the first step is not normalized",
     hint="How many norms does a call of your block go through?",
 )
 class no_first_norm(_Parts):
@@ -464,7 +464,7 @@ class no_first_norm(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="one norm with two: the result is not normalised",
+    confuses="one norm with two: the result is not normalized",
     hint="How many norms does a call of your block go through?",
 )
 class no_second_norm(_Parts):
@@ -792,7 +792,7 @@ def eps_never_below_a_millionth(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "EncoderBlock",
     confuses="attention's output with the first step's result: the network sees the output of "
-    "attention before it is added and normalised",
+    "attention before it is added and normalized",
     hint="Which tensor should the feed-forward network see?",
 )
 class network_sees_the_attention(_Parts):
@@ -803,7 +803,7 @@ class network_sees_the_attention(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="post-norm with both: the input is normalised before it is added as well",
+    confuses="post-norm with both: the input is normalized before it is added as well",
     hint="How often is norm1 used in the docstring? What is added to the output of attention?",
 )
 class input_normalised_before_it_is_added(_Parts):

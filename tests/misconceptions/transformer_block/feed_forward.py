@@ -157,7 +157,7 @@ class residual_inside(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the network with the block around it: the hidden entries are normalised",
+    confuses="the network with the block around it: the hidden entries are normalized",
     hint="Which steps does the question name between the two layers?",
 )
 class hidden_entries_normalised(_TwoLayers):

@@ -46,7 +46,7 @@ class _FourLayers(nn.Module):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="neighbouring columns with every H-th column when the heads are cut",
+    confuses="neighboring columns with every H-th column when the heads are cut",
     hint="Give the columns of one token numbers from 0 on. Which numbers should head 0 get?",
 )
 class heads_cut_from_every_hth_column(_FourLayers):
@@ -57,7 +57,7 @@ class heads_cut_from_every_hth_column(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="neighbouring columns with every H-th column, when cutting and when merging",
+    confuses="neighboring columns with every H-th column, when cutting and when merging",
     hint="Cutting and merging undo each other here, but does each head hold the right columns?",
 )
 class heads_interleaved_both_ways(_FourLayers):

@@ -50,7 +50,7 @@ def test_two_calls_differ(expect: Expect) -> None:
     fits = isinstance(first, torch.Tensor) and first.shape == ones.shape == second.shape
     expect.that(
         fits and not torch.equal(first, second),
-        got="the same result twice" if fits else "another shape than the input's",
+        got="the same result twice" if fits else "a different shape from the input's",
         expected="other zeros in every call",
         likely="draw new random numbers in each call, and set no seed",
     )

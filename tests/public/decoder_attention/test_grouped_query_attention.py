@@ -20,7 +20,7 @@ def test_four_query_heads_and_two_heads_of_keys(expect: Expect) -> None:
         "grouped_query_attention",
         (torch.zeros(1, 4, 1, 3), torch.ones(1, 2, 2, 3), values),
         torch.tensor([[[[2.0, 3]], [[2.0, 3]], [[20.0, 30]], [[20.0, 30]]]]),
-        likely="heads 0 and 1 read values 0, heads 2 and 3 read values 1: neighbours share",
+        likely="heads 0 and 1 read values 0, heads 2 and 3 read values 1: neighbors share",
     )
 
 

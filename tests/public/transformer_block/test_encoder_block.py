@@ -39,7 +39,7 @@ def test_every_token_has_mean_0_and_variance_1(expect: Expect, draw: Draw) -> No
         draw.normal(2, 3, 8) * 4 + 7,
         torch.ones(8),
         torch.zeros(8),
-        likely="with weight 1 and bias 0 nothing but the normalised sum is left",
+        likely="with weight 1 and bias 0 nothing but the normalized sum is left",
     )
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
@@ -178,7 +178,7 @@ def test_a_batch_with_another_eps(expect: Expect) -> None:
             "add_and_norm",
             (x, torch.zeros_like(x), torch.ones(2), torch.zeros(2), 3.0),
             x / 2,
-            likely="the last dimension is normalised, however many there are, with the eps given",
+            likely="the last dimension is normalized, however many there are, with the eps given",
         )
 
 

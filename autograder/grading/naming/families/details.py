@@ -1,7 +1,7 @@
 """Describes the step, tensor or size of a change in words.
 
 The words say that an answer behaves as if the change had been made, which is true of any code with
-that behaviour.
+that behavior.
 """
 
 from __future__ import annotations
