@@ -93,6 +93,7 @@ class one_half_always(_Layers):
     "mask_is_plain_attribute",
     "not_scaled",
     "the_division_by_a_root_is_left_out",
+    "a_mask_or_table_is_a_plain_attribute_and_stays_behind_when",
 )
 class plain_mask_not_scaled(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):

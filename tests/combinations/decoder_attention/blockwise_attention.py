@@ -12,6 +12,7 @@ from autograder.suite import combination
     "scores_not_divided",
     "kept_dimension",
     "the_second_result_has_more_dimensions_than_asked_for",
+    "the_division_by_a_root_is_left_out",
 )
 def not_divided_and_a_column(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)

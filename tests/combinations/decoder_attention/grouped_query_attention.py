@@ -7,7 +7,11 @@ from autograder.suite import combination, intended
 
 
 @combination(
-    "grouped_query_attention", "heads_in_turns", "not_scaled", "it_is_right_where_d_is_1_only"
+    "grouped_query_attention",
+    "heads_in_turns",
+    "not_scaled",
+    "it_is_right_where_d_is_1_only",
+    "the_division_by_a_root_is_left_out",
 )
 def unscaled_in_turns(queries, keys, values):
     if queries.shape[1] % keys.shape[1] != 0:

@@ -122,14 +122,16 @@ class norms_swapped(_Block):
         return self.norm1(x + self.feed_forward(x))
 
 
-@intended("EncoderBlock", "feed forward first", "network_before_attention")
+@intended(
+    "EncoderBlock", "feed forward first", "network_before_attention", "two_layers_change_places"
+)
 class feed_forward_first(_Block):
     def forward(self, x):
         x = self.norm1(x + self.feed_forward(x))
         return self.norm2(x + self.attention(x))
 
 
-@intended("EncoderBlock", "no norm at the end", "no_second_norm")
+@intended("EncoderBlock", "no norm at the end", "no_second_norm", "one_step_is_left_out")
 class no_last_norm(_Block):
     def forward(self, x):
         x = self.norm1(x + self.attention(x))
