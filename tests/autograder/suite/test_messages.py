@@ -18,6 +18,8 @@ from autograder.suite.traits.self_checks import EqualResults
 
 _RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
 _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
+#: rows that are multiples of each other
+_MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,8 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
         (torch.cat([_RIGHT[:1], _RIGHT[1:].flip(-1)]), _RIGHT, "first one of dimension 0 only"),
         (_CAUSAL.mT, _CAUSAL, "rows and columns are swapped"),
         (_CAUSAL[2:].mT, _CAUSAL[2:], "rows and columns are swapped"),
+        (_MULTIPLES[[0, 2, 1, 3]], _MULTIPLES, "in the wrong places"),
+        (_MULTIPLES * torch.tensor([[1.0], [2], [3], [4]]), _MULTIPLES, "differs from row to row"),
         (torch.full((3, 3), 1 / 3), _CAUSAL, "the future has weight"),
         (_RIGHT.unsqueeze(0), _RIGHT, "dimension of size one"),
         (_RIGHT.flatten(), _RIGHT, "in a different shape"),
