@@ -759,10 +759,11 @@ def test_two_tests_failing_in_equal_words_do_not_show_chance(course: Course) -> 
     assert "dropped" not in (found.misconception or "")
 
 
-def test_of_two_equal_mistakes_the_more_frequent_is_named(course: Course) -> None:
+def test_a_pair_is_named_by_what_its_code_does(course: Course) -> None:
     found = _named(course, "simplified_attention/softmax", "softmax", _softmax_along_the_last)
     assert "largest" not in (found.misconception or "")
-    assert "a sum runs along the wrong dimension" in (found.hint or "")
+    assert "nothing is subtracted" in (found.hint or "")
+    assert "`dim` has no effect" in (found.hint or "")
 
 
 def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> None:
