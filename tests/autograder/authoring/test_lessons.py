@@ -14,9 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
-#: code in headings does not break; JupyterLab leaves 286 of a phone's 390 pixels for a heading, and
-#: a letter of the third level takes 12.1 of them, one of the second level 14.6
-LONGEST = {"#": 13, "##": 19, "###": 23}
+#: code in headings does not break; JupyterLab leaves 258 of a phone's 390 pixels for text, and a
+#: letter of a heading of the third level takes 12.1 of them, of the second 14.6, and of code 8.4
+LONGEST = {"#": 11, "##": 16, "###": 20}
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
@@ -29,6 +29,23 @@ def test_names_in_headings_fit_a_phone(lesson: Path) -> None:
         if len(name) > LONGEST.get(level, LONGEST["###"])
     ]
     assert not wide, "name the question in the text below"
+
+
+#: the most letters of code without a space: in a paragraph, and in a list or a quotation
+LONGEST_CODE, LONGEST_INDENTED = 29, 26
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_code_in_the_text_fits_a_phone(lesson: Path) -> None:
+    text = re.sub(r"```.*?```", "", lesson.read_text(encoding="utf-8"), flags=re.DOTALL)
+    wide = [
+        word
+        for line in text.splitlines()
+        for code in re.findall(r"`([^`]+)`", line)
+        for word in code.split()
+        if len(word) > (LONGEST_INDENTED if re.match(r"[>*-]|  ", line) else LONGEST_CODE)
+    ]
+    assert not wide, "say it in words, or in two pieces of code"
 
 
 def document(path: str) -> dict[str, Any]:
