@@ -22,5 +22,8 @@ def test_a_loop_ends_in_a_process_that_ignores_ctrl_c() -> None:
 
 
 def test_code_that_gets_little_of_the_processor_has_more_time() -> None:
+    is_done = False
     with limited(0.05):
         time.sleep(0.1)
+        is_done = True
+    assert is_done
