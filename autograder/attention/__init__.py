@@ -1,1 +1,1 @@
-"""The subject of this course: softmax, heads, dropout. Only content imports it."""
+"""Code about attention, the subject of this course. Only notebooks, suites and tests import it."""

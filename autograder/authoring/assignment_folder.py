@@ -42,7 +42,7 @@ from .solution_parts import STUB, module_text, split_module, strip_solutions
 from .source_notebook import BRING_CHECKS, bring_source, folded_cell, source_notebook
 from .student_wheel import FOLDERS
 
-#: the modules that public checks may import, because students have only these
+#: the only modules that public checks may import, because students have no others
 _IMPORTS_OF_CHECKS = ("torch", "pytest", *(name.strip("/").replace("/", ".") for name in FOLDERS))
 
 #: the templates that run the checks after every push, by their paths in a student's repository
@@ -51,7 +51,7 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAssignment:
-    """The texts of a released assignment by their path in its folder, and nbgrader's sources.
+    """A released assignment: its texts by their paths in its folder, and nbgrader's sources.
 
     `extras` lists files that do not belong to an exercise.
     """
@@ -152,7 +152,7 @@ def _graded(assignment: Assignment) -> dict[str, str]:
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
-    """Refuses questions with equal names: `check("<question>")` finds a question by its name."""
+    """Refuses questions with equal names, because `check("<question>")` finds them by name."""
     seen: dict[str, str] = {}
     for exercise in assignment.exercises:
         for question in exercise.questions:
@@ -350,7 +350,7 @@ def _convert(root: Path, assignment: str) -> None:
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ClearSolutions.begin_solution_delimeter = BEGIN_SOLUTION
     config.ClearSolutions.end_solution_delimeter = END_SOLUTION
-    # as `nbgrader generate_assignment --no-db`, because the class's gradebook is made elsewhere
+    # like `nbgrader generate_assignment --no-db`, because the class's gradebook is made elsewhere
     config.GenerateAssignment.no_database = True
     config.SaveCells.enabled = False
     try:

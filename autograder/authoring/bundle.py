@@ -1,4 +1,4 @@
-"""The zip that students download, with the same bytes whenever and wherever it is made."""
+"""Makes the zip that students download, with the same bytes whenever and wherever it is made."""
 
 from __future__ import annotations
 

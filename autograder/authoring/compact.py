@@ -1,4 +1,4 @@
-"""Removes differences of formatting from a text, and keeps the line of each character."""
+"""Removes differences in formatting from a text, and remembers the line of each character."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compact(text: str) -> CompactText:
 
 
 def readable_lines(name: str, text: str) -> str:
-    """Returns a file's text for reading; in a notebook, the JSON strings of each line decoded."""
+    """Returns the text of a file; in a notebook, the JSON string on each line is decoded."""
     if not name.endswith(".ipynb"):
         return text
     return "\n".join(_decoded(line) for line in text.splitlines())

@@ -14,7 +14,7 @@ from pathlib import Path
 from .compact import compact
 from .solution_parts import solution_lines
 
-#: the number of operations from which an expression is recognized by its form, ignoring names
+#: the fewest operations with which an expression is recognized by its form, ignoring names
 _KNOWN_BY_FORM = 3
 #: the same for an expression that is returned, and for the functions that one calls
 _RETURNED = 2
@@ -56,7 +56,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields keys of an expression that may be a whole answer: its form, and what it calls."""
+    """Yields keys of an expression that may be a whole answer: its form, and its calls."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -68,7 +68,7 @@ def _results(node: ast.expr) -> Iterator[str]:
 
 
 def _adds_a_size(item: ast.Subscript) -> bool:
-    """Return whether an index adds a dimension: `x[:, None]`."""
+    """Returns whether an index adds a dimension, as in `x[:, None]`."""
     return any(isinstance(part, ast.Constant) and part.value is None for part in ast.walk(item))
 
 
@@ -107,7 +107,7 @@ class _Named(ast.NodeTransformer):
         self._values: dict[str, ast.expr] = {}
 
     def resolved(self, statement: ast.stmt) -> ast.stmt:
-        """Returns the statement with earlier values inserted; remembers a value that it assigns."""
+        """Replaces names in a statement with their values; remembers a value that it assigns."""
         found: ast.stmt = self.visit(copy.deepcopy(statement))
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

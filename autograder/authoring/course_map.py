@@ -16,8 +16,8 @@ from .claims import without_claims
 MAP = "map.toml"
 _KEYS = {"name", "builds", "needs", "skip"}
 
-#: the speed of a student: words read per minute, and the minutes to run a cell and look at it, to
-#: think about a question, and to write a line of an answer, including design, mistakes and checks
+#: a student's speed: words read per minute; minutes to run a cell and look at it, to think about a
+#: question, and to write a line of an answer, including design, mistakes and checks
 _WORDS, _CELL, _QUESTION, _LINE = 135, 0.5, 3.0, 1.4
 
 
@@ -117,7 +117,7 @@ def map_table(way: CourseMap, here: str = "") -> str:
 
 
 def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
-    """Returns the text of a notebook's first cell: its place on the way and its requirements."""
+    """Returns the text of a notebook's first cell: its place on the map and its requirements."""
     stage = way.stages[way.number(assignment.name) - 1]
     names = list(stage.minutes)
     place = names.index(exercise.name) + 1

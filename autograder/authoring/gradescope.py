@@ -1,6 +1,6 @@
 """Makes an autograder for Gradescope: one zip with an assignment's files for grading.
 
-It contains solutions and hidden tests, so it must only be uploaded to Gradescope.
+It contains solutions and hidden tests, so give it only to Gradescope.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
-    """Returns a zip with the same bytes whenever it is made; scripts are executable."""
+    """Returns a zip with the same bytes whenever it is made; its scripts are executable."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):

@@ -16,7 +16,8 @@ from .compact import compact, readable_lines
 from .computations import expressions_in_cells
 from .secrets import Secret, SecretKind, code_of, computed_by, given_lines, secrets_of
 
-#: the length from which a solution's line is found anywhere; a shorter one must be a whole line
+#: a solution's line of at least this length is found anywhere in a line; a shorter one must be a
+#: whole line
 _FOUND_ANYWHERE = 36
 
 
@@ -106,7 +107,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
 
 
 def _matters(leak: Leak, assignment: str) -> bool:
-    """Return whether a leak counts: a known mistake may be right in a different assignment."""
+    """Returns whether a leak counts; a known mistake may be right in a different assignment."""
     secret = leak.secret
     return secret.kind is not SecretKind.MISCONCEPTION or secret.path.parent.name == assignment
 
@@ -116,7 +117,7 @@ def _exercise_of(name: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yields each line as code, with and without comments and quotes, and its inline code."""
+    """Yields each line with and without its comments and quotes, and the inline code in it."""
     for number, line in enumerate(text.splitlines(), start=1):
         yield code_of(line), number
         yield code_of(line.strip().lstrip("#>-* ")), number

@@ -46,7 +46,7 @@ _BOXES: Mapping[str, tuple[Box, ...]] = {
         (8, 40, 140, "the next word"),
     ),
 }
-#: the box that the right half of the picture shows in detail, the topic of all assignments
+#: the box that the right half of the picture shows in detail; all assignments are about it
 _ATTENTION: Box = (22, 238, 112, "attention")
 _LINES = ((78, 324, 78, 66), (232, 308, 232, 98), (365, 308, 365, 98), (290, 72, 290, 66))
 

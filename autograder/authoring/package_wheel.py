@@ -21,7 +21,7 @@ _ABOUT = ("METADATA", "entry_points.txt")
 
 
 def package_wheel(root: Path, out: Path) -> Path:
-    """Writes the wheel for a course into a folder; raises `GraderError` if it can't be built."""
+    """Writes the wheel for a course to a folder; raises `GraderError` if it can't be built."""
     if _own_version(root) is not None:
         return build_wheel(root, out)
     path = out / wheel_name(root)
@@ -51,7 +51,7 @@ def _own_version(root: Path) -> str | None:
 
 
 def _installed() -> bytes:
-    """Makes a wheel of the installed package, even if it is installed as editable."""
+    """Makes a wheel of the installed package, even if it was installed in editable mode."""
     distribution = metadata.distribution(PACKAGE)
     folder = f"{PACKAGE.replace('-', '_')}-{distribution.version}.dist-info"
     files = _files(resources.files("autograder"), "autograder")

@@ -36,9 +36,9 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the constraint of each question's second star; few questions need to have one.
+    """Reads the constraint of each question's second star, which most questions don't have.
 
-    Raises `ContentError` if a question or a constraint does not exist.
+    Raises `ContentError` for unknown questions and constraints.
     """
     path = root / "source" / assignment.name / STARS
     found = {name: rule for name, rule in _by_question(path, assignment) if rule is not None}
@@ -50,7 +50,7 @@ def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
-    """Reads sealed sentences of known mistakes, by question, from `make student-mistakes`."""
+    """Reads the sealed sentences about known mistakes from `make student-mistakes`, by question."""
     path = root / "source" / assignment.name / MISTAKES
     if not path.is_file():
         return {}

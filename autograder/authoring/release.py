@@ -27,7 +27,7 @@ from .map_picture import map_picture
 from .package_wheel import package_wheel
 from .student_wheel import student_wheel
 
-#: folders that running the released notebooks leaves behind; git ignores them as well
+#: folders that released notebooks leave behind when they run; git also ignores them
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
 _EXTRA = "not released any more"
 
@@ -70,9 +70,9 @@ def release(
 
     A release of all assignments also writes one bundle with all of them, and removes folders of
     assignments that are no longer in the course. Builds the wheel if none is given. With `after`,
-    to be used once everybody has submitted, bundles (but not `assignments/`) also contain the code
-    of other right answers. Raises `ContentError` for wrong content or a leak, before any old file
-    is changed.
+    meant for when everybody has submitted, bundles also contain the code of other right answers
+    (`assignments/` does not). Raises `ContentError` for wrong content or a leak, before any old
+    file is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"
@@ -138,7 +138,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """Makes a temporary folder in the course, because renaming needs the same file system."""
+    """Makes a temporary folder in the course: renaming works only within one file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)
@@ -164,7 +164,7 @@ def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, b
 
 
 def _ways(course: Course, name: str) -> dict[str, bytes]:
-    """Returns the file with other right ways; empty if the assignment has none."""
+    """Returns the file with the code of other right answers; empty if the assignment has none."""
     found = ways_of(course, course.assignment(name))
     ways = {question: [[way.text, way.code] for way in ways] for question, ways in found.items()}
     return {f"checks/{WAYS}": texts_text(ways).encode("utf-8")} if ways else {}
@@ -253,7 +253,7 @@ _ONCE = "requirements.txt"
 def whole_course(
     titles: Mapping[str, str], folders: Mapping[str, Mapping[str, bytes]], way: CourseMap
 ) -> dict[str, bytes]:
-    """Returns the files of the whole course: a folder per assignment, with shared files on top.
+    """Returns the files of the whole course: a folder per assignment, and shared files above them.
 
     `titles` are by name; `folders` are the files of each single bundle. The README lists the
     assignments in the order of the map, if there is one.
@@ -289,10 +289,10 @@ def write_tree(folder: Path, files: Mapping[str, bytes]) -> Path:
 def replace_all(
     folders: Mapping[Path, Path | None], bundles: Mapping[Path, bytes], attic: Path
 ) -> None:
-    """Renames each new folder to its place, and writes the bundles.
+    """Moves each new folder to its place, and writes the bundles.
 
-    If the new folder is None, only removes the old one. `attic`, the folder for old folders, must
-    be on the same file system. If an `OSError` is raised, all folders have been restored.
+    If a new folder is None, only the old one is removed. Old folders are moved to `attic`, which
+    must be on the same file system. After an `OSError`, all folders are as before.
     """
     staged = _stage_bundles(bundles)
     parked: list[tuple[Path, Path | None]] = []

@@ -28,13 +28,13 @@ _PLACES = {
     "misconceptions": "tests/misconceptions/{assignment}/{exercise}.py",
     "alternatives": "tests/alternatives/{assignment}/{exercise}.py",
 }
-#: the files that are only extended if an assignment has them, and never begun
+#: the files that get new questions only if the assignment already has them
 _WHERE_THERE = ("afterwards",)
 _PART = re.compile(r"^%%\n", re.MULTILINE)
 _IMPORT = (ast.Import, ast.ImportFrom)
 _QUESTION_CELL = re.compile(r"^:question: \w+\n(?:.*\n)*?```", re.MULTILINE)
-#: the beginning of text below all questions of a page: a new chapter; without one, folded text,
-#: which otherwise may be an answer that belongs to the last question
+#: the beginning of the text below all questions of a page: a chapter or, if there is none, folded
+#: text (otherwise, folded text may be an answer that belongs to the last question)
 _CHAPTER, _FOLDED = (re.compile(text, re.MULTILINE) for text in (r"^## (?!.*`)", "^<details"))
 _EXERCISES = re.compile(r"^exercises\s*=\s*\[(?P<names>[^\]]*)\]", re.MULTILINE)
 #: the files and folders that may be in a folder that becomes a course
@@ -43,7 +43,7 @@ _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICEN
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """The files that `new` wrote: those of a new course, if it made one, and of the exercise."""
+    """The files that `new` wrote for the exercise and, if it made one, for the course."""
 
     root: Path
     repository: tuple[Path, ...]
@@ -69,7 +69,7 @@ def scaffold_course(root: Path) -> tuple[Path, ...]:
 def scaffold_exercise(
     root: Path, assignment: str, exercise: str, questions: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Writes the files of an exercise, or adds questions to one; returns those that changed.
+    """Writes the files of an exercise, or adds questions to it; returns the files that changed.
 
     Existing text is not replaced. Raises `UserError` if a name is not valid in Python or a question
     already exists, and `ContentError` if assignment.toml has no exercises.
@@ -122,7 +122,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds the imports in the head of a new file that a text lacks."""
+    """Adds the imports of a new file that a text lacks."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]

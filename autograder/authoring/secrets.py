@@ -14,7 +14,8 @@ from .compact import compact
 from .computations import expressions_of
 from .solution_parts import solution_lines
 
-#: code that is shorter, or has none of these characters, is not a secret: `return x`, `else:`
+#: code that is shorter, or has none of these characters, is not a secret, such as `return x` or
+#: `else:`
 _SHORTEST_LINE = 10
 _COMPUTES = frozenset("+-*/@%([")
 _SHORTEST_STATEMENT = 40
@@ -45,7 +46,7 @@ class Secret:
 
 
 def secrets_of(course: Course) -> tuple[Secret, ...]:
-    """Returns all secrets of a course; the same text once per kind."""
+    """Returns all secrets of a course; each text occurs only once per kind."""
     found: dict[tuple[SecretKind, str], Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:
@@ -55,7 +56,7 @@ def secrets_of(course: Course) -> tuple[Secret, ...]:
 
 
 def computed_by(course: Course) -> dict[str, Secret]:
-    """Returns the computations of a course's solutions, by text or form of the expression."""
+    """Returns the computations of a course's solutions by the text or form of the expression."""
     found: dict[str, Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:
@@ -146,7 +147,7 @@ def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:
-    """Return whether at least two numbers have three or more decimals, too many for chance."""
+    """Returns whether at least two numbers have three or more decimals, too many for chance."""
     if not isinstance(node, ast.List | ast.Tuple) or len(node.elts) < 2:
         return False
     try:

@@ -15,7 +15,7 @@ from ..records import Exercise
 from ..submission.text import first_line_of
 
 _WIDTH = 100
-#: the beginning of a docstring's last paragraph, if there is one; rules are written above it
+#: the beginning of a docstring's last paragraph in many answers; rules are written above it
 _SOURCE = "Source:"
 
 
@@ -50,7 +50,7 @@ def _places(
 
 
 def _speaking(node: ast.FunctionDef | ast.ClassDef, method: str) -> ast.FunctionDef | ast.ClassDef:
-    """Returns the method whose docstring states a rule; the function or class if there is none."""
+    """Returns the method whose docstring gets a rule, otherwise the function or class."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)
 

@@ -21,7 +21,7 @@ from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
 from .solution_parts import ModuleParts
 
 SETUP = "setup"
-#: the id of the cell with the notebook's place on the way through the course
+#: the id of the cell that shows the notebook's place in the course
 WAY = "way"
 #: the id of the cell that finds our package if it is not installed
 BRING_CHECKS = "bring_checks"
@@ -30,7 +30,7 @@ try:
     from autograder.student import check, hint, retry, trace
 except ModuleNotFoundError as error:
     raise ImportError(f"{error}: run the cell above, it says what to do") from None"""
-#: advice for students whose kernel has been restarted, and has lost all names
+#: advice for students whose kernel was restarted and has lost all names
 _AFTER_A_RESTART = "# NameError? Run > Run All Above Selected Cell"
 _KEPT_METADATA = ("tags",)
 #: the tag of a cell that only draws, whose code is folded
@@ -55,7 +55,7 @@ _MISTAKES_FOLDED = """\
 def source_notebook(
     exercise: Exercise, parts: ModuleParts, points: Mapping[str, float], way: str = ""
 ) -> Notebook:
-    """Makes the notebook that nbgrader's `generate_assignment` reads; it begins with `way`.
+    """Makes the notebook that nbgrader's `generate_assignment` reads; its first cell is `way`.
 
     The first two code cells and the check cells are locked: nbgrader restores them if a student
     changes them. Raises `ContentError` with the line of the text if that is not valid.
@@ -97,9 +97,9 @@ def source_notebook(
 
 
 def without_mistakes(text: str) -> tuple[str, list[str]]:
-    """Separates the sections about mistakes from a text; each is returned folded.
+    """Separates the sections about mistakes from a text, and folds each of them.
 
-    A student who reads of a mistake before the first try cannot make it, and learns less.
+    A student who reads about a mistake before the first try does not make it, and learns less.
     """
     found = [
         _MISTAKES_FOLDED.format(title=_MISTAKES, text=match["text"].strip())
@@ -146,7 +146,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """Makes the cell of imports; ours come before those that need our installed package."""
+    """Makes the cell of imports; that of `check` comes before those of our other modules."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -175,7 +175,7 @@ def _question_cells(question: str, definition: str, points: float) -> list[Cell]
 
 
 def _nbgrader(grade_id: str, **changes: Any) -> dict[str, Any]:
-    """Returns a cell's nbgrader metadata; `changes` overrides the usual values."""
+    """Returns nbgrader's metadata of a cell; `changes` override the usual values."""
     usual = {"grade": False, "locked": False, "schema_version": 3, "solution": False, "task": False}
     return {"nbgrader": {**usual, "grade_id": grade_id, **changes}}
 
@@ -195,7 +195,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
     if _HIDDEN in kept.get("tags", ()):
         kept |= _FOLDED_CELL
         source = f"{_FOLDED}\n{source}"
-    # named after its content, so that changes of other cells do not rename it
+    # named after its content, so that changes to other cells do not rename it
     kind = cell["cell_type"]
     if kind != "code":
         source = without_claims(source)
@@ -213,7 +213,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
 
 
 def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
-    """Refuses a cell that defines a question, because it would replace the student's answer."""
+    """Refuses a cell that defines a question, because it would replace a student's answer."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -264,7 +264,7 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """Returns the last line that contains `part`: of two, the one that is too many."""
+    """Returns the last line that contains `part`; of two, it is the superfluous one."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 

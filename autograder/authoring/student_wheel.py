@@ -1,4 +1,4 @@
-"""Makes the wheel for students: only the modules that their commands and notebooks import."""
+"""Makes the wheel for students, with only the modules that their commands and notebooks import."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FOLDERS = (
 _FILES = frozenset(
     f"autograder/{name}.py" for name in ("__init__", "__main__", "cli/__init__", "cli/student")
 )
-#: the digits of the digest in a version
+#: the number of digits of the digest in a version
 _DIGITS = 10
 
 
 def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
-    """Returns name and content of the wheel without modules that students do not import.
+    """Returns the wheel's name and content, without modules that students do not import.
 
     Follows imports through all modules, even inside functions, but not those for type checkers
     only. Leaves out extras. Adds a digest of the content to the version, because pip does not
@@ -54,7 +54,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _with_version(files: Mapping[str, bytes], old: str, new: str) -> dict[str, bytes]:
-    """Changes the version of the files, in a folder's name and in METADATA."""
+    """Changes the version in the folder's name and in METADATA."""
     found: dict[str, bytes] = {}
     for name, data in files.items():
         folder, _, rest = name.partition("/")

@@ -18,16 +18,16 @@ _BLUE, _ORANGE = "#4c78a8", "#d9822b"
 HEADS = (_BLUE, "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#e8a33d", "#bab0ac")
 _WIDTH = 4.3
 _THICKEST, _OPAQUE = 9.0, 0.75
-_SEEN = 5e-3  # the smallest weight with an arrow; smaller ones are written as 0.00
-_ASIDE = 0.16  # between two heads, in words
+_SEEN = 5e-3  # the smallest weight that gets an arrow; smaller ones are written as 0.00
+_ASIDE = 0.16  # the distance between two heads' arrows, in words
 
 
 def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str = "") -> None:
     """Draw which words a query looks at: an arrow to each, as wide as its weight.
 
     Args:
-        weights: (S,), one per word, not negative; or (H, S) for H heads, each in its own color. Or
-            an answer, called without arguments.
+        weights: (S,), one per word, none negative; or (H, S) for H heads, each in its own color; or
+            an answer, which is called without arguments.
         words: the S words.
         query: the index of the query's word.
         title: the text above the picture.
@@ -67,7 +67,7 @@ def _stage(words: Sequence[str], title: str) -> Axes:
 
 
 def _looks(axes: Axes, weights: Sequence[float], query: int, color: str, aside: float) -> None:
-    """Draw the arrows of one head, slightly beside those of the others."""
+    """Draw the arrows of one head, slightly offset from those of the other heads."""
     across = _ASIDE * aside
     for place, weight in enumerate(weights):
         width = _THICKEST * weight
@@ -86,7 +86,7 @@ def _looks(axes: Axes, weights: Sequence[float], query: int, color: str, aside: 
 
 
 def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
-    """Write the color of each head, on the side without the query."""
+    """Draw a legend with the color of each head, on the side without the query."""
     on_the_left = query > words / 2
     across, align = (-0.5, "left") if on_the_left else (words - 0.5, "right")
     for number in range(heads):
@@ -123,7 +123,7 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
 
 
 def _called(weights: Any) -> list[list[float]] | None:
-    """Return the numbers of each head, or None if an answer gives none."""
+    """Return the weights of each head, or None if an answer returns none."""
     try:
         value = torch.as_tensor(weights() if callable(weights) else weights).detach()
         heads: list[list[float]] = value.reshape(-1, value.shape[-1]).tolist()

@@ -21,16 +21,17 @@ def at_work(
 ) -> None:
     """Train a layer on hundreds of small sentences, and show which words it looks at.
 
-    Arrows start at the first gap of the sentence, `___`, whose word it finds; or, if there is no
-    gap, at the last word, after which it finds the next one. Below, a view shows where every
-    other word looks. Takes a second or two. It never fails: if the layer can't do it, the
-    picture says why.
+    Arrows start at the first gap of the sentence, `___`, which the layer fills; if there is no gap,
+    they start at the last word, and the layer predicts the next one. Below, a view shows where
+    every other word looks. Training takes a second or two. This never fails: if the layer can't be
+    trained, the picture says why.
 
     Args:
         build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.
         sentence: like "Anna met Ben and gave ___ ___ book", or its beginning.
         heads: the number of heads of the attention.
-        inside: the name of the attention in the layer, if the layer is more than that.
+        inside: the name of the attention inside the layer, if the layer contains more than
+            attention.
     """
     words = sentence.split()
     query = words.index(GAP) if GAP in words else len(words) - 1

@@ -1,4 +1,4 @@
-"""An interactive view of attention: point at a token, choose a head; works without a network."""
+"""An interactive view of attention for one token and one head; it works without a network."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ _VIEW = Template(
 def attention_view(
     weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
 ) -> None:
-    """Show tokens; the one under the pointer is the query, and weights color the tokens.
+    """Show tokens, colored by the weights of the query, which is the token under the pointer.
 
     Args:
         weights: (T, T), or (H, T, T) for H heads: row t has the weights of query t for each token.
-            Or an answer that is called without arguments; if it raises, nothing is shown.
+            Or an answer, which is called without arguments; if it raises, nothing is shown.
         tokens: the T tokens: words, or single letters.
         title: the text above the view.
         query: the query at first; the last token by default.

@@ -16,7 +16,7 @@ _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
 _STEP = 0.62  # the distance of a block's boxes, in inches
 _DASHES = ("-", "-", "--", ":")
 _MOST_AT_ENDS = 2  # more names at the ends of lines would overlap
-_NARROW = 3.5  # inches; at this width a phone hardly shrinks the letters
+_NARROW = 3.5  # inches; a phone hardly shrinks letters in a picture of this width
 
 
 def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
@@ -63,8 +63,8 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
     """Draw the steps of a block from bottom to top, and the paths that skip some of them.
 
     Args:
-        steps: from the first to the last; "+" is an addition, names that begin with "norm" have the
-            color of norms, the first and last are input and output.
+        steps: the names of the steps, from input to output; "+" is an addition, and names that
+            begin with "norm" get the color of norms.
         roads: (from, to) positions in `steps`: the value after the first is added at the second.
         title: the text above the picture.
     """
@@ -97,7 +97,7 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
 
 
 def one_query(words: Sequence[str], query: int, weights: Sequence[float], title: str = "") -> None:
-    """Draw what one query does: it meets all keys, and mixes all values by their weights.
+    """Draw how one query is compared with all keys and mixes all values by their weights.
 
     Args:
         words: the T words.
@@ -138,11 +138,11 @@ def curves(
     step: float = 1.0,
     start: float | None = None,
 ) -> None:
-    """Draw lines over counted points, with their names at their ends, or in a legend if many.
+    """Draw lines with their names at their ends, or in a legend if there are many.
 
     Args:
         lines: the values of each line, by its name.
-        across: the label of the horizontal axis: what is counted.
+        across: the label of the horizontal axis.
         up: the label of the vertical axis, with the unit.
         title: the text above the picture.
         step: the distance from one value to the next.
@@ -261,7 +261,7 @@ _FLOW = (
 
 
 def shapes_in_attention(title: str = "how shapes flow through self-attention") -> None:
-    """Draw the tensors of self-attention with their shapes, and which is made from which."""
+    """Draw the tensors of self-attention with their shapes, and arrows from each to the next."""
     with styled():
         _, axes = plt.subplots(figsize=(4.5, 3.6), layout="constrained")
         for start, end in _FLOW:

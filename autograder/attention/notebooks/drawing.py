@@ -24,9 +24,9 @@ from matplotlib_inline.config import InlineBackend
 #: the color of anything drawn on the page itself: readable on white and on black
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
-#: the colors of the numbers at the edges. Jupyter puts a white box behind a picture whose tick
-#: labels are all dark, a black one if all are light, none if they
-#: differ: so one of these is just below the middle
+#: the colors of the numbers at the edges. Jupyter puts a white box behind a picture if all of its
+#: tick labels are dark, a black one if all are light, and none if they differ; so one of these is
+#: just below the middle
 _TICKS = ("#828282", "#7d7d7d")
 _DARK, _LIGHT = "#222222", "#ffffff"
 #: the color of text in a box of a light color
@@ -36,8 +36,8 @@ _EMPTY, _NAN = "#b8b8b4", "#f2c14e"
 #: the color of frames around cells that are not as expected
 _FRAME = "#d9480f"
 
-#: all colors are set here, whatever style the notebook has chosen
-_STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
+#: sets all colors, whatever style the notebook has chosen
+_STYLE: dict[Any, Any] = {  # Any, because matplotlib types its keys as a closed list
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
     "savefig.transparent": True,
@@ -81,7 +81,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The size of one matrix in inches: the cells, and including the labels around them."""
+    """The size of one matrix in inches, without and with the labels around it."""
 
     width: float
     height: float
@@ -109,7 +109,7 @@ def styled() -> Iterator[None]:
 def _sharpen() -> None:
     """Draw twice as many pixels for the same size: phones shrink pictures, and readers zoom in.
 
-    A format that the notebook has chosen itself stays.
+    If the notebook has chosen a format itself, that format stays.
     """
     backend = InlineBackend.instance()
     if backend.figure_formats == {"png"}:
@@ -138,7 +138,7 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """Return one scale for all: white to blue if nothing is negative, otherwise blue and red."""
+    """Return one color scale for all matrices: white to blue, with red for negative numbers."""
     numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
     low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
     if low >= 0.0:
@@ -186,7 +186,7 @@ def _fill(axes: Axes, cells: np.ndarray, color: str) -> None:
 
 
 def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
-    """Return a matrix's numbers as text: as integers if all are whole, otherwise with decimals."""
+    """Return a matrix's numbers as text, without decimals if all are whole."""
     finite = values[np.isfinite(values)]
     whole = bool(finite.size) and bool((finite == finite.round()).all()) and digits == 2
     texts = [_number(value, 0 if whole else digits) for value in values.flat]

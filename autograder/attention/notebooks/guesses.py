@@ -1,7 +1,7 @@
 """Answers to guesses that a line of code in the cell would give away.
 
-A guess about a line of code is compared with what that line does, in the cell; these are about
-numbers that students work out themselves.
+A guess about a line of code is compared in its cell with the result of that line. The answers here
+are numbers that students work out themselves.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ def mixture_with_a_negative_weight() -> list[float]:
 
 
 def rows_of_the_table() -> int:
-    """Return the rows that a table needs for the ids of the sentence about shoes, 0 to 7."""
+    """Return the number of rows that a table needs for ids from 0 to 7."""
     return 7 + 1
 
 
 def row_that_is_forbidden() -> str:
-    """Return what softmax makes of a row of minus infinity."""
+    """Return the result of softmax for a row of minus infinity."""
     return "all nan" if torch.full((3,), -torch.inf).softmax(0).isnan().all() else "numbers"
 
 
 def kept_entry() -> float:
-    """Return what a kept entry of 6 becomes with p = 0.9."""
+    """Return the value of a kept entry of 6 after dropout with p = 0.9."""
     return 6.0 / (1.0 - 0.9)
 
 
 def trained_numbers() -> int:
-    """Return the numbers of four matrices of 6 x 6 and one bias."""
+    """Return how many numbers four matrices of 6 x 6 and one bias have."""
     return 4 * 6 * 6 + 6
 
 
 def numbers_with_all_biases() -> int:
-    """Return the numbers of four layers from 6 to 6, each with a bias."""
+    """Return how many numbers four layers from 6 to 6 have, each with a bias."""
     return 4 * (6 * 6 + 6)
 
 
 def without_relu() -> int:
-    """Return what a straight line through (1, 3) and (2, 5) gives for 10."""
+    """Return the value at 10 of the straight line through (1, 3) and (2, 5)."""
     return 3 + (5 - 3) * (10 - 1)
 
 
@@ -57,5 +57,5 @@ def speed_of_the_second_pair() -> float:
 
 
 def sum_of_two_equal_blocks() -> float:
-    """Return the log-sum-exp of two blocks whose own is 0."""
+    """Return the log-sum-exp of two blocks together if that of each is 0."""
     return math.log(1.0 + 1.0)

@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return (H, T, T); the layers of an answer have the names that its docstring gives."""
+    """Return the weights of one block, (H, T, T); the docstring of an answer names its layers."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (

@@ -15,7 +15,7 @@ from ...parts import CachedAttention, FeedForward
 def seconds(run: Callable[[], Any]) -> float:
     """Return the seconds of processor time that a call takes, without gradients.
 
-    It runs on one core, so that other programs disturb the measurement less.
+    The call runs on one core, so that other programs disturb the measurement less.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -72,7 +72,7 @@ def weights_at_the_start(size: int, spread: float) -> torch.Tensor:
 
 
 def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> torch.Tensor:
-    """Return the length of the gradient along the residual path through new blocks.
+    """Return the length of the gradient along the residual path through untrained blocks.
 
     Gradients through the sublayers are left out, so only the norms on the path change the gradient.
 
@@ -82,7 +82,7 @@ def lengths_of_gradients(pre_norm: bool, blocks: int = 12, size: int = 64) -> to
         size: the size of a token.
 
     Returns:
-        (N + 1,): the length before each block, as a share of that after the last one.
+        (N + 1,): the length before each block and after the last one, as a share of the latter.
     """
     torch.manual_seed(1)
     inputs = [torch.randn(1, 8, size, requires_grad=True)]

@@ -19,9 +19,9 @@ from ...student.questions import questions_of
 
 
 def own_or_part(question: str) -> Any:
-    """Return the answer to a question from the file that counts, if it passes; otherwise the part.
+    """Return a student's answer from the file that counts if it passes, otherwise the part.
 
-    Shows which of the two it is. The notebook is in the assignment's folder or one below it.
+    Shows which of the two it returns. The notebook is in the assignment's folder or one below it.
     Raises `UserError` if there is neither.
     """
     folder = assignment_folder(Path.cwd(), question)
@@ -36,7 +36,7 @@ def own_or_part(question: str) -> Any:
 
 
 def _own(question: str, folder: Path) -> Any:
-    """Return the answer; raises `UserError` with the reason if there is none to use."""
+    """Return the answer; raise `UserError` with the reason if none can be used."""
     manifest = read_manifest(folder)
     (checked,) = check_folder(folder, [question])
     (result,) = [item for item in checked.questions if item.question == question]

@@ -1,7 +1,7 @@
 """Pictures for the notebooks: a matrix as a heat map, and an answer next to what is expected.
 
-A picture has no background, and inks that are readable in light and dark notebooks, and it never
-fails: for an answer that raises it draws a quiet panel that says so.
+Pictures have no background, and their colors are readable in light and dark notebooks. An answer
+that raises gets a quiet panel that says so.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def heatmap(
 
     Args:
         matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans.
-            Infinite cells are grey, nan ones are yellow. Or an answer, called without arguments:
-            if it raises, the picture is a quiet panel that says so.
+            Infinite cells are gray, nan ones are yellow. Or an answer, which is called without
+            arguments; if it raises, the picture is a quiet panel that says so.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
         title: the text above the picture.
@@ -99,8 +99,8 @@ def side_by_side(
         title: the text above both.
         rows: one label per row.
         columns: one label per column.
-        within: a cell differs if its error is larger. For means of random numbers it should be
-            larger; None: `expected` is an example, and nothing is compared.
+        within: the largest error of an equal cell, which should be larger for means of random
+            numbers; None if `expected` is only an example and nothing is compared.
 
     Raises:
         ValueError: `expected` has more than two dimensions, or no entries.
@@ -131,7 +131,7 @@ def side_by_side(
         figure.suptitle(wrapped(title, max(figure.get_size_inches()[0], 2.5)))
 
 
-#: the name that notebooks of earlier courses import
+#: the name that notebooks of earlier versions import
 beside = side_by_side
 
 
@@ -177,7 +177,7 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
-    """Draw frames around the cells that differ; returns their number, as text."""
+    """Draw frames around the cells that differ; return a text with their number."""
     if given is None:
         return ""
     differs = _differing(given, wanted, within)
@@ -194,7 +194,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return an answer's texts: as expected if it is right, with more digits if needed."""
+    """Return an answer's numbers as text: as expected if right, with more digits if needed."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))
@@ -202,7 +202,7 @@ def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
-    """Return the answer's matrix, or None and the reason why there is none to draw."""
+    """Return the answer's matrix, or None with the reason why there is nothing to draw."""
     try:
         with limited(SECONDS):
             value = answer()
@@ -225,7 +225,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _matrix(value: Any) -> np.ndarray:
-    """Return a float64 array of one or two dimensions; raises `ValueError` for anything else."""
+    """Return a float64 array of one or two dimensions; raise `ValueError` for anything else."""
     if value is None:
         raise ValueError("the result is None: is a `return` missing?")
     if isinstance(value, tuple):

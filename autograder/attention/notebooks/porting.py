@@ -1,4 +1,4 @@
-"""Weights for a student's layers: stored ones under other names, and the identity."""
+"""Weights for a student's layers: renamed stored weights, or the identity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def renamed(
 
     Args:
         weights: lists of numbers by their names, such as `W_query.weight`.
-        names: the new name of each layer; a layer that is not in it keeps its name.
+        names: the new name of each layer; layers that are not listed keep their names.
 
     Raises:
         NotImplementedError: a name is None, because it has not been filled in yet.

@@ -39,7 +39,7 @@ def vocabulary() -> tuple[str, ...]:
 
 
 def ids_of(sentence: list[str]) -> torch.Tensor:
-    """Return (T,) int64 ids; raises `ValueError` for a word that occurs in no sentence."""
+    """Return the ids of words, (T,) int64; raise `ValueError` for a word that is in no sentence."""
     known = vocabulary()
     for word in sentence:
         if word not in known:

@@ -12,7 +12,7 @@ from .pronouns import GAP, ids_of, sentences, vocabulary
 
 _SIZE = 32
 _STEPS, _BATCH, _RATE = 250, 48, 1e-2
-#: the spread of the weights at the start, so that each word first looks everywhere
+#: the spread of the weights at the start, small enough that each word first looks everywhere
 _SPREAD = 0.2
 #: the positions of the two pronouns of a sentence
 _PRONOUNS = slice(5, 7)
@@ -21,7 +21,7 @@ _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 
 
 class SentenceReader(nn.Module):
-    """Embeddings of words and places, plus the layer's output, and a score for each word.
+    """A small model: embeddings of words and places, a student's layer, and a score for each word.
 
     `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back` it
     guesses the word after the last one, otherwise the words in gaps.
@@ -57,7 +57,7 @@ class SentenceReader(nn.Module):
 def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceReader:
     """Return a reader trained on all sentences; the same one each time.
 
-    Raises what the layer raises.
+    Raises any exception of the layer.
     """
     everything = torch.stack([ids_of(sentence) for sentence in sentences()])
     with _one_thread(), torch.random.fork_rng(devices=[]):
@@ -84,7 +84,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _surprise(reader: SentenceReader, whole: torch.Tensor) -> torch.Tensor:
-    """Return the loss of the two pronouns of (B, 8) sentences."""
+    """Return the loss at the two pronouns of each sentence, for ids of shape (B, 8)."""
     right = whole[:, _PRONOUNS]
     if reader.looks_back:
         before = slice(_PRONOUNS.start - 1, _PRONOUNS.stop - 1)
@@ -101,8 +101,8 @@ def looks(
 ) -> torch.Tensor:
     """Return the attention weights of each head for a sentence, (H, T, T).
 
-    Each word has a name tag (1 in its own place) instead of its value, so that the mixed
-    values are the weights. Raises `ValueError` for a layer that can't be read in this way.
+    The value of each word is replaced with a name tag (1 in its own place), so that the mixed
+    values are the weights. Raises `ValueError` for a layer with which this does not work.
     """
     mixed: list[torch.Tensor] = []
     with _tagged(attention, heads, mixed):

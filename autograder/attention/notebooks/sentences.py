@@ -1,6 +1,6 @@
 """The sentences of the lessons as words, vectors, scores, weights and contexts.
 
-Each notebook imports what it shows. Numbers are printed with four digits, so they are slightly off.
+Each notebook imports the ones that it shows. Numbers have four digits, so they are slightly off.
 """
 
 import torch
@@ -89,7 +89,7 @@ projected_scores = torch.tensor(
         [0.3408, 0.1270, 0.1290, 0.0198, 0.1290, 0.0078],
     ]
 )
-#: the same scores, with minus infinity for the future
+#: the same scores, with minus infinity at future tokens
 masked_scores = torch.where(
     torch.arange(6)[:, None] < torch.arange(6), -torch.inf, projected_scores
 )
@@ -153,7 +153,7 @@ coins = torch.tensor(
         [1, 0, 1, 0, 1, 1],
     ]
 )
-#: those of a causal layer in which all words look alike
+#: the weights of a causal layer in which all words look alike
 equal_weights = torch.tensor([[1 / (t + 1)] * (t + 1) + [0.0] * (5 - t) for t in range(6)])
 causal_layer = {
     "W_query": [[-0.235430, 0.019124, -0.286746], [0.217727, -0.491934, 0.423223]],
@@ -240,7 +240,7 @@ shoes_values = torch.tensor(
     ]
 )
 
-#: "The cat sleeps": weights for two heads of three, drawn once and rounded
+#: weights for "The cat sleeps" and two heads of size three, drawn at random once and rounded
 cat_inputs = torch.tensor([[1.0, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [1, 1, 1, 1, 1, 1]])
 _query_rows = [
     [-0.34526, -0.11715, -0.28752, 0.02699, -0.07622, -0.21898],
@@ -304,7 +304,7 @@ cat_values = torch.tensor(
 simple_inputs = torch.tensor(
     [[2.0, 0, 1, 0], [1, 1, 0, 2], [0, 2, 0, 2], [0, 0, 1, 0], [1, 0, 2, 0], [0, 1, 2, 1]]
 )
-#: those words after a network with random weights and a second ReLU, after its last layer
+#: the same words after a network with random weights and a second ReLU after its last layer
 suspicious_outputs = [
     [0.31, 0.06, 0.09, 0.00],
     [0.37, 0.06, 0.05, 0.16],

@@ -1,4 +1,4 @@
-"""Pictures along a sequence: angles that turn, a cache that grows, blocks one after the other."""
+"""Pictures of sequences: turning angles, a growing cache, and blocks that are processed in turn."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
 
 
 def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
-    """Draw the hand of each pair as it turns: a row for each pair, a column for each position.
+    """Draw the turning hand of each pair: a row for each pair, a column for each position.
 
     Args:
-        speeds: (d/2,), the radians from one position to the next; a hand turns to the left, from
-            where it points to the right.
+        speeds: (d/2,), the radians from one position to the next; a hand first points to the right
+            and turns to the left.
         num_positions: the number of positions, from 0.
         title: the text above the picture.
 
@@ -80,7 +80,7 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
 
 
 def blocks_in_turn(num_queries: int, num_keys: int, block_size: int, title: str = "") -> None:
-    """Draw the table of scores, cut into blocks of keys that are processed one after the other.
+    """Draw a table of scores that is cut into blocks of keys, processed one after the other.
 
     Args:
         num_queries: T, rows.

@@ -43,7 +43,7 @@ KNOWN_CURVE = (
 
 
 class _Storyteller:
-    """Makes choices, and adds up how surprising they are."""
+    """Makes the random choices of a story, and adds up how surprising they are."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -94,7 +94,8 @@ def stories(count: int, seed: int) -> tuple[str, float]:
 
     Args:
         count: the number of stories.
-        seed: different numbers give different stories; the same number the same, on any machine.
+        seed: different seeds give different stories; the same seed gives the same stories on any
+            machine.
     """
     lines = [story(seed * 1_000_003 + number) for number in range(count)]
     text = "".join(f"{line}\n" for line, _ in lines)

@@ -15,7 +15,7 @@ def suspicious_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 
 
 def suspicious_shares(scores: torch.Tensor) -> torch.Tensor:
-    """Return scores divided by the sum of a row, but not of their own row."""
+    """Return scores that are divided by the sum of the wrong row."""
     return torch.div(scores, torch.einsum("...s->...", scores))
 
 
@@ -29,7 +29,7 @@ def suspicious_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Ten
 
 
 def suspicious_embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-    """Return the right rows of a table, but no gradient flows back to it."""
+    """Return the right rows of a table, but without a gradient to the table."""
     return torch.tensor(table[token_ids].tolist(), requires_grad=True)
 
 
@@ -55,10 +55,10 @@ def suspicious_norm(tokens: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_turn(a: float, b: float, angle: torch.Tensor) -> torch.Tensor:
-    """Return (2, N): the arrow (a, b) rotated by N angles, with one minus sign missing."""
+    """Return the arrow (a, b) rotated by N angles, (2, N), with one minus sign missing."""
     return torch.stack([a * angle.cos() + b * angle.sin(), b * angle.cos() + a * angle.sin()])
 
 
 def mask_from_the_top_left(num_queries: int, num_keys: int) -> torch.Tensor:
-    """Return the (T, S) mask, 1 is forbidden, of queries that are taken for the first positions."""
+    """Return a (T, S) mask, where 1 is forbidden, as if the queries were the first positions."""
     return (torch.arange(num_keys) > torch.arange(num_queries)[:, None]).int()

@@ -1,1 +1,1 @@
-"""Inputs and checks of attention for hidden and public suites: dropout, low scores, head counts."""
+"""Inputs and checks for suites about attention: dropout, low scores, numbers of heads."""

@@ -1,7 +1,7 @@
-"""Judges random zeros: are they independent draws of one probability, fresh in every call?
+"""Judges whether zeros are independent draws of one probability, fresh in every call.
 
-Each function returns None if they look like it, otherwise a description of what was seen. The
-bounds are those of `tails`, at any rate: a right answer fails less than once in a million runs.
+Each function returns None if they look independent, otherwise a description of the problem. With
+the bounds of `tails`, a right answer fails less than once in a million runs, for every p.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .echoes import echo_problem
 #: of 0.17. By Bernstein, n entries reach r with P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where
 #: M = q / p or p / q, which is at most 4 here: below 1e-20 for 400
 _REPEATED = 0.7
-#: below so many standard deviations of the squared deviations, their bound need not be computed
+#: below this many standard deviations, the bound of the squared deviations need not be computed
 _USUAL = 5.0
-#: the number of calls that are compared at every place: each pair costs two transforms
+#: the number of calls that are compared at every place; each pair costs two Fourier transforms
 _ECHOED = 3
 #: in calls with fewer entries, repeated parts can't be distinguished from chance
 _ENOUGH = 600
@@ -39,7 +39,7 @@ _FACTORS: Mapping[Callable[[float], float], str] = {
 
 
 def drawn_rate(draw: Draw, low: float, high: float) -> float:
-    """Draw a rate of three decimals in a range, not a whole percentage: rounding it then shows."""
+    """Draw a rate with three decimals, never a whole percentage, so that rounding shows."""
     for _ in range(100):
         per_mille = draw.integer(round(1000 * low), round(1000 * high))
         if per_mille % 10:
@@ -97,7 +97,7 @@ def factor_problem(
 def dependence_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if entries are dropped independently along every dimension, at any share.
+    """Return None if entries are dropped independently along every dimension, whatever their share.
 
     Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
     counts spread too widely; if a fixed number is dropped in each, they don't spread. If the share
@@ -209,8 +209,9 @@ def neighbours_problem(
 ) -> str | None:
     """Return None if neighbors in memory are dropped independently, in groups of two and three.
 
-    Groups have no entry in common, so each outcome of a group, such as "all dropped", is an
-    independent draw. Two entries may together decide on a third, which no pair shows.
+    Groups have no entry in common, so the outcomes of groups, such as "all dropped", are
+    independent draws. Groups of three are needed because two entries may together decide on a
+    third, which no pair shows.
     """
     flat = dropped.flatten()
     known = None if present is None else present.flatten()
@@ -261,7 +262,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
                 f"chance it is about {by_chance:.0f}"
             )
     numbers = {int(call.sum()) for call in calls}
-    # P(all equal) <= P(the likeliest number) ** (calls - 1)
+    # P(all counts are equal) <= P(the likeliest count) ** (calls - 1)
     likeliest = (2 * math.pi * calls[0].numel() * share * (1 - share)) ** -0.5
     if len(numbers) == 1 and (len(calls) - 1) * -math.log(likeliest) > tails.SURE:
         return f"each of {len(calls)} calls dropped exactly {numbers.pop()} entries"

@@ -1,4 +1,4 @@
-"""Draws numbers that can't be divided equally: the promised error must be raised for all."""
+"""Draws numbers that can't be divided equally and must therefore raise the promised error."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _AMONG = 6
 
 
 def undivided(draw: Draw) -> list[tuple[int, int]]:
-    """Return pairs of a number and one that does not divide it, of all kinds that a check may miss.
+    """Return pairs of a number and a non-divisor, of every kind that a check may miss.
 
-    Smaller than the divisor, one too many, one too few, a common divisor, halves.
+    The number may be smaller than the other, one more or one less than a multiple, share a divisor
+    with it, or be an odd multiple of its half.
     """
     among, times = draw.integer(3, _AMONG), draw.integer(1, 2)
     common = 2 * draw.integer(1, 2)

@@ -17,12 +17,12 @@ from .chance import (
     shared_or_rate_problem,
 )
 
-#: the number of calls in which attention weights are observed; the last ones want no gradient
+#: the number of calls in which attention weights are observed; the last ones need no gradient
 _CALLS, _WITH_GRADIENTS = 5, 3
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
-    """Return a weight of values that shows attention weights.
+    """Return weights of the layer for values that make attention weights visible in the output.
 
     Its shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
     column s of every head is the weight of token s, and the last column is their sum.

@@ -1,7 +1,7 @@
 """Checks that gradients in a call with dropout belong to the entries that were kept.
 
-The kept entries are random, and the value shows them: the solution then computes the gradients
-for the same pattern.
+The kept entries are random. They are read from the returned value, and the solution then computes
+the gradients for the same entries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEARNS = (
     "factor 1 / (1 - p): dropout is a step of the computation like any other, which `.data`, "
     "`.detach()` or an operation in place hides from the backward pass"
 )
-#: returns the entries that a call kept, for each dropout in it, given the value of the call
+#: returns, from the value of a call, the entries that each dropout in it kept
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]
 #: attention weights that were not dropped are larger than this
 _NOTHING = 1e-3
@@ -59,7 +59,7 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 
 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
-    """Compare in float64, because a mask that an answer draws itself must keep the dtype, too."""
+    """Compare in float64, because a mask that an answer draws itself must also keep the dtype."""
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
     form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)
@@ -86,7 +86,7 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
 
 @contextmanager
 def _dropping(kept: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Let dropout in the solution keep these entries, of one call for all heads or one for each."""
+    """Let dropout in the solution keep these entries: one tensor for all heads, or one for each."""
     heads = iter(kept)
 
     def dropout(x: torch.Tensor, p: float, training: bool, inplace: bool = False) -> torch.Tensor:

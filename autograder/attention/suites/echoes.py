@@ -15,8 +15,7 @@ def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
     `calls` contains bool tensors of one size. Needs 600 entries with a share of True between a
     fifth and four fifths; it notices repeated parts of at least 45% of 600 entries,
-    and of an eighth of 6,000. With hardly any True entry, or hardly any False one, it notices
-    nothing.
+    and of an eighth of 6,000. If almost all entries are equal, it notices nothing.
 
     A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls
     all products are of different entries; between a pattern and itself, or its reverse, a product

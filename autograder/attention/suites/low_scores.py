@@ -2,10 +2,10 @@
 
 Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
 Few questions test scores of 50 and more: before scaling, these stay above -50, and with heads of
-size one also after it. In the last sample of a batch the later half of the keys scores as high
-as the others score low: subtracting a hundred from hidden scores there leaves them among the
-visible ones. Float64 can represent a softmax over all of them: an answer that masks the weights
-after the softmax and normalizes the rows again is also right.
+size one also after it. In the last sample of a batch, the later half of the keys scores as far
+above zero as the others score below it, so subtracting a hundred from hidden scores leaves them
+among the visible ones. Float64 can represent a softmax over all of them, so an answer that masks
+the weights after the softmax and normalizes the rows again is also right.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ...suite.arguments import Draw
 
 #: about the size of the lowest scores, before they are divided by the root of the head size
 _LOW = 48.0
-#: the share by which entries differ; and the share by which the last key is smaller than the first
+#: the share by which entries differ, and the share by which the last key is smaller than the first
 _APART, _LATER = 0.02, 0.15
-#: what values of later keys are multiplied by: a hidden one shows however little weight is left
+#: the factor of the values of later keys: a hidden one shows however little weight is left
 _LOUD = 1e5
 
 
@@ -46,9 +46,9 @@ class ScaledScores:
         )
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments with low scores if the first two of those `made` are of this size.
+        """Return arguments with low scores if the first two of `made` have the size that is scaled.
 
-        Only the first value is not large.
+        All values except the first are large.
         """
         queries, keys = made[0].shape, made[1].shape
         if queries[-1] != size or keys[-1] != size:
@@ -92,8 +92,8 @@ def rows_far_apart(
     """Draw float32 tensors (..., T, 1) and (..., S, 1) with scores near 49 or -49.
 
     All scores of a query have the same sign, and the signs alternate from query to query. Float32
-    has two digits left for the exponential of their distance, so each row needs its own shift,
-    or none.
+    has only two digits left for the exponential of the distance between such rows, so each row
+    needs its own shift, or none.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))
@@ -127,7 +127,8 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
 def loud(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
     """Draw weights of a layer with large values and moderate scores.
 
-    Some of the sums in the output are near zero, which shows single precision anywhere.
+    Some of the sums in the output are near zero, so that single precision shows wherever it is
+    used.
     """
     scores = "query" in name or "key" in name
     return draw.normal(*shape, scale=0.4 if scores else 20.0)

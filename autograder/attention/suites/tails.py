@@ -2,7 +2,7 @@
 
 Each is a Chernoff bound: P(S >= s) <= E[exp(t S)] exp(-t s) for every t > 0, at its best t. A right
 answer exceeds `SURE` in one statistic with a probability below 2e-9; a question has fewer than 500
-of them, so a right answer fails less than once in a million.
+statistics, so a right answer fails less than once in a million.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SURE = -math.log(1e-9)
 
 
 def of_count(count: float, total: int, p: float) -> float:
-    """Return the nats of `count` successes in `total` independent draws of probability p.
+    """Return the improbability in nats of `count` successes in `total` draws of probability p.
 
     For a binomial count the best t gives P <= exp(-total * KL(count / total || p)), on the side of
     p on which the count is.
@@ -34,7 +34,7 @@ def _part(share: float, p: float) -> float:
 
 
 def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[float, float]:
-    """Return the nats of the squared deviations of binomial counts: too large, and too small.
+    """Return the improbability in nats of too large and of too small deviations of binomial counts.
 
     Line i has `lengths[i]` draws, and Z_i = (c_i - n_i p)^2 / (n_i p (1 - p)). E[exp(t Z_i)] is a
     sum over the n_i + 1 values of c_i, so the bound of the sum of all Z_i is exact except for t.
@@ -70,7 +70,7 @@ def _log_moments(
 
 
 def farthest_sum(largest: float, sums: int, variance: float) -> float:
-    """Return a bound that `sums` sums of independent terms exceed once in 1e9 only.
+    """Return a bound that `sums` sums of independent terms exceed with a probability of 1e-9.
 
     The terms are at most `largest` in magnitude, with mean 0, and `variance` is that of a sum:
     Bernstein's P(|S| >= s) <= 2 exp(-s^2 / (2 (variance + largest s / 3))), solved for s.
