@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from pathlib import Path
@@ -182,6 +183,24 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> Non
     shown = [re.sub(r"\]\(\S*\)", "]", without_claims(text)) for text in texts]  # no addresses
     stated = {number for text in shown for number in NUMBER.findall(text)}
     assert {number for number in stated if plain_number(number) not in known} == set()
+
+
+def typed_into_pictures(cell: str) -> set[str]:
+    """Numbers with three decimals or more that a cell types into its `heatmap(...)`."""
+    calls = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
+    pictures = [
+        call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "heatmap"
+    ]
+    drawn = "".join(ast.get_source_segment(cell, call) or "" for call in pictures)
+    return set(re.findall(r"(?<![\w.])\d+\.\d{3,}", drawn))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_every_number_that_is_typed_into_a_picture_is_computed(exercise: Exercise) -> None:
+    claims = " ".join(claim for found in claims_by_text(exercise).values() for claim in found)
+    cells = [cell.source for cell in source_cells(exercise.source) if cell.cell_type == "code"]
+    typed = [typed_into_pictures(cell) for cell in cells if not cell.startswith(":")]
+    assert {number for found in typed for number in found if f'"{number}"' not in claims} == set()
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
