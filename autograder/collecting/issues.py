@@ -5,7 +5,6 @@ Issues are JSON lists as GitHub's and GitLab's interfaces and their command line
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from ..classroom import MissingZone, is_request, read_own_csv, read_time, request_text, utc_text
 from ..errors import SubmissionError, UserError
 from ..submission.opened import read_bytes
+from ..untrusted_json import read_untrusted_json
 
 _MOST_BYTES = 20 << 20
 _LONGEST_FILE, _MOST_FILES = 1 << 16, 100
@@ -98,8 +98,8 @@ def _issues(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         raise UserError(f"{path} does not exist; expected a CSV file or a JSON list of issues")
     try:
-        found = json.loads(read_bytes(path, _MOST_BYTES))
-    except (SubmissionError, ValueError, RecursionError) as error:
+        found = read_untrusted_json(read_bytes(path, _MOST_BYTES))
+    except (SubmissionError, ValueError) as error:
         raise UserError(f"{path}: can't be read as JSON: {error}; expected {_ISSUES}") from error
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise UserError(f"{path}: expected {_ISSUES}")

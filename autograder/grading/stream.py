@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from ..errors import UserError
 from ..records import SubmissionResult, Tier
 from ..results.file import ResultsFile
 from ..submission import submission_at
+from ..untrusted_json import read_untrusted_json
 from .engine import Engine, Ready, Scope
 from .jobs import Jobs
 from .run import Ledger, refuse_weaker_tier
@@ -135,9 +135,9 @@ def _parsed(text: str) -> tuple[str, int | None]:
     if not text.startswith("{"):
         return text, None
     try:
-        document = json.loads(text)
+        document = read_untrusted_json(text)
         path, attempt = document.pop("path"), document.pop("attempt", None)
-    except (ValueError, LookupError, RecursionError):
+    except (ValueError, LookupError):
         document, path, attempt = {}, None, None
     # Refuse other keys, because a misspelt one would go unnoticed.
     if document or not isinstance(path, str) or not (attempt is None or _is_number(attempt)):

@@ -7,7 +7,6 @@ only if the platform has certainly not carried it out.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from ..errors import UserError, install_with
 from ..escaping import visible
 from ..files import replacing
+from ..untrusted_json import read_untrusted_json
 
 if TYPE_CHECKING:
     import httpx
@@ -46,6 +46,10 @@ _SECRET = "***"
 
 class NoResponse(Exception):
     """Raised if a request got no complete response; its text is the reason."""
+
+
+class DifferentFile(NoResponse):
+    """Raised if the body of a file is whole, but is not of the size that was announced."""
 
 
 class ErrorBody(Exception):
@@ -156,15 +160,18 @@ class RetryPolicy:
         """Asks until the platform has time for an answer, and returns it.
 
         `is_safe` means that the request may be repeated even if it was carried out. Raises
-        `Unreachable`; `once` raises `NoResponse` if there is none.
+        `Unreachable`, or `UserError` for a file that is not the announced one, which costs no
+        other file; `once` raises `NoResponse` if there is no answer.
         """
-        problem = ""
+        problem, is_of_one_file = "", False
         for tried in range(_TRIES):
             try:
                 answer = once()
             except NoResponse as error:
                 problem, wait, may_repeat = str(error), 2.0**tried, is_safe
+                is_of_one_file = isinstance(error, DifferentFile)
             else:
+                is_of_one_file = False
                 is_throttled = _is_throttled(answer)  # so it was certainly not carried out
                 if not is_throttled and answer.status_code not in _OVERLOADED:
                     self._keep_quota(answer.headers)
@@ -178,6 +185,8 @@ class RetryPolicy:
                 break
             self.on_wait(f"{site}: {problem}; trying again in {wait:.0f} s")
             self.sleep(wait)
+        if is_of_one_file:
+            raise UserError(f"{site}: {problem}, perhaps because it was replaced: pull again")
         raise Unreachable(
             f"{site} can't be reached: {problem}\n  fix: call again later; what is done is kept"
         )
@@ -283,7 +292,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 def _error_in(body: bytes) -> Mapping[str, Any]:
     """Returns Moodle's error in a body; empty if it is something else."""
     with contextlib.suppress(ValueError):
-        document = json.loads(body)
+        document = read_untrusted_json(body)
         return document if isinstance(document, Mapping) and "errorcode" in document else {}
     return {}
 
@@ -300,9 +309,9 @@ def read_answer(response: httpx.Response, site: str) -> httpx.Response:
 def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: str) -> Response:
     """Writes the body of a successful response to `path` in one step; returns the response.
 
-    `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early or
-    has a different size than was announced, and `ErrorBody` if it is an error that Moodle calls a
-    success.
+    `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early,
+    `DifferentFile` if it has a different size than was announced, and `ErrorBody` if it looks like
+    an error that Moodle calls a success.
     """
     with connecting(), request() as response:
         if response.status_code != 200:
@@ -324,6 +333,6 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
             if is_other and (error := _error_in(head)):
                 raise ErrorBody(error)
             if is_other or written > _MOST_BYTES:
-                raise NoResponse(f"the size of {path.name} is not the announced one")
+                raise DifferentFile(f"the size of {path.name!r} is not the announced one")
         done: Response = response
         return done

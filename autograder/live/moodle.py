@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..untrusted_json import read_untrusted_json
 from .http import (
     ErrorBody,
     RetryPolicy,
@@ -189,7 +190,12 @@ class Moodle:
                 is_safe=True,
             )
         except ErrorBody as error:
-            raise self._refusal("the download", error.error) from None
+            self._call("core_webservice_get_site_info")  # raises an error if the token is refused
+            # The token works, so this is about the file only: a student may have written it.
+            raise UserError(
+                f"{self._site}: {file.path[-1]!r} can't be downloaded: the answer is an error, "
+                f"{self._reason(error.error)}"
+            ) from None
         if answer.status_code != 200:
             raise UserError(
                 f"{self._site}: {file.path[-1]!r} can't be downloaded (status "
@@ -295,7 +301,7 @@ class Moodle:
 
         answer = self._retry.ask(self._site, once, is_safe=is_safe)
         try:
-            reply = answer.json()
+            reply = read_untrusted_json(answer.content)
         except ValueError:
             raise UserError(
                 f"{self._site}: {what}: the answer is not Moodle's (status {answer.status_code}): "
@@ -307,9 +313,6 @@ class Moodle:
 
     def _refusal(self, what: str, reply: Values) -> UserError:
         code = str(reply.get("errorcode") or "")
-        text = self._token.without(
-            " ".join(str(reply.get("message") or reply.get("error")).split())
-        )
         if code in _BAD_TOKENS:
             return TokenRefused(self._site, "Preferences, Security keys")
         fix = (
@@ -317,7 +320,12 @@ class Moodle:
             if code == "accessexception"
             else ""
         )
-        return _MoodleError(f"{self._site}: {what} is refused: {text[:200]} ({code}){fix}")
+        return _MoodleError(f"{self._site}: {what} is refused: {self._reason(reply)}{fix}")
+
+    def _reason(self, reply: Values) -> str:
+        """Returns the words and the code of an error."""
+        text = " ".join(str(reply.get("message") or reply.get("error")).split())
+        return f"{self._token.without(text)[:200]} ({reply.get('errorcode') or ''})"
 
 
 def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:

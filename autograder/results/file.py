@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -16,6 +15,7 @@ from ..errors import GraderError, UserError
 from ..escaping import for_json
 from ..records import Key, SubmissionResult, SubmissionStatus
 from ..submission.class_files import RESULTS_FILE, SUBMITTED
+from ..untrusted_json import read_untrusted_json
 
 MAX_LINE_BYTES = 256 * 1024
 _SHORT_MESSAGE = 300
@@ -236,8 +236,9 @@ def whole_size(path: Path) -> int:
 def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
     """Applies `of` to a line's document; raises `UserError` with its number if that fails."""
     try:
-        return of(json.loads(line.data.decode("utf-8")))  # json would guess another encoding
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        text = line.data.decode("utf-8")  # json would guess another encoding
+        return of(read_untrusted_json(text))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UserError(
             f"{path}:{line.number} is not a line of results ({what[:200]}); remove this line, "

@@ -6,14 +6,13 @@ statements are executed is decided as for any module, in `worker/statements.py`.
 
 from __future__ import annotations
 
-import gc
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SubmissionError
+from ..untrusted_json import read_untrusted_json
 from .cells import CodeCell, module_text, names_defined_in, read_cells
 from .magic import is_other_language
 from .near_names import hints
@@ -149,8 +148,8 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     text, notes = _decoded(data)
     check_json(data, text)
     try:
-        document = _loaded(text)
-    except (ValueError, RecursionError) as error:
+        document = read_untrusted_json(text)
+    except ValueError as error:
         raise SubmissionError(
             f"is not a notebook, or only a part of one (not valid JSON: {error}); save it in "
             "Jupyter and submit the .ipynb file"
@@ -160,17 +159,6 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
         raise SubmissionError("is not a notebook (it has no cells); submit the .ipynb file")
     check_cells(len(cells))
     return document, notes
-
-
-def _loaded(text: str) -> Any:
-    """Parses JSON with garbage collection off: it would take most of the time and find nothing."""
-    looks = gc.isenabled()
-    gc.disable()
-    try:
-        return json.loads(text)
-    finally:
-        if looks:
-            gc.enable()
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:

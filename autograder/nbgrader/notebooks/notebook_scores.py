@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, TestResult, Verdict
 from ...submission import Submission, missing_file_note
+from ...untrusted_json import read_untrusted_json
 from .autograding import Autograded
 from .course import NotebookCourse
 from .submitted_files import is_regular
@@ -110,7 +110,7 @@ def _verdict(
 
 def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
     """Returns name and text of the last error in each cell of an autograded notebook."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = read_untrusted_json(path.read_text(encoding="utf-8"))["cells"]
     found = {}
     for cell in cells:
         name = cell["metadata"].get("nbgrader", {}).get("grade_id")

@@ -19,7 +19,7 @@ from autograder.classroom.decisions import EVERYTHING
 from autograder.errors import UserError
 
 from .conftest import Class
-from .servers import Canvas, Fault, Moodle, Response
+from .servers import MOODLE_TOKEN, Canvas, Fault, Moodle, Response
 
 FIRST, SECOND = "2026-11-20T10:00:00Z", "2026-11-21T10:00:00Z"
 
@@ -259,9 +259,26 @@ def test_a_token_that_is_revoked_in_the_middle_stops_all(
     refused = {"error": "Invalid token", "errorcode": "invalidtoken"}
     bad = Response(refused, 401 if platform == "canvas" else 200)
     server.faults.append(Fault(at, bad, times=9))
+    server.faults.append(Fault("get_site_info", bad, times=9, skip=1))
     with pytest.raises(UserError, match="does not accept the token"):
         there.pull()
     assert there.waited == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x = 1234\n", b"[" * 2_500, b'{"errorcode": "invalidtoken", "error": "Invalid token"}'],
+    ids=["code", "nested", "an_error_of_moodle"],
+)
+def test_a_file_replaced_during_a_pull_costs_one_submission(
+    content: bytes, moodle: Moodle, on_moodle: Class
+) -> None:
+    moodle.submit(11, 31, 1795200000, {"masking.py": b"x = 1\n"})
+    moodle.submit(12, 31, 1795200000, {"masking.py": b"x = 2\n"})
+    moodle.faults.append(Fault("file/110/masking.py", Response(content), times=99))
+    (wait,) = on_moodle.pull().waits
+    assert wait.startswith("ada/masks: ") and MOODLE_TOKEN not in wait
+    assert on_moodle.file("ben").is_file()
 
 
 def test_a_path_that_leads_out_is_a_name_only(canvas: Canvas, on_canvas: Class) -> None:

@@ -82,6 +82,7 @@ READ = {
 }
 REFUSED = {
     "a_number_of_6000_digits": _book(metadata={"a": 1}).replace(": 1}", ": " + "9" * 6_000 + "}"),
+    "metadata_is_too_deep": _book(_cell(metadata=_deep(500))),
     "lists_without_end": '{"a": ' + "[" * 200_000 + "]" * 200_000 + ', "cells": []}',
     "more_behind_its_end": _book() + "\n}\n",
     "cells_are_a_table": '{"cells": {"a": 1}}',
