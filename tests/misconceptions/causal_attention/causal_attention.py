@@ -62,7 +62,7 @@ class no_mask(_Right):
 @misconception(
     "CausalAttention",
     confuses="above the diagonal with the diagonal and above: the first token sees nothing",
-    hint="Softmax of a row of minus infinities is not a number. Which row could that be?",
+    hint="Softmax of a row of minus infinities is nan. Which row could that be?",
 )
 class own_token_masked(_Right):
     def make_mask(self, size):
@@ -101,7 +101,8 @@ class allowed_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a score of zero, or near it, with a weight of zero",
+    confuses="a score of zero, or near it, with a weight of zero: masked scores are 0, or near it, "
+    "before softmax",
     hint="What does softmax make of a score of 0?",
 )
 class scores_of_zero(_Right):
@@ -191,7 +192,8 @@ class mask_of_the_first_call(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the upper left corner of the mask with its right end",
+    confuses="the upper left corner of the mask with its right end: for a shorter input, the mask "
+    "is cut at its upper right corner instead of its upper left",
     hint="Print the part of the mask that you use for 3 of 6 tokens.",
 )
 class wrong_corner_of_the_mask(_Right):
@@ -227,7 +229,8 @@ class mask_is_plain_attribute(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any length with the six words of the example sentence",
+    confuses="any length with the six words of the example sentence: the mask is always made for "
+    "six tokens",
     hint="Build it with a context_length of 8 and call it with 8 tokens.",
 )
 class always_six_tokens(_Right):
@@ -240,7 +243,8 @@ class always_six_tokens(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an error that says what is wrong with one that happens to be raised",
+    confuses="an error that says what is wrong with one that happens to be raised: the number of "
+    "tokens is not checked",
     hint="Which error is raised if x is too long, and which does the docstring promise?",
 )
 class length_not_checked(_Right):
@@ -329,7 +333,7 @@ class divided_by_d(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a square root with a whole number",
+    confuses="a square root with a whole number: the root is cut to a whole number",
     hint="What is the square root of 5? What does your code make of it?",
 )
 class whole_number_root(_Right):
@@ -339,7 +343,8 @@ class whole_number_root(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the size of a key with the size of an input vector",
+    confuses="the size of a key with the size of an input vector: the scores are divided by the "
+    "root of the size of an input vector",
     hint="Between which vectors is the dot product taken?",
 )
 class root_of_input_size(_Right):
@@ -349,7 +354,8 @@ class root_of_input_size(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the size of a key with the number of tokens",
+    confuses="the size of a key with the number of tokens: the scores are divided by the root of "
+    "the number of tokens",
     hint="Over which dimension does the dot product sum?",
 )
 class root_of_length(_Right):
@@ -391,7 +397,7 @@ class roles_swapped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="keys with values: what is mixed is made by W_key",
+    confuses="keys with values: the weights mix the keys instead of the values",
     hint="Which of your lines makes the values, and which tensor do the weights mix?",
 )
 class keys_as_values(_Right):
@@ -412,7 +418,8 @@ class values_not_projected(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the context vectors with the attention weights",
+    confuses="the context vectors with the attention weights: the attention weights are returned "
+    "instead of the context vectors",
     hint="Compare the shape of the result with the docstring.",
 )
 class weights_returned(_Right):
@@ -449,7 +456,7 @@ class keys_of_the_first_item(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any batch with a batch of two",
+    confuses="any batch with a batch of two: the code works only for a batch of two",
     hint="Call it with one sequence, and with three.",
 )
 class always_two_items(_Right):
@@ -459,7 +466,8 @@ class always_two_items(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a dimension of size one with no dimension",
+    confuses="a dimension of size one with no dimension: dimensions of size one are dropped from "
+    "the result",
     hint="Call it with one sequence of one token: what is the shape of the result?",
 )
 class ones_squeezed(_Right):
@@ -498,7 +506,7 @@ class always_biased(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="False with True as the default of qkv_bias",
+    confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
     hint="What is qkv_bias in your signature if the caller leaves it out?",
 )
 class biased_by_default(_Right):
@@ -543,7 +551,8 @@ class with_output_projection(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="three layers with one that has three names",
+    confuses="three layers with one that has three names: W_query, W_key and W_value are one layer "
+    "with three names",
     hint="How many parameters does the module have? Is W_key the same object as W_query?",
 )
 class one_layer_for_all(_Right):
@@ -589,7 +598,8 @@ class layers_made_in_forward(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the names that the layers should have with other names",
+    confuses="the names that the layers should have with other names: the layers do not have the "
+    "names that the docstring gives",
     hint="Compare the names of your attributes with the docstring, letter by letter.",
 )
 class short_names(nn.Module):
@@ -614,7 +624,7 @@ class short_names(nn.Module):
 @misconception(
     "CausalAttention",
     confuses="an attribute with a step: nothing is dropped in training",
-    hint="In train mode with dropout 0.5, are two calls alike?",
+    hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
 class dropout_not_used(_Right):
     def attend(self, queries, keys, values):
@@ -624,7 +634,7 @@ class dropout_not_used(_Right):
 @misconception(
     "CausalAttention",
     confuses="training with always: weights are dropped in evaluation, too",
-    hint="Switch the module to eval mode and call it twice. Do you get the same?",
+    hint="Switch the module to eval mode and call it twice. Do you get the same result?",
 )
 class drops_in_evaluation(_Right):
     def attend(self, queries, keys, values):
@@ -661,7 +671,7 @@ class rows_renormalized(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with context vectors: dropout is applied to the output",
-    hint="In which line is dropout: before or after the product with the values?",
+    hint="Is dropout applied before or after the product with the values?",
 )
 class context_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -681,7 +691,7 @@ class values_dropped(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with inputs: entries of x are dropped",
-    hint="In which line is dropout: before or after softmax?",
+    hint="Is dropout applied before or after softmax?",
 )
 class inputs_dropped(_Right):
     def forward(self, x):
@@ -693,7 +703,7 @@ class inputs_dropped(_Right):
 @misconception(
     "CausalAttention",
     confuses="weights with tokens: a token is dropped for all queries together",
-    hint="How many random decisions for T queries and T keys?",
+    hint="How many random decisions do T queries and T keys need?",
 )
 class tokens_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -714,8 +724,9 @@ class batch_shares_a_pattern(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="fresh draws in each call with one pattern that every call gets",
-    hint="In train mode, are two calls alike?",
+    confuses="fresh draws in each call with one pattern that every call gets: the pattern of "
+    "dropout is drawn only once",
+    hint="In train mode, do two calls give the same result?",
 )
 class same_pattern_in_every_call(_Right):
     pattern = None
@@ -731,8 +742,8 @@ class same_pattern_in_every_call(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="dropping with dropping and scaling: what is kept isn't made larger",
-    hint="What happens to the mean over many calls?",
+    confuses="dropping with dropping and scaling: the kept entries are not made larger",
+    hint="Over many calls, what happens to the mean?",
 )
 class kept_not_scaled(_Right):
     def attend(self, queries, keys, values):
@@ -772,7 +783,8 @@ class dropout_behind_the_graph(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a token that is alone with one whose weight can't be dropped",
+    confuses="a token that is alone with one whose weight can't be dropped: the weight of a single "
+    "token is never dropped",
     hint="In train mode, call the layer several times with a single token: are the results alike?",
 )
 class a_lone_token_is_never_dropped(_Right):
@@ -782,7 +794,8 @@ class a_lone_token_is_never_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the probability to drop with the probability to keep",
+    confuses="the probability to drop with the probability to keep: the dropout probability is "
+    "used as the probability to keep",
     hint="With dropout 0.1, how many weights of 1000 are left?",
 )
 class p_keeps(_Right):
@@ -793,7 +806,7 @@ class p_keeps(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any probability with one half",
+    confuses="any probability with one half: any dropout above 0 becomes 0.5",
     hint="With dropout 0.1, how many weights of 1000 are left?",
 )
 class always_one_half(_Right):
@@ -825,7 +838,8 @@ class weights_cut_off(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the precision of the module with float32",
+    confuses="the precision of the module with float32: the attention weights are computed in "
+    "float32",
     hint="Move the module to float64: which of your steps keeps float32?",
 )
 class softmax_in_float32(_Right):
@@ -909,7 +923,7 @@ class temperature_made_in_the_first_call(_Right):
     "CausalAttention",
     confuses="weights with scores: masked scores are dropped before softmax, and 0 times minus "
     "infinity is nan",
-    hint="In which line is dropout: before or after softmax? Compute 0.0 * float('-inf').",
+    hint="Is dropout applied before or after softmax? Compute 0.0 * float('-inf').",
 )
 class masked_scores_dropped(_Right):
     def attend(self, queries, keys, values):
@@ -921,7 +935,8 @@ class masked_scores_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the size of a key with context_length",
+    confuses="the size of a key with context_length: the scores are divided by the root of "
+    "context_length",
     hint="Over which dimension does the dot product sum? How long is it for context_length = 100?",
 )
 class root_of_the_context_length(_Right):

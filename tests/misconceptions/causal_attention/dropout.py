@@ -88,7 +88,8 @@ def kept_where_to_drop(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the probability to drop with the probability to keep, as the first paper had p",
+    confuses="the probability to drop with the probability to keep, as the first paper had p: p is "
+    "used as the probability to keep",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def p_keeps(x, p, training=True):
@@ -131,7 +132,8 @@ def one_pattern_for_the_batch(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one pattern for the last two dimensions with one for all entries",
+    confuses="one pattern for the last two dimensions with one for all entries: all matrices of a "
+    "tensor get one pattern of dropout",
     hint="Print dropout of ones of shape (2, 3, 3).",
 )
 def one_pattern_for_all_matrices(x, p, training=True):
@@ -184,7 +186,8 @@ def pattern_kept(x, p, training=True, patterns={}):
 
 @misconception(
     "dropout",
-    confuses="a probability with a share: exactly p of the entries are dropped in every call",
+    confuses="a probability with a share: exactly a fraction p of the entries is dropped in every "
+    "call",
     hint="Toss a coin ten times, and again: is it heads five times in each round?",
 )
 def exact_number_dropped(x, p, training=True):
@@ -198,7 +201,7 @@ def exact_number_dropped(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a probability with a share of each row",
+    confuses="a probability with a share of each row: exactly a fraction p of each row is dropped",
     hint="Toss a coin ten times, and again: is it heads five times in each round?",
 )
 def exact_number_in_each_row(x, p, training=True):
@@ -244,7 +247,7 @@ def scaled_outside_training(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a scale for training with a scale for always",
+    confuses="a scale for training with a scale for always: x is scaled in evaluation as well",
     hint="Call it with training=False: does x come back?",
 )
 def scaled_in_both_modes(x, p, training=True):
@@ -257,7 +260,7 @@ def scaled_in_both_modes(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the scale at p = 1 with any other: the result is not a number there",
+    confuses="the scale at p = 1 with any other: at p = 1 the result is not a number",
     hint="Call it with p = 1. What is 1 / (1 - p) there?",
 )
 def not_a_number_at_one(x, p, training=True):
@@ -269,7 +272,7 @@ def not_a_number_at_one(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="all probabilities with those below one: the scale is computed in any case",
+    confuses="all probabilities with those below one: the scale is computed even for p = 1",
     hint="Call it with p = 1: what is 1 / (1 - p)?",
 )
 def division_by_zero_at_one(x, p, training=True):
@@ -319,7 +322,7 @@ def not_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="both ends of the range with the upper one",
+    confuses="both ends of the range with the upper one: a p below 0 is not refused",
     hint="Call it with p = -0.1.",
 )
 def only_upper_end_checked(x, p, training=True):
@@ -334,7 +337,7 @@ def only_upper_end_checked(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="both ends of the range with the lower one",
+    confuses="both ends of the range with the lower one: a p above 1 is not refused",
     hint="Call it with p = 1.5.",
 )
 def only_lower_end_checked(x, p, training=True):
@@ -392,7 +395,8 @@ def always_doubled(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="random numbers between 0 and 1 with normal ones",
+    confuses="random numbers between 0 and 1 with normal ones: the random numbers come from a "
+    "normal distribution instead of a uniform one",
     hint="How often is a normal number below 0.5? And one drawn evenly between 0 and 1?",
 )
 def normal_numbers(x, p, training=True):
@@ -416,7 +420,8 @@ def caller_changed(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the mean over many calls with the sum of this one",
+    confuses="the mean over many calls with the sum of this one: the scale depends on how many "
+    "entries were kept in this call",
     hint="What should a kept 1 become for p = 0.2? May it depend on the other entries?",
 )
 def sum_kept_exactly(x, p, training=True):
@@ -429,7 +434,7 @@ def sum_kept_exactly(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="values with a graph: x is cut off from training",
+    confuses="values with a graph: no gradient flows back to x",
     hint="Does the result have a `grad_fn` when x requires a gradient?",
 )
 def cut_off(x, p, training=True):
@@ -452,7 +457,7 @@ def gradient_to_all(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the dtype of x with float32",
+    confuses="the dtype of x with float32: the result is always float32",
     hint="Call it with float64: what is the dtype of the result?",
 )
 def always_float32(x, p, training=True):
@@ -462,7 +467,7 @@ def always_float32(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="leaving out with adding noise",
+    confuses="leaving out with adding noise: entries get noise instead of being dropped",
     hint="Which entries of your result are exactly zero?",
 )
 def noise(x, p, training=True):
@@ -493,7 +498,8 @@ def dropped_are_cut_out(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="a factor that grows without end with one that stops at 10",
+    confuses="a factor that grows without end with one that stops at 10: the scale is never larger "
+    "than 10",
     hint="With p = 0.95, what is a kept entry multiplied by? Compare it with 1 / (1 - p).",
 )
 def factor_stops_at_ten(x, p, training=True):
@@ -538,7 +544,7 @@ def no_dropout(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with the result: entries of the context vectors are dropped",
-    hint="In which line is dropout: before or after the product with the values?",
+    hint="Is dropout applied before or after the product with the values?",
 )
 def context_dropped(weights, values, p, training=True):
     return F.dropout(weights @ values, p, training)
@@ -564,8 +570,8 @@ def both_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="dropping with dropping and scaling: what is kept isn't made larger",
-    hint="What happens to the mean over many calls?",
+    confuses="dropping with dropping and scaling: the kept entries are not made larger",
+    hint="Over many calls, what happens to the mean?",
 )
 def weights_not_scaled(weights, values, p, training=True):
     return F.dropout(weights, p, training) @ values * ((1 - p) if training else 1)
@@ -573,7 +579,8 @@ def weights_not_scaled(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="the scale of dropout with renormalizing: rows are made to sum to what they were",
+    confuses="the scale of dropout with renormalizing: after dropout, rows are rescaled to their "
+    "earlier sums",
     hint="May a remaining weight depend on how many weights of its row were dropped?",
 )
 def rows_renormalized(weights, values, p, training=True):
@@ -584,7 +591,7 @@ def rows_renormalized(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with scores: softmax is applied to weights that are given",
+    confuses="weights with scores: softmax is applied to the given weights",
     hint="Which step came before this one? Does a softmax of weights keep the weights?",
 )
 def softmax_again(weights, values, p, training=True):
@@ -623,7 +630,7 @@ def mode_turned_round(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with keys: a key is dropped for all queries together",
-    hint="How many random numbers for T queries and S keys?",
+    hint="How many random numbers do T queries and S keys need?",
 )
 def keys_dropped(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1, :]), p, training) @ values
@@ -632,7 +639,7 @@ def keys_dropped(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights with queries: all weights of a query are dropped together",
-    hint="How many random numbers for T queries and S keys?",
+    hint="How many random numbers do T queries and S keys need?",
 )
 def queries_dropped(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training) @ values
@@ -662,7 +669,8 @@ def seeded(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="the probability to drop with the probability to keep",
+    confuses="the probability to drop with the probability to keep: p is used as the probability "
+    "to keep",
     hint="With p = 0.1, how many weights of 1000 are left?",
 )
 def p_keeps_weights(weights, values, p, training=True):
@@ -671,7 +679,7 @@ def p_keeps_weights(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="any probability with one half",
+    confuses="any probability with one half: any p above 0 becomes 0.5",
     hint="With p = 0.1, how many weights of 1000 are left?",
 )
 def half_of_the_weights(weights, values, p, training=True):
@@ -689,7 +697,8 @@ def weights_turned(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="the context vectors with the weights that are left",
+    confuses="the context vectors with the weights that are left: the remaining weights are "
+    "returned instead of the context vectors",
     hint="Compare the shape of your result with the docstring.",
 )
 def values_not_used(weights, values, p, training=True):
@@ -719,7 +728,7 @@ def weights_changed(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="values with a graph: the weights are cut off from training",
+    confuses="values with a graph: no gradient flows back to the weights",
     hint="Which of the two inputs gets a gradient?",
 )
 def weights_cut_off(weights, values, p, training=True):

@@ -48,7 +48,8 @@ def true_where_allowed(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a mask of truth values with a matrix of the numbers one and zero",
+    confuses="a mask of truth values with a matrix of the numbers one and zero: the mask contains "
+    "ones and zeros instead of True and False",
     hint="Print the dtype of your mask. Which dtype do conditions have?",
 )
 def ones_and_zeros(num_tokens):
@@ -57,7 +58,8 @@ def ones_and_zeros(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="truth values with whole numbers",
+    confuses="truth values with whole numbers: the mask contains whole numbers instead of True and "
+    "False",
     hint="Print the dtype of your mask. Which dtype do conditions have?",
 )
 def whole_numbers(num_tokens):
@@ -66,8 +68,9 @@ def whole_numbers(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="the mask with what is added to the scores later",
-    hint="The mask only says where. What happens there is the next question.",
+    confuses="the mask with what is added to the scores later: the mask contains minus infinity "
+    "instead of True",
+    hint="The mask only says where. Which question changes the scores there?",
 )
 def minus_infinity_in_the_mask(num_tokens):
     return torch.full((num_tokens, num_tokens), -torch.inf).triu(diagonal=1)
@@ -75,7 +78,8 @@ def minus_infinity_in_the_mask(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="any length with the six words of the example sentence",
+    confuses="any length with the six words of the example sentence: the mask always has six rows "
+    "and six columns",
     hint="Call it with 3 and with 10: what is the shape?",
 )
 def always_six_tokens(num_tokens):
@@ -84,7 +88,8 @@ def always_six_tokens(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="the whole future with the next token",
+    confuses="the whole future with the next token: only the next token is forbidden, not the "
+    "whole future",
     hint="May token 0 see token 2?",
 )
 def only_next_token_forbidden(num_tokens):
@@ -102,7 +107,8 @@ def sees_itself_alone(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a mask for all queries with the mask of the first one",
+    confuses="a mask for all queries with the mask of the first one: every row of the mask is like "
+    "the first one",
     hint="Each token has a different future: how many rows must differ?",
 )
 def same_row_for_all(num_tokens):
@@ -132,7 +138,8 @@ def one_token_too_many(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="this call's length with the first call's: the mask is kept and cut",
+    confuses="this call's length with the first call's: the mask of the first call is kept, and "
+    "cut for later ones",
     hint="Call it with 3, then with 8: what is the second shape?",
 )
 def kept_from_the_first_call(num_tokens, kept=[]):
@@ -173,7 +180,8 @@ def not_renormalized(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the sum of what is left with the sum of the whole row",
+    confuses="the sum of what is left with the sum of the whole row: each row is divided by its "
+    "sum before masking",
     hint="Take the row's sum before and after masking: which of them makes the row sum to one?",
 )
 def divided_by_the_whole_row(weights):
@@ -182,7 +190,7 @@ def divided_by_the_whole_row(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="rows with columns",
+    confuses="rows with columns: each column is divided by its sum, not each row",
     hint="Add up a row, then a column of your result.",
 )
 def columns_sum_to_one(weights):
@@ -274,7 +282,8 @@ def lost_weight_shared_evenly(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="making the row larger with giving the lost sum to the token itself",
+    confuses="making the row larger with giving the lost sum to the token itself: the lost sum is "
+    "given to the token itself",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def lost_weight_given_to_itself(weights):
@@ -294,7 +303,8 @@ def sums_without_their_dimension(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the last dimension with dimension 1, which it is only without a batch",
+    confuses="the last dimension with dimension 1, which it is only without a batch: the sums run "
+    "along dimension 1, which is the last one only without a batch",
     hint="Try weights of shape (2, 5, 5): along which dimension do you sum?",
 )
 def summed_along_dimension_one(weights):
@@ -304,7 +314,8 @@ def summed_along_dimension_one(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the sum of what is left with how many are left",
+    confuses="the sum of what is left with how many are left: each row is divided by the number of "
+    "weights left, not by their sum",
     hint="Add up each row of your result.",
 )
 def divided_by_the_number_left(weights):
@@ -344,8 +355,9 @@ def caller_changed(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="a number with something that training goes through: the sum is cut off",
-    hint="The sum changes when a weight changes. Does the gradient know?",
+    confuses="a number with something that training goes through: no gradient flows through the "
+    "sum",
+    hint="The sum changes when a weight changes. Does the gradient take that into account?",
 )
 def sum_cut_off(weights):
     visible = weights.tril()
@@ -365,7 +377,7 @@ def built_from_numbers(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="the dtype of the weights with float32",
+    confuses="the dtype of the weights with float32: the result is always float32",
     hint="Call it with float64 weights: what is the dtype of the result?",
 )
 def always_float32(weights):
@@ -390,7 +402,8 @@ def single_matrix_only(weights):
 
 @misconception(
     "mask_scores",
-    confuses="a score of zero, or near it, with a weight of zero",
+    confuses="a score of zero, or near it, with a weight of zero: masked scores are 0, or near it, "
+    "before softmax",
     hint="What does softmax make of a score of 0? And of 1e-9?",
 )
 def score_of_zero(scores):
@@ -409,7 +422,8 @@ def minus_ten(scores):
 
 @misconception(
     "mask_scores",
-    confuses="below every score with the lowest of them",
+    confuses="below every score with the lowest of them: masked scores become the lowest score "
+    "instead of minus infinity",
     hint="If a future score equals a visible one, they get the same weight.",
 )
 def lowest_score(scores):
@@ -428,7 +442,7 @@ def lowered_by_a_hundred(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the sign of infinity: rows with a future are not numbers after softmax",
+    confuses="the sign of infinity: rows with a future become nan in softmax",
     hint="What does softmax make of plus infinity?",
 )
 def plus_infinity(scores):
@@ -449,7 +463,7 @@ def past_masked(scores):
 @misconception(
     "mask_scores",
     confuses="above the diagonal with the diagonal and above: the first token sees nothing",
-    hint="Softmax of a row of minus infinities is not a number. Which row could that be?",
+    hint="Softmax of a row of minus infinities is nan. Which row could that be?",
 )
 def own_score_masked(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu()
@@ -490,7 +504,7 @@ def caller_changed_scores(scores):
 
 @misconception(
     "mask_scores",
-    confuses="zero times infinity with zero: zero times infinity is not a number",
+    confuses="zero times infinity with zero: zero times infinity gives nan",
     hint="Compute 0.0 * float('inf').",
 )
 def zero_times_infinity(scores):
@@ -500,7 +514,7 @@ def zero_times_infinity(scores):
 @misconception(
     "mask_scores",
     confuses="masked scores with weights: softmax is already applied in this step",
-    hint="The question asks for scores; softmax comes in the next one.",
+    hint="The question asks for scores. Which question applies softmax?",
 )
 def weights_already(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -538,7 +552,8 @@ def scaled_too(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the last two dimensions with the first two",
+    confuses="the last two dimensions with the first two: the mask is as large as the first two "
+    "dimensions, not the last two",
     hint="Try scores of shape (2, 5, 5): how large is your mask?",
 )
 def mask_of_the_first_dimensions(scores):
@@ -550,7 +565,8 @@ def mask_of_the_first_dimensions(scores):
 
 @misconception(
     "mask_scores",
-    confuses="every matrix of a batch with the first one",
+    confuses="every matrix of a batch with the first one: only the first matrix of a batch is "
+    "masked",
     hint="Look at the second matrix of your result.",
 )
 def first_matrix_only(scores):
@@ -573,7 +589,7 @@ def scores_turned(scores):
 
 @misconception(
     "mask_scores",
-    confuses="values with a graph: the scores are cut off from training",
+    confuses="values with a graph: no gradient flows back to the scores",
     hint="Does your result have a `grad_fn` when the scores require gradients?",
 )
 def scores_cut_off(scores):
@@ -583,7 +599,7 @@ def scores_cut_off(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the dtype of the scores with float32",
+    confuses="the dtype of the scores with float32: the result is always float32",
     hint="Call it with float64 scores: what is the dtype of the result?",
 )
 def scores_in_float32(scores):
@@ -629,7 +645,7 @@ def not_scaled(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="minus infinity with -1000: after the division by the root of a large d, it is not "
+    confuses="minus infinity with -1000: after the division by the root of a large d, -1000 is not "
     "low enough, and the future keeps a little weight",
     hint="For d = 4096, what does -1000 become when it is divided by the root of d?",
 )
@@ -651,7 +667,7 @@ def divided_by_d(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a square root with a whole number",
+    confuses="a square root with a whole number: the root is cut to a whole number",
     hint="What is the square root of 3? What does your code make of it?",
 )
 def whole_number_root(queries, keys):
@@ -661,7 +677,8 @@ def whole_number_root(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the size of a vector with the number of tokens",
+    confuses="the size of a vector with the number of tokens: the scores are divided by the root "
+    "of the number of tokens",
     hint="Which dimension of the keys does the dot product sum over?",
 )
 def root_of_the_length(queries, keys):
@@ -671,7 +688,8 @@ def root_of_the_length(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last dimension with dimension 1, which it is only without a batch",
+    confuses="the last dimension with dimension 1, which it is only without a batch: the size "
+    "under the root is that of dimension 1, which is the last one only without a batch",
     hint="Try inputs of shape (2, 5, 3): what do you divide by?",
 )
 def root_of_dimension_one(queries, keys):
@@ -681,7 +699,7 @@ def root_of_dimension_one(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="dividing with multiplying: scores grow by the square root",
+    confuses="dividing with multiplying: the scores are multiplied by the square root",
     hint="Should larger vectors make the weights sharper?",
 )
 def multiplied_by_the_root(queries, keys):
@@ -700,7 +718,8 @@ def zeroed_after_softmax(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a score of zero, or near it, with a weight of zero",
+    confuses="a score of zero, or near it, with a weight of zero: masked scores are 0, or near it, "
+    "before softmax",
     hint="What does softmax make of a score of 0? And of -1e-9?",
 )
 def zeroed_before_softmax(queries, keys):
@@ -742,8 +761,8 @@ def softmax_over_dimension_one(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last dimension with dimension 2: wrong as soon as there are two leading "
-    "dimensions",
+    confuses="the last dimension with dimension 2: softmax runs along dimension 2, which is the "
+    "last one only with one leading dimension",
     hint="Try inputs with two leading dimensions.",
 )
 def softmax_over_dimension_two(queries, keys):
@@ -839,7 +858,8 @@ def keys_of_the_first_sequence(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last two dimensions with the first two",
+    confuses="the last two dimensions with the first two: the first two dimensions of the keys are "
+    "swapped instead of the last two",
     hint="Try inputs of shape (2, 5, 3): which dimensions are swapped?",
 )
 def first_dimensions_swapped(queries, keys):
@@ -863,7 +883,7 @@ def one_batch_dimension_only(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="softmax once with softmax twice",
+    confuses="softmax once with softmax twice: softmax is applied twice",
     hint="A weight of zero must stay zero: what does a second softmax make of it?",
 )
 def softmax_twice(queries, keys):
@@ -873,7 +893,7 @@ def softmax_twice(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="weights with their logarithms",
+    confuses="weights with their logarithms: the logarithms of the weights are returned",
     hint="Are all of your weights between 0 and 1?",
 )
 def logarithms(queries, keys):
@@ -893,7 +913,7 @@ def queries_scaled_in_place(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="values with a graph: the keys are cut off from training",
+    confuses="values with a graph: no gradient flows back to the keys",
     hint="Which of the two inputs gets a gradient?",
 )
 def keys_cut_off(queries, keys):
@@ -913,7 +933,8 @@ def digits_of_float32(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a dimension of size one with no dimension",
+    confuses="a dimension of size one with no dimension: dimensions of size one are dropped from "
+    "the result",
     hint="Try a single token: what is the shape of the result?",
 )
 def ones_squeezed(queries, keys):
@@ -950,7 +971,8 @@ def _kept_mask_kept_by_its_size(num_tokens):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a score that is low before it is divided with one that is low after it",
+    confuses="a score that is low before it is divided with one that is low after it: hidden "
+    "scores are made low before the division, and are not low enough after it",
     hint="A hidden score of -500 is divided by the root of 4096. How far below the others is it "
     "then?",
 )

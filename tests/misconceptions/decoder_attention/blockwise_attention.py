@@ -42,7 +42,8 @@ def log_sum_exp_by_definition(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the sum of the exponentials with its logarithm",
+    confuses="the sum of the exponentials with its logarithm: the second result is the sum of the "
+    "exponentials, not its logarithm",
     hint="Can your second result be negative? A logarithm can.",
 )
 def sum_without_logarithm(queries, keys, values):
@@ -52,7 +53,7 @@ def sum_without_logarithm(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="one number per query with a column of them: the kept dimension is left over",
+    confuses="one number per query with a column of them: the dimension of size one is left over",
     hint="The second result is (..., T). What is the shape of yours?",
 )
 def kept_dimension(queries, keys, values):
@@ -62,7 +63,8 @@ def kept_dimension(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the natural logarithm with the one to base two, as kernels use it",
+    confuses="the natural logarithm with the one to base two, as kernels use it: the second result "
+    "is a logarithm to base two",
     hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
 )
 def logarithm_to_base_two(queries, keys, values):
@@ -82,7 +84,8 @@ def log_sum_exp_first(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the largest score with the log-sum-exp",
+    confuses="the largest score with the log-sum-exp: the second result is the largest score, not "
+    "the log-sum-exp",
     hint="Two keys with the score 0: the sum of the exponentials is 2. What is its logarithm?",
 )
 def largest_score_returned(queries, keys, values):
@@ -92,7 +95,8 @@ def largest_score_returned(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="scores with scaled scores in the second result",
+    confuses="scores with scaled scores in the second result: the log-sum-exp is taken of unscaled "
+    "scores",
     hint="Both results come from the same scores. Are yours divided by the root of d in both?",
 )
 def log_sum_exp_of_unscaled_scores(queries, keys, values):
@@ -146,7 +150,7 @@ def statistics_detached(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="an unmasked block with causal attention",
+    confuses="an unmasked block with causal attention: a causal mask hides later keys",
     hint="Every query sees all keys of the block. Is there a mask in your code?",
 )
 def masked_like_causal(queries, keys, values):
@@ -173,7 +177,7 @@ def shift_not_added_back(queries, keys, values):
 @misconception(
     "merge_blocks",
     confuses="two blocks with two equal halves: the outputs are averaged",
-    hint="A block with ten times the sum of exponentials: should it count as much as the other?",
+    hint="Should a block with ten times the sum of exponentials count only as much as the other?",
 )
 def outputs_averaged(output_a, lse_a, output_b, lse_b):
     return (output_a + output_b) / 2, torch.logaddexp(lse_a, lse_b)
@@ -225,7 +229,8 @@ def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the new statistics with those of the first block",
+    confuses="the new statistics with those of the first block: the second result is the "
+    "log-sum-exp of the first block alone",
     hint="The second result belongs to the keys of both blocks. Does it change with lse_b?",
 )
 def first_log_sum_exp_returned(output_a, lse_a, output_b, lse_b):
@@ -246,7 +251,7 @@ def shares_without_gradient(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the sum of logarithms with the logarithm of a sum",
+    confuses="the sum of logarithms with the logarithm of a sum: the two log-sum-exps are added",
     hint="log(a) + log(b) is the logarithm of a product. Which operation joins two sums?",
 )
 def logarithms_added(output_a, lse_a, output_b, lse_b):
@@ -323,7 +328,8 @@ def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="one share per query with one for all of them",
+    confuses="one share per query with one for all of them: all queries give the first block the "
+    "same share",
     hint="Each query has its own log-sum-exps. What is the shape of your shares?",
 )
 def one_share_for_all_queries(output_a, lse_a, output_b, lse_b):
@@ -465,7 +471,7 @@ def maximum_of_the_first_block_kept(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="a way to compute with another function: softmax is taken in each block, and the "
     "outputs are averaged",
-    hint="A block whose scores are all low: should it count as much as the others?",
+    hint="Should a block whose scores are all low count as much as the others?",
 )
 def blocks_averaged(queries, keys, values, block_size):
     blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
@@ -500,7 +506,8 @@ def local_attention(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the dtype of the inputs with float32, in which kernels add up",
+    confuses="the dtype of the inputs with float32, in which kernels add up: the sums are computed "
+    "in float32",
     hint="Print the dtype of every sum for inputs in float64.",
 )
 def float32_accumulators(queries, keys, values, block_size):
@@ -510,8 +517,8 @@ def float32_accumulators(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="a division at the end with one in every block: what was divided before is taken for "
-    "a sum",
+    confuses="a division at the end with one in every block: an output that is already divided is "
+    "treated as a sum",
     hint="After the first block the output is divided. What must be done before the next one is "
     "added?",
 )

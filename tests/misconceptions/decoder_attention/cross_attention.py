@@ -13,7 +13,8 @@ from autograder.suite import misconception
 @misconception(
     "padding_mask",
     confuses="a mask that is True at real tokens (Hugging Face's attention_mask, torch's "
-    "scaled_dot_product_attention) with one that is True at padding",
+    "scaled_dot_product_attention) with one that is True at padding: the mask is True at real "
+    "tokens instead of padding",
     hint="What does True mean in causal_mask, and here?",
 )
 def real_tokens_marked(lengths, num_keys):
@@ -49,7 +50,8 @@ def keys_as_rows(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="this mask with one that is ready for heads and queries",
+    confuses="this mask with one that is ready for heads and queries: the mask has extra "
+    "dimensions for heads and queries",
     hint="Which shape does the question ask for? Dimensions for heads and queries are added where "
     "it is used.",
 )
@@ -59,7 +61,8 @@ def dimensions_for_heads_and_queries(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="padding on the left, as batches for generation have it, with padding on the right",
+    confuses="padding on the left, as batches for generation have it, with padding on the right: "
+    "the mask marks padding on the left instead of the right",
     hint="On which side are the real tokens of a sample here?",
 )
 def padding_on_the_left(lengths, num_keys):
@@ -68,7 +71,8 @@ def padding_on_the_left(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the number of keys with the longest length in the batch",
+    confuses="the number of keys with the longest length in the batch: the mask is as wide as the "
+    "longest sample instead of num_keys wide",
     hint="Ask for more keys than the longest sample has. How many columns are returned?",
 )
 def as_wide_as_the_longest_sample(lengths, num_keys):
@@ -77,7 +81,8 @@ def as_wide_as_the_longest_sample(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="the length of the first sample with that of every sample",
+    confuses="the length of the first sample with that of every sample: every sample gets the "
+    "length of the first one",
     hint="Are two rows of your mask ever different?",
 )
 def length_of_the_first_sample(lengths, num_keys):
@@ -86,7 +91,8 @@ def length_of_the_first_sample(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="a mask of True and False with numbers that are added to scores",
+    confuses="a mask of True and False with numbers that are added to scores: the mask contains 0 "
+    "and minus infinity instead of False and True",
     hint="Which dtype does the question ask for?",
 )
 def minus_infinity_at_padding(lengths, num_keys):
@@ -96,7 +102,8 @@ def minus_infinity_at_padding(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="True and False with the numbers 1 and 0",
+    confuses="True and False with the numbers 1 and 0: the mask contains ones and zeros instead of "
+    "True and False",
     hint="What does masked_fill say about the dtype of its mask?",
 )
 def ones_and_zeros(lengths, num_keys):
@@ -105,8 +112,9 @@ def ones_and_zeros(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="padding among the keys with padding among keys and queries",
-    hint="Which shape does the question ask for? What a padded query sees is not used anyway.",
+    confuses="padding among the keys with padding among keys and queries: the mask marks padded "
+    "queries as well as padded keys",
+    hint="Which shape does the question ask for? A padded query's result is not used anyway.",
 )
 def padded_queries_as_well(lengths, num_keys):
     padding = torch.arange(num_keys) >= lengths[:, None]
@@ -115,7 +123,8 @@ def padded_queries_as_well(lengths, num_keys):
 
 @misconception(
     "padding_mask",
-    confuses="a batch of one with a dimension that can be dropped",
+    confuses="a batch of one with a dimension that can be dropped: dimensions of size one are "
+    "dropped from the mask",
     hint="Ask for the mask of a single sample, and look at its shape.",
 )
 def sample_dimension_dropped(lengths, num_keys):
@@ -137,7 +146,7 @@ def _attend(queries, keys, values, mask, fill=-torch.inf, dim=-1):
 @misconception(
     "masked_attention",
     confuses="True for a key that may be seen, as in torch's own function, with True for a "
-    "forbidden one",
+    "forbidden one: only the forbidden keys are seen",
     hint="Forbid one key and look at its weight. Is it 0 or is it the only one left?",
 )
 def attends_where_forbidden(queries, keys, values, mask):
@@ -146,7 +155,8 @@ def attends_where_forbidden(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the size of a value with the size of a query",
+    confuses="the size of a value with the size of a query: the scores are divided by the root of "
+    "the size of a value",
     hint="How many products are added up in one score?",
 )
 def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
@@ -167,8 +177,9 @@ def weights_divided_by_the_root(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a score of 0, or near it, with a very low one",
-    hint="Which weight does softmax give to a score of 0, if all others are negative?",
+    confuses="a score of 0, or near it, with a very low one: forbidden scores are 0, or near it, "
+    "before softmax",
+    hint="Which weight does softmax give to a score of 0 if all others are negative?",
 )
 def filled_with_zero(queries, keys, values, mask):
     return _attend(queries, keys, values, mask, fill=1e-9)
@@ -176,7 +187,8 @@ def filled_with_zero(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a low number with one that is low enough",
+    confuses="a low number with one that is low enough: forbidden scores get a number that is not "
+    "low enough",
     hint="What if the allowed scores are all near -20? Is your fill value far below them?",
 )
 def filled_not_low_enough(queries, keys, values, mask):
@@ -185,7 +197,8 @@ def filled_not_low_enough(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="masking scores before softmax with masking weights after it",
+    confuses="masking scores before softmax with masking weights after it: weights are set to 0 "
+    "after softmax instead of masking the scores before it",
     hint="Give values that are all 1. What should come out, and what does?",
 )
 def zeroed_after_softmax(queries, keys, values, mask):
@@ -194,7 +207,7 @@ def zeroed_after_softmax(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a mask that is there with a mask that has an effect",
+    confuses="a mask that is there with a mask that has an effect: the mask has no effect",
     hint="Forbid a key: does its weight change? In which line is the mask used, and is the result "
     "of that line kept?",
 )
@@ -204,7 +217,7 @@ def mask_without_effect(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="0 times infinity with 0",
+    confuses="0 times infinity with 0: 0 times minus infinity turns scores into nan",
     hint="Print the scores. What is 0 * float('-inf') in Python?",
 )
 def mask_times_minus_infinity(queries, keys, values, mask):
@@ -224,7 +237,8 @@ def mask_added_to_the_scores(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the mask of the first query with that of all",
+    confuses="the mask of the first query with that of all: all queries use the mask of the first "
+    "one",
     hint="Give two queries different masks, and look at the second row of the weights.",
 )
 def first_row_of_the_mask_for_all(queries, keys, values, mask):
@@ -264,7 +278,8 @@ def softmax_over_queries(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="dimension 1, the keys of a matrix of scores, with the last dimension",
+    confuses="dimension 1, the keys of a matrix of scores, with the last dimension: softmax runs "
+    "along dimension 1, which is the last one only without a batch",
     hint="Your result is right for (T, S). Which dimension are the keys of (B, T, S)?",
 )
 def softmax_over_dimension_one(queries, keys, values, mask):
@@ -326,7 +341,8 @@ def queries_scaled_in_place(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a dimension of size one with one that can be dropped",
+    confuses="a dimension of size one with one that can be dropped: dimensions of size one are "
+    "dropped from the result",
     hint="Call it with one query or one sample, and look at the shape.",
 )
 def dimensions_of_one_dropped(queries, keys, values, mask):
@@ -418,8 +434,8 @@ class values_from_x(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="who asks with who is asked: queries from the context, keys and values from x",
-    hint="For whom is the result: how many rows does it have, T or S?",
+    confuses="who asks with who is asked: queries come from the context, keys and values from x",
+    hint="How many rows should the result have, T or S?",
 )
 class queries_from_the_context(_Cross):
     def project(self, x, context):
@@ -471,8 +487,8 @@ class values_from_x_with_a_fitting_layer(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="who asks with who is asked: queries from the context, keys and values from x",
-    hint="For whom is the result: how many rows does it have, T or S?",
+    confuses="who asks with who is asked: queries come from the context, keys and values from x",
+    hint="How many rows should the result have, T or S?",
 )
 class queries_from_the_context_with_fitting_layers(_Cross):
     def __init__(self, d_model, d_context, num_heads):
@@ -487,7 +503,8 @@ class queries_from_the_context_with_fitting_layers(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a mask that is True at real tokens with one that is True at padding",
+    confuses="a mask that is True at real tokens with one that is True at padding: only padding is "
+    "seen, and real tokens are hidden",
     hint="Mark the last token as padding and change it. Does your result change?",
 )
 class attends_to_padding_only(_Cross):
@@ -497,7 +514,7 @@ class attends_to_padding_only(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a mask that was given with a mask that is used",
+    confuses="a mask that was given with a mask that is used: key_padding_mask has no effect",
     hint="Mark a token as padding and change it. Does your result change?",
 )
 class mask_accepted_and_forgotten(_Cross):
@@ -534,7 +551,7 @@ class out_proj_never_called(_Cross):
     "CrossAttention",
     confuses="the dimension of the heads with that of the samples: the mask has one dimension too "
     "few",
-    hint="(B, 1, S) against (B, H, T, S), aligned at the end: what does B meet?",
+    hint="Align (B, 1, S) with (B, H, T, S) from the right: what does B meet?",
 )
 class mask_meets_the_heads(_Cross):
     def masked(self, scores, mask):
@@ -557,7 +574,8 @@ class first_context_kept(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="heads of neighboring columns with heads of every H-th column",
+    confuses="heads of neighboring columns with heads of every H-th column: each head gets every "
+    "H-th column instead of neighboring ones",
     hint="Which columns belong to head 0: the first d, or every H-th?",
 )
 class heads_interleaved(_Cross):
@@ -580,7 +598,8 @@ class split_without_transpose(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the size of a token with the size of one head",
+    confuses="the size of a token with the size of one head: the scores are divided by the root of "
+    "d_model, not of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_d_model(_Cross):
@@ -590,7 +609,8 @@ class divided_by_the_root_of_d_model(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the size of a token of the context with the size of one head",
+    confuses="the size of a token of the context with the size of one head: the scores are divided "
+    "by the root of d_context, not of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_d_context(_Cross):
@@ -622,7 +642,8 @@ class causal_to_the_context(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="masking scores before softmax with masking weights after it",
+    confuses="masking scores before softmax with masking weights after it: the weights of padding "
+    "are set to 0 after softmax instead of masking the scores before it",
     hint="Add up the weights of one query. Do they still sum to one?",
 )
 class padding_zeroed_after_softmax(_Cross):
@@ -648,7 +669,8 @@ class padding_replaced_by_zeros(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a low number with one that is low enough",
+    confuses="a low number with one that is low enough: the scores of padding get a number that is "
+    "not low enough",
     hint="What if the scores of real tokens are all near -20? Is your fill value far below them?",
 )
 class padding_not_low_enough(_Cross):
@@ -678,7 +700,8 @@ class residual_inside(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="layers without bias, as in later models, with layers with bias",
+    confuses="layers without bias, as in later models, with layers with bias: the projections have "
+    "no bias",
     hint="Look at the names of the required weights: each layer has two.",
 )
 class projections_without_bias(_Cross):
@@ -701,7 +724,7 @@ class all_layers_from_d_model(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="`assert` with an error of a certain kind",
+    confuses="`assert` with an error of a certain kind: `assert` raises AssertionError",
     hint="Which kind of error does `assert` raise, and which one does the question ask for?",
 )
 class assertion_error(_Cross):
@@ -735,7 +758,8 @@ class context_without_gradient(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the mask of an earlier call with that of this one",
+    confuses="the mask of an earlier call with that of this one: the mask of an earlier call is "
+    "used again",
     hint="Call it with a mask, then without. What does the second call leave out?",
 )
 class mask_of_an_earlier_call(_Cross):
@@ -751,7 +775,8 @@ class mask_of_an_earlier_call(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the mask of the first sample with that of every sample",
+    confuses="the mask of the first sample with that of every sample: all samples use the mask of "
+    "the first one",
     hint="Give two samples different padding, and change what the second one pads.",
 )
 class mask_of_the_first_sample(_Cross):
@@ -771,7 +796,8 @@ class float32_attention(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a batch of one with a dimension that can be dropped",
+    confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
+    "dimension",
     hint="Call it with a batch of one, and look at the shape.",
 )
 class batch_of_one_dropped(_Cross):
@@ -830,7 +856,7 @@ class mask_along_the_queries(_Cross):
     "CrossAttention",
     confuses="a mask (B, S) with one for scores (B, H, T, S): the mask has no dimensions for heads "
     "and queries",
-    hint="(B, S) against (B, H, T, S), aligned at the end: what does B meet?",
+    hint="Align (B, S) with (B, H, T, S) from the right: what does B meet?",
 )
 class mask_without_new_dimensions(_Cross):
     def masked(self, scores, mask):
@@ -866,9 +892,9 @@ class first_keys_kept(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="who asks with who is asked: queries from the context, keys and values from x, and "
-    "the result has the shape of x",
-    hint="For whom is the result: how many rows does it have, T or S?",
+    confuses="who asks with who is asked: queries come from the context, keys and values from x, "
+    "and the result has the shape of x",
+    hint="How many rows should the result have, T or S?",
 )
 class sources_swapped_in_the_shape_of_x(_Cross):
     def forward(self, x, context, key_padding_mask=None):

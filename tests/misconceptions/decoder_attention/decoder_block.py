@@ -32,7 +32,8 @@ class _Block(nn.Module):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with post-norm, as the encoder block had it",
+    confuses="pre-norm with post-norm, as the encoder block had it: each norm comes after an "
+    "addition instead of before a sublayer",
     hint="Is a norm before a sublayer, or after the addition?",
 )
 class post_norm(_Block):
@@ -56,7 +57,7 @@ class norm1_used_twice(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the first norm with the second",
+    confuses="the first norm with the second: norm1 and norm2 are swapped",
     hint="Which norm comes before the attention?",
 )
 class norms_swapped(_Block):
@@ -92,7 +93,8 @@ class feed_forward_without_norm(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="pre-norm with a norm on the residual path: what is added is the normalized input",
+    confuses="pre-norm with a norm on the residual path: the normalized input is added, not the "
+    "input itself",
     hint="Is the residual path past the attention free, or is there a norm on it?",
 )
 class normalised_input_added(_Block):
@@ -168,8 +170,8 @@ class no_residual_around_the_attention(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="one after the other with side by side, as GPT-J and PaLM have it: the network does "
-    "not see what the attention gave",
+    confuses="one after the other with side by side, as GPT-J and PaLM have it: the feed-forward "
+    "network does not see the result of the attention",
     hint="Does the feed-forward network see x, or x plus attention?",
 )
 class side_by_side(_Block):
@@ -260,7 +262,7 @@ class present_first(_Block):
 @misconception(
     "DecoderBlock",
     confuses="a present with one that does not learn: the present is detached",
-    hint="Do the tensors of the present require a gradient, when the block is trained?",
+    hint="Do the tensors of the present require a gradient when the block is trained?",
 )
 class present_detached(_Block):
     def forward(self, x, past=None):
@@ -284,8 +286,9 @@ class attention_called_twice(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a past that is given with one that the module keeps",
-    hint="Write two texts in turns. Does the second one see words of the first?",
+    confuses="a past that is given with one that the module keeps: the module keeps the past "
+    "itself instead of using the argument",
+    hint="Write two texts alternately. Does the second one see words of the first?",
 )
 class past_kept_in_the_module(_Block):
     kept = None
@@ -337,7 +340,8 @@ class norms_without_weights(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="RMS norm, as Llama has it, with layer norm",
+    confuses="RMS norm, as Llama has it, with layer norm: the norms are RMS norms instead of layer "
+    "norms",
     hint="Which weights should norm1 have, and is a mean subtracted?",
 )
 class rms_norms(_Block):
@@ -347,7 +351,8 @@ class rms_norms(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the eps of another library with the one of the question",
+    confuses="the eps of another library with the one of the question: the norms have a different "
+    "eps than the question asks for",
     hint="Try tokens that hardly vary. Which eps does your norm use?",
 )
 class smaller_eps(_Block):
@@ -357,7 +362,8 @@ class smaller_eps(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the unbiased variance (divided by D - 1) with the biased one",
+    confuses="the unbiased variance (divided by D - 1) with the biased one: the variance is "
+    "divided by D - 1 instead of D",
     hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 class unbiased_variance(_Block):
@@ -367,7 +373,7 @@ class unbiased_variance(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="eps under the root with eps beside it",
+    confuses="eps under the root with eps beside it: eps is added to the root, not under it",
     hint="Try tokens that hardly vary. Where is eps in your norm?",
 )
 class eps_beside_the_root(_Block):
@@ -413,7 +419,8 @@ class a_single_head(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the size of the hidden layer with four times the model size",
+    confuses="the size of the hidden layer with four times the model size: the hidden layer is "
+    "always four times the model size",
     hint="Build it with a hidden_dim of 11. What is the shape of linear1's weight?",
 )
 class hidden_layer_of_four_times(_Block):
@@ -423,7 +430,8 @@ class hidden_layer_of_four_times(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="layers that the module knows with layers that it does not find",
+    confuses="layers that the module knows with layers that it does not find: the module does not "
+    "find its layers",
     hint="Look at named_parameters(). Under which names are your weights?",
 )
 class submodules_in_a_list(nn.Module):
@@ -444,7 +452,7 @@ class submodules_in_a_list(nn.Module):
 
 @misconception(
     "DecoderBlock",
-    confuses="this block with one that has dropout",
+    confuses="this block with one that has dropout: the block applies dropout in train mode",
     hint="Call the block twice in train mode with the same input. Should the results differ?",
 )
 class dropout_on_the_sublayers(_Block):
@@ -483,7 +491,7 @@ class residual_detached(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="float32 with the dtype of the input",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Give a float64 block a float64 input. Which dtype does the result have?",
 )
 class float32_result(_Block):
@@ -494,7 +502,8 @@ class float32_result(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="the batch of one with a dimension that can be dropped",
+    confuses="the batch of one with a dimension that can be dropped: a batch of one loses its "
+    "dimension",
     hint="Call the block with a batch of one, and look at the shape.",
 )
 class batch_of_one_dropped(_Block):

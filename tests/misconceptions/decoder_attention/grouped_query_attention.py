@@ -31,7 +31,7 @@ def _shared(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="what belongs together: keys are shared in groups, values in turns",
+    confuses="what belongs together: keys are shared in groups, but values in turn",
     hint="Which value head does query head 1 read, and which head of keys?",
 )
 def values_in_turns(queries, keys, values):
@@ -42,7 +42,7 @@ def values_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="what belongs together: values are shared in groups, keys in turns",
+    confuses="what belongs together: values are shared in groups, but keys in turn",
     hint="Which head of keys does query head 1 read, and which value head?",
 )
 def keys_in_turns(queries, keys, values):
@@ -53,7 +53,7 @@ def keys_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="neighbors that share with heads that take turns: head h reads head h mod G",
+    confuses="neighbors that share with heads that take turns: query head h reads key head h mod G",
     hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
 )
 def heads_in_turns(queries, keys, values):
@@ -96,7 +96,8 @@ def not_scaled(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the size of one head with that of all heads together",
+    confuses="the size of one head with that of all heads together: the scores are divided by the "
+    "root of the size of all heads together",
     hint="How many products are added up in one score?",
 )
 def divided_by_the_root_of_all_columns(queries, keys, values):
@@ -106,7 +107,8 @@ def divided_by_the_root_of_all_columns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the size of a value with the size of a query",
+    confuses="the size of a value with the size of a query: the scores are divided by the root of "
+    "the size of a value",
     hint="How many products are added up in one score?",
 )
 def divided_by_the_root_of_the_value_size(queries, keys, values):
@@ -116,7 +118,7 @@ def divided_by_the_root_of_the_value_size(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="`assert` with an error of a certain kind",
+    confuses="`assert` with an error of a certain kind: `assert` raises AssertionError",
     hint="Which kind of error does `assert` raise, and which one does the question ask for?",
 )
 def assertion_error(queries, keys, values):
@@ -126,7 +128,8 @@ def assertion_error(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="an error that torch happens to raise later with one that says what is wrong",
+    confuses="an error that torch happens to raise later with one that says what is wrong: the "
+    "numbers of heads are not checked",
     hint="Try 4 query heads and 3 heads of keys. Who complains, and with which message?",
 )
 def no_check_of_the_groups(queries, keys, values):
@@ -146,7 +149,8 @@ def tokens_before_heads(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="the number of keys with the number of queries, as in self-attention",
+    confuses="the number of keys with the number of queries, as in self-attention: the code works "
+    "only with as many keys as queries",
     hint="Give more keys than queries.",
 )
 def as_many_keys_as_queries(queries, keys, values):
@@ -180,7 +184,8 @@ def queries_averaged_in_a_group(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="groups of heads with a separate dimension in the result",
+    confuses="groups of heads with a separate dimension in the result: the result has a separate "
+    "dimension for the groups",
     hint="How many dimensions does the result need?",
 )
 def groups_as_a_dimension(queries, keys, values):
@@ -208,7 +213,7 @@ def softmax_over_heads(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="this function with a causal one",
+    confuses="this function with a causal one: a causal mask hides later keys",
     hint="Does the first query see the last key here?",
 )
 def causal_too(queries, keys, values):
@@ -241,7 +246,8 @@ def copies_without_gradient(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="a dimension of size one with one that can be dropped",
+    confuses="a dimension of size one with one that can be dropped: dimensions of size one are "
+    "dropped from the result",
     hint="Call it with one sample or one query, and look at the shape.",
 )
 def dimensions_of_one_dropped(queries, keys, values):
@@ -299,7 +305,7 @@ class _Grouped(nn.Module):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="neighbors that share with heads that take turns: head h reads head h mod G",
+    confuses="neighbors that share with heads that take turns: query head h reads key head h mod G",
     hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
 )
 class layer_heads_in_turns(_Grouped):
@@ -309,7 +315,7 @@ class layer_heads_in_turns(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the function, which has no mask, with the layer, which is causal",
+    confuses="the function, which has no mask, with the layer, which is causal: nothing is masked",
     hint="Change the last token. Which results may change?",
 )
 class no_causal_mask(_Grouped):
@@ -339,7 +345,8 @@ class one_token_ahead(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a low number with one that is low enough",
+    confuses="a low number with one that is low enough: future scores get a number that is not low "
+    "enough",
     hint="What if the allowed scores are all near -20? Is your fill far below them?",
 )
 class future_not_low_enough(_Grouped):
@@ -349,7 +356,8 @@ class future_not_low_enough(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="masking scores before softmax with masking weights after it",
+    confuses="masking scores before softmax with masking weights after it: future weights are set "
+    "to 0 after softmax instead of masking the scores before it",
     hint="Add up the weights of the first token. Do they sum to one?",
 )
 class future_zeroed_after_softmax(_Grouped):
@@ -359,7 +367,8 @@ class future_zeroed_after_softmax(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the number of columns of all keys with the size of one head",
+    confuses="the number of columns of all keys with the size of one head: the scores are divided "
+    "by the root of the width of all keys, not of one head",
     hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_the_key_width(_Grouped):
@@ -369,7 +378,8 @@ class divided_by_the_root_of_the_key_width(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the size of a token with the size of one head",
+    confuses="the size of a token with the size of one head: the scores are divided by the root of "
+    "d_model, not of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class divided_by_the_root_of_d_model(_Grouped):
@@ -411,7 +421,7 @@ class groups_not_checked(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="`assert` with an error of a certain kind",
+    confuses="`assert` with an error of a certain kind: `assert` raises AssertionError",
     hint="Which kind of error does `assert` raise, and which one does the question ask for?",
 )
 class layer_assertion_error(_Grouped):
@@ -422,7 +432,8 @@ class layer_assertion_error(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="layers without any bias, as in Llama, with an out_proj that has one",
+    confuses="layers without any bias, as in Llama, with an out_proj that has one: out_proj has no "
+    "bias",
     hint="qkv_bias is about queries, keys and values. What about out_proj?",
 )
 class out_proj_without_bias(_Grouped):
@@ -453,7 +464,7 @@ class always_a_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="False with True as the default of qkv_bias",
+    confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
     hint="What is qkv_bias in your signature if the caller leaves it out?",
 )
 class a_bias_by_default(_Grouped):
@@ -481,7 +492,7 @@ class keys_as_wide_as_queries(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="one length with all: what was made for the first call is kept",
+    confuses="one length with all: something made for the first call is kept",
     hint="Call it with 4 tokens, then with 7. What is kept from the first call?",
 )
 class mask_of_the_first_call(_Grouped):
@@ -516,7 +527,8 @@ class split_without_transpose(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="heads of neighboring columns with heads of every H-th column",
+    confuses="heads of neighboring columns with heads of every H-th column: each head gets every "
+    "H-th column instead of neighboring ones",
     hint="Which columns belong to head 0: the first d, or every H-th?",
 )
 class heads_interleaved(_Grouped):
@@ -590,7 +602,8 @@ class mask_left_behind(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a batch of one with a dimension that can be dropped",
+    confuses="a batch of one with a dimension that can be dropped: a batch of one loses its "
+    "dimension",
     hint="Call it with a batch of one, and look at the shape.",
 )
 class batch_of_one_dropped(_Grouped):
@@ -610,9 +623,10 @@ class weights_detached(_Grouped):
 
 @misconception(
     "grouped_query_attention",
-    confuses="a single key with a check that it does not need: one number of heads that does not "
-    "divide is accepted",
-    hint="Ask with keys of one position, three query heads and two groups. What is checked first?",
+    confuses="a single key with a check that it does not need: with a single key, numbers of heads "
+    "that do not divide are accepted",
+    hint="Try a single key position, three query heads and two groups. What does your code check "
+    "first?",
 )
 def one_key_unchecked(queries, keys, values):
     if keys.shape[2] == 1:

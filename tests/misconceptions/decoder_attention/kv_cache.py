@@ -24,8 +24,8 @@ def aligned_at_the_top_left(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the future with the future and the present: the own position is forbidden",
-    hint="May a token look at itself? What does one query see that has no past?",
+    confuses="the future with the future and the present: a query's own position is forbidden",
+    hint="May a token look at itself? What does a single query without a past see?",
 )
 def own_position_forbidden(num_queries, num_keys):
     return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries)
@@ -33,7 +33,8 @@ def own_position_forbidden(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="one new token with several: nothing is forbidden, which is right for one query",
+    confuses="one new token with several: nothing is forbidden, which is right only for a single "
+    "query",
     hint="Three new tokens at once: may the first of them look at the second?",
 )
 def nothing_forbidden(num_queries, num_keys):
@@ -79,7 +80,7 @@ def next_position_seen(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="truth values with numbers",
+    confuses="truth values with numbers: the mask contains numbers instead of True and False",
     hint="Print the dtype of your mask. Which dtype do conditions have?",
 )
 def ones_and_zeros(num_queries, num_keys):
@@ -88,8 +89,9 @@ def ones_and_zeros(num_queries, num_keys):
 
 @misconception(
     "decoding_mask",
-    confuses="the mask with what is added to the scores later",
-    hint="The mask only says where. What happens there comes later.",
+    confuses="the mask with what is added to the scores later: the mask contains minus infinity "
+    "instead of True",
+    hint="The mask only says where. Which function changes the scores there?",
 )
 def minus_infinity_in_the_mask(num_queries, num_keys):
     return torch.full((num_queries, num_keys), -torch.inf).triu(num_keys - num_queries + 1)
@@ -128,7 +130,8 @@ def needs_a_window(window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a causal window with the window of an encoder, which looks ahead as well",
+    confuses="a causal window with the window of an encoder, which looks ahead as well: the window "
+    "reaches ahead as well as back",
     hint="May position 3 look at position 4, if the window is 3?",
 )
 def looks_ahead_as_well(num_queries, num_keys, window):
@@ -138,7 +141,7 @@ def looks_ahead_as_well(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window with all of the past: how large the window is has no effect",
+    confuses="a window with all of the past: the size of the window has no effect",
     hint="Call it with window 1 and with window 3. What changes?",
 )
 def window_never_used(num_queries, num_keys, window):
@@ -159,7 +162,8 @@ def true_inside_the_window(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a sliding window with blocks of window positions (chunked attention, as in Llama 4)",
+    confuses="a sliding window with blocks of window positions (chunked attention, as in Llama 4): "
+    "the positions are divided into blocks instead of a window that slides",
     hint="With window 2: does position 2 see position 1?",
 )
 def blocks_instead_of_a_window(num_queries, num_keys, window):
@@ -195,7 +199,7 @@ def near_past_forbidden(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="window positions in all with window positions before the own one, as "
-    "flash-attention's window_size counts them",
+    "flash-attention's window_size counts them: the window does not count the query's own position",
     hint="With window 1, how many positions does a query see?",
 )
 def own_position_not_counted(num_queries, num_keys, window):
@@ -208,7 +212,7 @@ def own_position_not_counted(num_queries, num_keys, window):
     "sliding_window_mask",
     confuses="the last position of the window with the first one outside: a query sees one "
     "position too few",
-    hint="With window 3, how many positions does a query far along see?",
+    hint="With window 3, how many positions does a late query see?",
 )
 def one_position_too_few(num_queries, num_keys, window):
     needs_a_window(window)
@@ -239,7 +243,7 @@ def future_allowed(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="what should never happen with what must be reported: a window of 0 raises nothing",
+    confuses="what should never happen with what must be reported: a window of 0 raises no error",
     hint="What would a query with a window of 0 look at? Raise a ValueError.",
 )
 def window_of_zero_accepted(num_queries, num_keys, window):
@@ -249,7 +253,7 @@ def window_of_zero_accepted(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window that can't be with one that is repaired: 0 is taken for 1",
+    confuses="a window that can't be with one that is repaired: a window of 0 is treated as 1",
     hint="Calling it with 0 is a mistake that should be reported: raise a ValueError.",
 )
 def window_of_zero_repaired(num_queries, num_keys, window):
@@ -259,7 +263,7 @@ def window_of_zero_repaired(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="an assert with an error for the caller",
+    confuses="an assert with an error for the caller: an assert raises AssertionError",
     hint="Which kind of error does the exercise ask for?",
 )
 def window_asserted(num_queries, num_keys, window):
@@ -407,7 +411,8 @@ def past_last(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the axis of positions with the axis of heads",
+    confuses="the axis of positions with the axis of heads: past and new positions are joined "
+    "along the heads",
     hint="Which dimension of (B, H, T, d) grows when a token is added?",
 )
 def joined_along_the_heads(queries, keys, values, past=None):
@@ -435,7 +440,8 @@ def scores_not_divided(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the size of a value with the size of a query under the root",
+    confuses="the size of a value with the size of a query under the root: the scores are divided "
+    "by the root of the size of a value",
     hint="How many products is one score made of: as many as a query has entries, or a value?",
 )
 def root_of_the_value_size(queries, keys, values, past=None):
@@ -457,7 +463,8 @@ def context_alone(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="a pair in a pair with three results side by side",
+    confuses="a pair in a pair with three results side by side: three separate results are "
+    "returned instead of a context and a pair",
     hint="The second result is the past of the next call: a pair. How many results do you return?",
 )
 def three_results(queries, keys, values, past=None):
@@ -676,7 +683,8 @@ class CacheKeptInTheModule(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the size of a head with the size of the model under the root",
+    confuses="the size of a head with the size of the model under the root: the scores are divided "
+    "by the root of the model size, not of the head size",
     hint="How many products is one score of one head made of?",
 )
 class RootOfTheModelSize(Cached):
@@ -857,7 +865,7 @@ def _kept_window_kept_by_its_sizes(num_queries, num_keys, window):
     "sliding_window_mask",
     confuses="a single query with a check that it does not need: with a single query, a window "
     "below 1 is accepted",
-    hint="Ask for one query and a window of 0. What does your function check first?",
+    hint="Try one query and a window of 0. What does your function check first?",
 )
 def window_of_one_query_unchecked(num_queries, num_keys, window):
     if num_queries == 1:
@@ -916,7 +924,7 @@ class AllKeysRotatedAgain(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: every call goes on from the last "
+    confuses="a past that is given with a cache in the module: every call continues from the last "
     "one",
     hint="Call it twice without a past. Why is the second present longer than the first?",
 )

@@ -66,7 +66,7 @@ def ten_thousand_built_in(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="what should never happen with what must be reported: an odd head_dim raises nothing",
+    confuses="what should never happen with what must be reported: an odd head_dim raises no error",
     hint="With which coordinate would the last one of seven be paired? Raise a ValueError.",
 )
 def odd_size_accepted(positions, head_dim, base=10000.0):
@@ -132,7 +132,8 @@ def later_pairs_faster(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the number of pairs with the size of the vector in the exponent",
+    confuses="the number of pairs with the size of the vector in the exponent: the exponent is "
+    "divided by the number of pairs, not by head_dim",
     hint="The exponent is -2i / head_dim. What do you divide by?",
 )
 def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):
@@ -154,7 +155,7 @@ def pairs_as_rows(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="radians with degrees",
+    confuses="radians with degrees: the angles are in degrees",
     hint="Torch's sine and cosine take radians, and so do the angles here: pair 0 at position 1 "
     "has the angle 1.",
 )
@@ -165,7 +166,7 @@ def in_degrees(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="an angle with its place on the circle: the whole turns are subtracted",
+    confuses="an angle with its place on the circle: whole turns are subtracted from the angles",
     hint="Is the angle at position 7 smaller than the one at position 6?",
 )
 def whole_turns_taken_off(positions, head_dim, base=10000.0):
@@ -185,7 +186,8 @@ def sines_of_the_angles(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="angles with complex numbers of that angle (Llama's freqs_cis)",
+    confuses="angles with complex numbers of that angle (Llama's freqs_cis): the result contains "
+    "complex numbers instead of angles",
     hint="The result holds angles: real numbers, in the dtype of the positions.",
 )
 def complex_numbers(positions, head_dim, base=10000.0):
@@ -217,7 +219,8 @@ def always_float32(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="positions with distances from the first one",
+    confuses="positions with distances from the first one: positions are counted from the first "
+    "one given",
     hint="Call it with the positions 7, 8 and 9. Is the first row zero?",
 )
 def counted_from_the_first(positions, head_dim, base=10000.0):
@@ -227,7 +230,7 @@ def counted_from_the_first(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="positions from zero with positions from one",
+    confuses="positions from zero with positions from one: positions are counted from 1",
     hint="Which angles does position 0 have?",
 )
 def positions_plus_one(positions, head_dim, base=10000.0):
@@ -266,7 +269,8 @@ def neighbours_paired(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="two conventions in one function: neighbors come in, halves go out",
+    confuses="two conventions in one function: neighbors are paired in the input, but halves in "
+    "the result",
     hint="Rotate by the angle 0. Does every coordinate stay in its place?",
 )
 def neighbours_in_halves_out(x, angles):
@@ -329,7 +333,7 @@ def second_half_left_alone(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="heads with tokens: the angles go along the dimension before the tokens",
+    confuses="heads with tokens: the angles run along the dimension before the tokens",
     hint="The shape is (..., T, d). Along which dimension are the tokens, and where is T in the "
     "angles?",
 )
@@ -386,7 +390,7 @@ def turned_without_gradient(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="sine with cosine",
+    confuses="sine with cosine: sine and cosine are swapped",
     hint="Rotate by the angle 0: cos 0 = 1 and sin 0 = 0. Does the input come back?",
 )
 def sine_and_cosine_swapped(x, angles):
@@ -430,8 +434,8 @@ def angles_of_the_first_token(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the two tables of cosines: each angle is repeated for its neighbor, the halves are "
-    "paired anyway",
+    confuses="the two tables of cosines: each angle is repeated for its neighbor, but the halves "
+    "are paired",
     hint="Which angle belongs to coordinate 1, and which to coordinate d/2 + 1?",
 )
 def angles_of_neighbours_for_halves(x, angles):
@@ -467,7 +471,8 @@ def turned_in_float32(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="any number of leading dimensions with (B, T, H, d), where tokens come before heads",
+    confuses="any number of leading dimensions with (B, T, H, d), where tokens come before heads: "
+    "tokens are expected before heads, as in (B, T, H, d)",
     hint="The tokens are the last dimension but one. How does (T, d/2) meet (..., T, d/2)?",
 )
 def tokens_before_heads(x, angles):
@@ -493,7 +498,7 @@ def multiplied_by_the_position_again(x, angles):
     "rotary_angles",
     confuses="a single position with a check that it does not need: an odd size is accepted for a "
     "single position",
-    hint="Ask for one position and head_dim=3. What is checked first?",
+    hint="Try one position and head_dim=3. What does your code check first?",
 )
 def one_position_unchecked(positions, head_dim, base=10000.0):
     if len(positions) > 1 and head_dim % 2:
@@ -504,7 +509,8 @@ def one_position_unchecked(positions, head_dim, base=10000.0):
 
 @misconception(
     "apply_rotary",
-    confuses="the signs of the formula: in the second half, x_i sin a is subtracted",
+    confuses="the signs of the formula: in the second half, x_i sin a is subtracted instead of "
+    "added",
     hint="Rotate (1, 0) by a small angle. Is the second coordinate above or below zero?",
 )
 def minus_in_both_halves(x, angles):

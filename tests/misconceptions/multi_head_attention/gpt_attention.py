@@ -98,7 +98,8 @@ class one_wide_head(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the number of heads with the size of a head",
+    confuses="the number of heads with the size of a head: the number of heads and the size of a "
+    "head are swapped",
     hint="With n_embd = 12 and n_head = 4, how many heads come out, and how wide is each?",
 )
 class number_of_heads_as_head_size(_Layers):
@@ -109,7 +110,8 @@ class number_of_heads_as_head_size(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the size of one head with n_embd",
+    confuses="the size of one head with n_embd: the scores are divided by the root of n_embd, not "
+    "of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_n_embd(_Layers):
@@ -119,7 +121,8 @@ class scaled_by_n_embd(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the size of a head with its square root",
+    confuses="the size of a head with its square root: the scores are divided by the head size, "
+    "not by its root",
     hint="How large does the sum of d products of random numbers become when d grows?",
 )
 class scaled_by_head_size(_Layers):
@@ -149,7 +152,7 @@ class scaled_by_length(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a root with its whole part",
+    confuses="a root with its whole part: the root is cut to a whole number",
     hint="It is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):
@@ -181,7 +184,7 @@ class mask_upside_down(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="past and future: the tokens before are hidden",
-    hint="Rows look, columns are looked at. On which side of the diagonal is the future?",
+    hint="Rows are queries, columns are keys. On which side of the diagonal is the future?",
 )
 class past_hidden(_Layers):
     def make_mask(self, size):
@@ -337,8 +340,7 @@ class residual_dropout_forgotten(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the two probabilities of dropout: attn_pdrop and resid_pdrop are used in each "
-    "other's place",
+    confuses="the two probabilities of dropout: attn_pdrop and resid_pdrop are swapped",
     hint="Which of the two belongs to the attention weights, which one to the output?",
 )
 class dropouts_exchanged(_Layers):
@@ -515,7 +517,7 @@ class roles_shifted(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="keys with values: what is mixed is made by the key layer",
+    confuses="keys with values: the weights mix the keys instead of the values",
     hint="Change the weights of `value`. Does the output change?",
 )
 class values_from_key(_Layers):
@@ -546,7 +548,7 @@ class keys_of_sample_0(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one length with all: what was made for the first call is kept",
+    confuses="one length with all: something made for the first call is kept",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
@@ -580,7 +582,8 @@ class softmax_in_float32(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try a batch of one. How many dimensions does the output still have?",
 )
 class output_squeezed(_Layers):

@@ -26,7 +26,7 @@ def weights_not_transposed(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="transposing with reshaping: the numbers of a matrix are only divided differently",
+    confuses="transposing with reshaping: a matrix is reshaped where it should be transposed",
     hint="Fill a weight of 2 x 3 with 0 to 5. Is your version of it the transposed matrix?",
 )
 def weights_reshaped(inputs, weights):
@@ -55,7 +55,8 @@ def columns_before_tokens(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="swapping two dimensions with dividing the memory differently",
+    confuses="swapping two dimensions with dividing the memory differently: the result is reshaped "
+    "where two dimensions should be swapped",
     hint="The shape is right. Compare head 0 of your result with `inputs @ weights[0].T`.",
 )
 def result_reshaped(inputs, weights):
@@ -84,7 +85,8 @@ def merged_too_early(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="one matrix per head with one sum of matrices",
+    confuses="one matrix per head with one sum of matrices: the projections of all heads are added "
+    "up",
     hint="Is there still a dimension for the heads?",
 )
 def heads_summed(inputs, weights):
@@ -93,7 +95,8 @@ def heads_summed(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="repeating the sentence with repeating each token",
+    confuses="repeating the sentence with repeating each token: each token is repeated, not the "
+    "whole sentence",
     hint="What should head 0 see: the whole sentence once, or its first token several times?",
 )
 def tokens_repeated(inputs, weights):
@@ -125,7 +128,8 @@ def projected_into_float32(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try one head, or one token. How many dimensions does the result still have?",
 )
 def projection_squeezed(inputs, weights):
@@ -143,7 +147,8 @@ def softmax_too_early(inputs, weights):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of a head with its square root",
+    confuses="the size of a head with its square root: the scores are divided by d_k, not by its "
+    "root",
     hint="How large does the sum of d_k products of random numbers get when d_k grows?",
 )
 def divided_by_d_k(inputs, W_query, W_key, W_value):
@@ -163,7 +168,8 @@ def scores_not_scaled(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of one head with the size of all heads together",
+    confuses="the size of one head with the size of all heads together: the scores are divided by "
+    "the root of the size of all heads together",
     hint="How many products are added up in one score?",
 )
 def scaled_by_all_heads(inputs, W_query, W_key, W_value):
@@ -174,7 +180,8 @@ def scaled_by_all_heads(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of a value with the size of a key",
+    confuses="the size of a value with the size of a key: the scores are divided by the root of "
+    "the size of a value",
     hint="Which two vectors make a score? How long are they?",
 )
 def scaled_by_value_size(inputs, W_query, W_key, W_value):
@@ -184,7 +191,8 @@ def scaled_by_value_size(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the size of an input with the size of a key",
+    confuses="the size of an input with the size of a key: the scores are divided by the root of "
+    "the size of an input vector",
     hint="Which two vectors make a score? How long are they after the projection?",
 )
 def scaled_by_input_size(inputs, W_query, W_key, W_value):
@@ -206,7 +214,7 @@ def heads_scored_together(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="a root with its whole part",
+    confuses="a root with its whole part: the root is cut to a whole number",
     hint="It is right for keys of size 4 and 9. Try size 3.",
 )
 def scale_rounded_down(inputs, W_query, W_key, W_value):
@@ -217,7 +225,7 @@ def scale_rounded_down(inputs, W_query, W_key, W_value):
 @misconception(
     "per_head_attention",
     confuses="attention with causal attention: the future is hidden",
-    hint="Does the task speak of a mask? May the first token see the last one here?",
+    hint="Does the docstring mention a mask? May the first token see the last one here?",
 )
 def future_hidden(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)
@@ -248,7 +256,8 @@ def softmax_over_dimension_0(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="swapping heads and tokens with dividing the memory differently",
+    confuses="swapping heads and tokens with dividing the memory differently: the result is "
+    "reshaped where heads and tokens should be swapped",
     hint="The shape is right. Which heads and tokens do the numbers of row 0 come from?",
 )
 def merged_without_swapping(inputs, W_query, W_key, W_value):
@@ -270,7 +279,7 @@ def contexts_interleaved(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="side by side with averaged",
+    confuses="side by side with averaged: the heads are averaged instead of put side by side",
     hint="How many columns should the result have for 3 heads with values of size 2?",
 )
 def contexts_averaged(inputs, W_query, W_key, W_value):
@@ -376,7 +385,8 @@ def attention_in_float32(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try one token. How many dimensions does the result still have?",
 )
 def attention_squeezed(inputs, W_query, W_key, W_value):
@@ -399,7 +409,7 @@ def weights_scaled_in_place(inputs, W_query, W_key, W_value):
 @misconception(
     "slice_value_heads",
     confuses="counting from one with counting from zero: the first head's columns are left out",
-    hint="How many columns has the result, and how many have the values?",
+    hint="How many columns does the result have, and how many do the values have?",
 )
 def first_head_left_out(weights, values, num_heads):
     size = values.shape[-1] // num_heads
@@ -408,7 +418,7 @@ def first_head_left_out(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="all columns with those that make full slices: the columns that do not divide are "
+    confuses="all columns with those that make full slices: columns that do not fill a slice are "
     "kept",
     hint="How many columns should 3 slices of 7 value columns give?",
 )
@@ -419,7 +429,7 @@ def leftover_columns_kept(weights, values, num_heads):
 @misconception(
     "slice_value_heads",
     confuses="this question with split_heads: sizes that do not divide are refused",
-    hint="Read what happens here to columns that do not divide.",
+    hint="Read in the docstring what happens to columns that are left over.",
 )
 def leftover_columns_refused(weights, values, num_heads):
     if values.shape[1] % num_heads:
@@ -429,7 +439,7 @@ def leftover_columns_refused(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="the first columns with the last: what is left out is at the front",
+    confuses="the first columns with the last: the first columns are left out instead of the last",
     hint="Which columns does slice 0 hold? Which ones are left over after the last slice?",
 )
 def left_out_at_the_front(weights, values, num_heads):
@@ -438,7 +448,8 @@ def left_out_at_the_front(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="neighboring columns with every H-th column",
+    confuses="neighboring columns with every H-th column: each slice gets every H-th column "
+    "instead of neighboring ones",
     hint="Which columns belong to slice 0 when 6 columns make 3 slices?",
 )
 def every_hth_column(weights, values, num_heads):
@@ -459,7 +470,7 @@ def first_slice_repeated(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="side by side with averaged",
+    confuses="side by side with averaged: the slices are averaged instead of put side by side",
     hint="How many columns should the result have?",
 )
 def slices_averaged(weights, values, num_heads):
@@ -496,7 +507,8 @@ def slices_stacked(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="side by side with one below the other",
+    confuses="side by side with one below the other: the slices are joined one below the other, "
+    "not side by side",
     hint="How many rows should the result have?",
 )
 def slices_below_each_other(weights, values, num_heads):
@@ -508,7 +520,7 @@ def slices_below_each_other(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="weights with scores: softmax is applied to weights that are given",
+    confuses="weights with scores: softmax is applied to the given weights",
     hint="The first argument already contains weights. What would softmax make of them?",
 )
 def softmax_once_more(weights, values, num_heads):
@@ -519,7 +531,7 @@ def softmax_once_more(weights, values, num_heads):
 @misconception(
     "slice_value_heads",
     confuses="given weights with raw ones: every row is made to sum to one",
-    hint="Does the task say that rows sum to one? Dropout, for example, changes the sum.",
+    hint="Does the docstring say that rows sum to one? Dropout, for example, changes the sum.",
 )
 def rows_normalized(weights, values, num_heads):
     kept = values.shape[1] // num_heads * num_heads
@@ -528,7 +540,7 @@ def rows_normalized(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="rows and columns of the weights",
+    confuses="rows and columns of the weights: rows and columns of the weights are swapped",
     hint="Which index of the weights runs over the tokens whose values are added up?",
 )
 def shared_weights_transposed(weights, values, num_heads):
@@ -538,7 +550,8 @@ def shared_weights_transposed(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="a list of contexts with one tensor",
+    confuses="a list of contexts with one tensor: a list of contexts is returned instead of one "
+    "tensor",
     hint="The pieces are right. What joins tensors along an EXISTING dimension?",
 )
 def list_of_contexts(weights, values, num_heads):

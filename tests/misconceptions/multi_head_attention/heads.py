@@ -42,8 +42,8 @@ def columns_interleaved(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="changing a shape with swapping two dimensions: the memory is only divided "
-    "differently, so that tokens and heads mix",
+    confuses="changing a shape with swapping two dimensions: the tensor is only reshaped, so "
+    "tokens and heads mix",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
 )
@@ -91,7 +91,7 @@ def leftover_columns_dropped(x, num_heads):
 @misconception(
     "split_heads",
     confuses="an assertion with an error for the caller: `assert` raises AssertionError",
-    hint="Read which error the task promises, and raise exactly that one.",
+    hint="Which error does the docstring promise? Raise exactly that one.",
 )
 def assertion_in_place_of_error(x, num_heads):
     batch, tokens, size = x.shape
@@ -101,7 +101,8 @@ def assertion_in_place_of_error(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="the number of heads with the size of a head",
+    confuses="the number of heads with the size of a head: the number of heads and the size of a "
+    "head are swapped",
     hint="Try 12 columns and 3 heads: how many heads come out, and how wide is each?",
 )
 def number_of_heads_as_head_size(x, num_heads):
@@ -132,7 +133,7 @@ def heads_before_the_batch(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="a list of tensors with one tensor",
+    confuses="a list of tensors with one tensor: a list of heads is returned instead of one tensor",
     hint="The pieces are right. What joins tensors along a NEW dimension?",
 )
 def list_of_heads(x, num_heads):
@@ -177,7 +178,8 @@ def view_of_flattened_memory(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try one token, or a batch of one. How many dimensions does the result still have?",
 )
 def dimensions_of_one_squeezed(x, num_heads):
@@ -263,7 +265,8 @@ def heads_added(x):
 
 @misconception(
     "merge_heads",
-    confuses="a swap of dimensions with a new memory order: `view` follows a swap",
+    confuses="a swap of dimensions with a new memory order: `view` is used after a swap of "
+    "dimensions",
     hint="Read the error message of torch to its end: it names a way out.",
 )
 def view_after_swapping(x):
@@ -273,7 +276,8 @@ def view_after_swapping(x):
 
 @misconception(
     "merge_heads",
-    confuses="which two dimensions change places: tokens and columns instead of heads and tokens",
+    confuses="which two dimensions change places: tokens and columns are swapped instead of heads "
+    "and tokens",
     hint="After the swap, is the number of tokens the second dimension?",
 )
 def tokens_and_columns_swapped(x):
@@ -319,7 +323,8 @@ def first_sample_merged_only(x):
 
 @misconception(
     "merge_heads",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try one token, or a batch of one. How many dimensions does the result still have?",
 )
 def merged_and_squeezed(x):
@@ -364,7 +369,8 @@ def heads_in_reverse(x):
 
 @misconception(
     "causal_head_attention",
-    confuses="the size of a head with its square root",
+    confuses="the size of a head with its square root: the scores are divided by the head size, "
+    "not by its root",
     hint="How large does the sum of d products of random numbers get when d grows: like d, or more "
     "slowly?",
 )
@@ -377,7 +383,7 @@ def divided_by_head_size(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="scores with scaled scores: nothing is divided",
-    hint="Compare your scores with those of the task before softmax: which step is missing?",
+    hint="Compare your scores with those of the docstring before softmax: which step is missing?",
 )
 def not_scaled(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)
@@ -387,7 +393,8 @@ def not_scaled(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the size of one head with the size of all heads together",
+    confuses="the size of one head with the size of all heads together: the scores are divided by "
+    "the root of the size of all heads together",
     hint="How many products are added up in one score? That number counts for the scale.",
 )
 def divided_by_root_of_model_size(queries, keys, values):
@@ -399,7 +406,7 @@ def divided_by_root_of_model_size(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a root with its whole part",
+    confuses="a root with its whole part: the root is cut to a whole number",
     hint="It is right for heads of size 4, 9 and 16. Try size 3.",
 )
 def root_rounded_down(queries, keys, values):
@@ -410,7 +417,8 @@ def root_rounded_down(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the size of a head with the number of tokens",
+    confuses="the size of a head with the number of tokens: the scores are divided by the root of "
+    "the number of tokens",
     hint="Should the scale change when the sentence gets longer?",
 )
 def divided_by_root_of_length(queries, keys, values):
@@ -477,7 +485,7 @@ def future_allowed(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="building attention and calling it: torch's own function is used",
-    hint="Which four steps does this function do for you?",
+    hint="Which four steps does this function take over?",
 )
 def torchs_own_function(queries, keys, values):
     return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
@@ -701,7 +709,8 @@ def read_from_the_beginning_of_the_memory(x, num_heads):
 
 @misconception(
     "causal_head_attention",
-    confuses="dimensions 1 and 2, which count heads and tokens, with the last two",
+    confuses="dimensions 1 and 2, which count heads and tokens, with the last two: dimensions 1 "
+    "and 2 of the keys are swapped instead of the last two",
     hint="Print the shapes of queries and keys above each other. Which two sizes must be swapped?",
 )
 def heads_and_tokens_transposed(queries, keys, values):

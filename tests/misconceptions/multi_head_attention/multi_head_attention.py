@@ -92,7 +92,7 @@ class merged_without_swapping(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="side by side with in turn: the columns of the heads are interleaved when merged",
-    hint="Which columns of what out_proj gets belong to head 0?",
+    hint="Which columns of the input of out_proj belong to head 0?",
 )
 class merged_in_turn(_Layers):
     def merge(self, context):
@@ -101,7 +101,7 @@ class merged_in_turn(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a swap with a new memory order: `view` after a swap of dimensions",
+    confuses="a swap with a new memory order: `view` is used after a swap of dimensions",
     hint="Read the error message of torch to its end: it names a way out.",
 )
 class view_of_swapped_heads(_Layers):
@@ -139,7 +139,8 @@ class one_wide_head(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of one head with the size of all heads",
+    confuses="the size of one head with the size of all heads: the scores are divided by the root "
+    "of the size of all heads together",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_d_out(_Layers):
@@ -170,7 +171,8 @@ class not_scaled(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of a head with the size of an input",
+    confuses="the size of a head with the size of an input: the scores are divided by the root of "
+    "the size of an input vector",
     hint="Which two vectors make a score? How long are they?",
 )
 class scaled_by_d_in(_Layers):
@@ -180,7 +182,7 @@ class scaled_by_d_in(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a root with its whole part",
+    confuses="a root with its whole part: the root is cut to a whole number",
     hint="It is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):
@@ -213,7 +215,7 @@ class mask_without_effect(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="past and future: the tokens before are hidden",
-    hint="Rows look, columns are looked at. On which side of the diagonal is the future?",
+    hint="Rows are queries, columns are keys. On which side of the diagonal is the future?",
 )
 class past_hidden(_Layers):
     def make_mask(self, context_length):
@@ -309,7 +311,7 @@ class mask_is_a_parameter(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one length with all: what was made for the first call is kept",
+    confuses="one length with all: something made for the first call is kept",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
@@ -485,7 +487,7 @@ class dropout_in_eval_mode(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="dropping with dropping and scaling: what is kept isn't divided by 1 - p",
+    confuses="dropping with dropping and scaling: the kept entries are not divided by 1 - p",
     hint="What is the mean of a weight over many calls? Should dropout change it?",
 )
 class dropout_without_scaling(_Layers):
@@ -498,7 +500,8 @@ class dropout_without_scaling(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the probability of dropping with that of keeping",
+    confuses="the probability of dropping with that of keeping: the dropout probability is used as "
+    "the probability to keep",
     hint="With dropout 0.1, how many weights of a hundred should become zero?",
 )
 class keep_probability(_Layers):
@@ -523,7 +526,7 @@ class out_proj_not_called(_Layers):
     "MultiHeadAttention",
     confuses="the projections before attention with the one after it: out_proj has a bias only "
     "with qkv_bias",
-    hint="Does qkv_bias speak of out_proj, too?",
+    hint="Does qkv_bias apply to out_proj, too?",
 )
 class out_proj_without_bias(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -543,7 +546,7 @@ class bias_always(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="False with True as the default of qkv_bias",
+    confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
     hint="What is qkv_bias in your signature if the caller leaves it out?",
 )
 class bias_by_default(_Layers):
@@ -616,7 +619,7 @@ class keys_of_sample_0(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="an assertion with an error for the caller: `assert` raises AssertionError",
-    hint="Read which error the task promises, and raise exactly that one.",
+    hint="Which error does the docstring promise? Raise exactly that one.",
 )
 class assertion_in_place_of_error(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -637,7 +640,8 @@ class leftover_columns_dropped(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of the input with the size of the output: d_in must divide",
+    confuses="the size of the input with the size of the output: num_heads must divide d_in "
+    "instead of d_out",
     hint="Which size is shared among the heads: d_in or d_out?",
 )
 class d_in_must_divide(_Layers):
@@ -691,7 +695,8 @@ class softmax_in_float32(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try a batch of one. How many dimensions does the output still have?",
 )
 class output_squeezed(_Layers):
@@ -701,7 +706,8 @@ class output_squeezed(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="layers that are built once with layers that are built in every call",
+    confuses="layers that are built once with layers that are built in every call: out_proj is "
+    "built again in every call",
     hint="Call it twice in eval mode. Is the second output the same?",
 )
 class out_proj_built_in_forward(_Layers):
@@ -713,7 +719,8 @@ class out_proj_built_in_forward(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="layers that the module knows with layers that it does not find",
+    confuses="layers that the module knows with layers that it does not find: the module does not "
+    "find its layers",
     hint="List the module's parameters. Which layers are missing?",
 )
 class layers_in_a_list(nn.Module):
@@ -747,9 +754,10 @@ class pattern_on_the_cpu(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="what belongs to one module with what belongs to the class: all modules have the "
-    "heads of the one that was built last",
-    hint="Build two modules with other numbers of heads, then call the first: how many has it?",
+    confuses="what belongs to one module with what belongs to the class: all modules have as many "
+    "heads as the one that was built last",
+    hint="Build two modules with different numbers of heads, then call the first: how many heads "
+    "does it use?",
 )
 class heads_of_the_class(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):

@@ -85,7 +85,7 @@ class first_head_called_for_all(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with averaged",
+    confuses="side by side with averaged: the heads are averaged instead of put side by side",
     hint="How many columns should the result have for 3 heads of size 2?",
 )
 class heads_averaged(_Built):
@@ -95,7 +95,7 @@ class heads_averaged(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="side by side with added up",
+    confuses="side by side with added up: the heads are added up instead of put side by side",
     hint="How many columns should the result have for 3 heads of size 2?",
 )
 class heads_added(_Built):
@@ -192,7 +192,7 @@ class bias_forgotten(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="False with True as the default of qkv_bias",
+    confuses="False with True as the default of qkv_bias: qkv_bias is True by default",
     hint="What is qkv_bias in your signature if the caller leaves it out?",
 )
 class bias_by_default(_Built):
@@ -236,7 +236,8 @@ class dropout_on_the_result_too(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="dropout on the attention weights with dropout on the contexts",
+    confuses="dropout on the attention weights with dropout on the contexts: dropout is applied to "
+    "the contexts, not to the attention weights",
     hint="Which tensor should lose entries: the attention weights inside a head, or its result?",
 )
 class dropout_on_the_result_only(nn.Module):
@@ -254,7 +255,7 @@ class dropout_on_the_result_only(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="this class with the one after it: a projection mixes the heads at the end",
-    hint="Which trainable weights does the task name? Has your module others?",
+    hint="Which trainable weights does the task name? Does your module have others?",
 )
 class projection_added(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -271,7 +272,8 @@ class projection_added(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="heads that are built once with heads that are built in every call",
+    confuses="heads that are built once with heads that are built in every call: the heads are "
+    "built again in every call",
     hint="Call it twice in eval mode. Is the second result the same?",
 )
 class heads_built_in_forward(_Built):
@@ -309,7 +311,7 @@ class result_allocated_in_float32(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="the batch with its first sample",
+    confuses="the batch with its first sample: only the first sample of a batch is used",
     hint="Try a batch of two samples. How many are returned?",
 )
 class first_sample_only(_Built):
@@ -319,7 +321,8 @@ class first_sample_only(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="the number of heads with the largest number of tokens",
+    confuses="the number of heads with the largest number of tokens: the number of heads and "
+    "context_length are swapped",
     hint="Build it for 3 heads and 6 tokens. How many heads does it have?",
 )
 class arguments_in_wrong_order(nn.Module):
@@ -347,7 +350,8 @@ class input_added(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a dimension of size 1 with no dimension",
+    confuses="a dimension of size 1 with no dimension: dimensions of size one are dropped from the "
+    "result",
     hint="Try a batch of one. How many dimensions does the result still have?",
 )
 class result_squeezed(_Built):

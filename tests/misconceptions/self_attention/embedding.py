@@ -19,7 +19,8 @@ def _split(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the order of the sentence and the sorted order of the words",
+    confuses="the order of the sentence and the sorted order of the words: words are numbered by "
+    "their places in the sentence, not in sorted order",
     hint="Would two sentences with the same words in a different order give the same ids?",
 )
 def last_place_in_the_sentence(sentence):
@@ -28,8 +29,9 @@ def last_place_in_the_sentence(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="sorted order and the order in which new words appear",
-    hint="Which word of a dictionary in a book has the number 0?",
+    confuses="sorted order and the order in which new words appear: words are numbered in the "
+    "order in which they appear",
+    hint="Which word would come first in a printed dictionary?",
 )
 def numbered_as_they_appear(sentence):
     vocabulary = {}
@@ -40,7 +42,7 @@ def numbered_as_they_appear(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the list of all words and the set of different words: the numbers have no gap",
+    confuses="the list of all words and the set of different words: the ids have no gaps",
     hint="Is a word that occurs twice once or twice in the list that is sorted?",
 )
 def different_words_only(sentence):
@@ -49,7 +51,8 @@ def different_words_only(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the first and the last place of a repeated word in the sorted list",
+    confuses="the first and the last place of a repeated word in the sorted list: a repeated word "
+    "gets its first place in the sorted list, not its last",
     hint="A word that occurs twice has two places. Which of them does the question ask for?",
 )
 def first_place_in_sorted_order(sentence):
@@ -59,7 +62,8 @@ def first_place_in_sorted_order(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="removing a comma and replacing it by a space",
+    confuses="removing a comma and replacing it by a space: a comma is replaced with a space "
+    "instead of being removed",
     hint="What happens to `a,b` when the comma vanishes and nothing takes its place?",
 )
 def comma_becomes_a_space(sentence):
@@ -69,7 +73,7 @@ def comma_becomes_a_space(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="a word and a word with a comma at its end",
+    confuses="a word and a word with a comma at its end: commas stay at the ends of words",
     hint="Are `shoes` and `shoes,` the same word for your code?",
 )
 def commas_are_kept(sentence):
@@ -78,7 +82,8 @@ def commas_are_kept(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="all commas and the commas at the ends of words: some inside or alone are left",
+    confuses="all commas and the commas at the ends of words: commas inside words, or alone, are "
+    "left",
     hint="What is left of a comma between two spaces?",
 )
 def commas_stripped_from_the_ends(sentence):
@@ -88,7 +93,7 @@ def commas_stripped_from_the_ends(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the first comma and every comma",
+    confuses="the first comma and every comma: only the first comma is removed",
     hint="How many commas can a sentence have?",
 )
 def one_comma_removed(sentence):
@@ -98,7 +103,7 @@ def one_comma_removed(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas and all punctuation",
+    confuses="commas and all punctuation: all punctuation is removed, not only commas",
     hint="Which mark does the exercise remove, and which ones stay with their word?",
 )
 def all_punctuation_removed(sentence):
@@ -128,7 +133,8 @@ def full_stop_removed(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="words that differ in capital letters with equal words",
+    confuses="words that differ in capital letters with equal words: capital letters are changed "
+    "to lower case",
     hint="Are `My` and `my` one entry or two?",
 )
 def lower_cased(sentence):
@@ -137,7 +143,8 @@ def lower_cased(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="Python's order of strings and an order that ignores capitals",
+    confuses="Python's order of strings and an order that ignores capitals: words are sorted "
+    "without regard to capitals",
     hint="Which comes first for Python, `Z` or `a`?",
 )
 def sorted_without_regard_to_case(sentence):
@@ -147,9 +154,9 @@ def sorted_without_regard_to_case(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="alphabetical order and order by length",
-    hint="Which of two words comes first for your code: the shorter one, or the one before it in a "
-    "book?",
+    confuses="alphabetical order and order by length: words are sorted by length",
+    hint="Which of two words comes first for your code: the shorter one, or the one that comes "
+    "first in the alphabet?",
 )
 def sorted_by_length(sentence):
     return {word: place for place, word in enumerate(sorted(_split(sentence), key=len))}
@@ -157,7 +164,7 @@ def sorted_by_length(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="ascending and descending order",
+    confuses="ascending and descending order: words are sorted in descending order",
     hint="Which end of the alphabet has the number 0?",
 )
 def sorted_backwards(sentence):
@@ -167,7 +174,8 @@ def sorted_backwards(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="white space and a single space: empty words and words with tabs arise",
+    confuses="white space and a single space: the sentence is split at single spaces, which gives "
+    "empty words and words with tabs",
     hint="What does `split` do without an argument?",
 )
 def split_at_single_spaces(sentence):
@@ -177,7 +185,8 @@ def split_at_single_spaces(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the positions of commas with the gaps between words",
+    confuses="the positions of commas with the gaps between words: the sentence is split at commas "
+    "instead of spaces",
     hint="What separates two words of this sentence?",
 )
 def split_at_commas(sentence):
@@ -196,7 +205,7 @@ def letters(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="counting from 1 and counting from 0",
+    confuses="counting from 1 and counting from 0: ids are counted from 1",
     hint="Which number does the first row of a table have in Python?",
 )
 def counted_from_one(sentence):
@@ -214,7 +223,8 @@ def ids_to_words(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="the place of a word and how often it occurs",
+    confuses="the place of a word and how often it occurs: a word is mapped to the number of times "
+    "it occurs, not to its place",
     hint="Two words that occur equally often: do they get different ids?",
 )
 def frequencies(sentence):
@@ -224,7 +234,7 @@ def frequencies(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="a dict and a list of pairs",
+    confuses="a dict and a list of pairs: a list of pairs is returned instead of a dict",
     hint="Can you look a word up in your result with square brackets?",
 )
 def list_of_pairs(sentence):
@@ -233,7 +243,7 @@ def list_of_pairs(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="integers and tensors that hold one integer",
+    confuses="integers and tensors that hold one integer: the ids are tensors instead of integers",
     hint="What type does `type(vocabulary[word])` show?",
 )
 def ids_as_tensors(sentence):
@@ -245,7 +255,7 @@ def ids_as_tensors(sentence):
 
 @misconception(
     "encode",
-    confuses="an unknown word and a word that may be left out",
+    confuses="an unknown word and a word that may be left out: unknown words are left out",
     hint="How long is the result if one word of five is unknown?",
 )
 def unknown_word_skipped(sentence, vocabulary):
@@ -254,7 +264,7 @@ def unknown_word_skipped(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="an unknown word and the word with id 0",
+    confuses="an unknown word and the word with id 0: unknown words get the id 0",
     hint="Which word has the id that an unknown one gets in your result?",
 )
 def unknown_word_is_zero(sentence, vocabulary):
@@ -272,7 +282,8 @@ def unknown_word_is_minus_one(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="a vocabulary that is given and one that grows while it is read",
+    confuses="a vocabulary that is given and one that grows while it is read: unknown words get "
+    "new ids",
     hint="Does the table have a row for the word that was just added?",
 )
 def unknown_word_added(sentence, vocabulary):
@@ -282,7 +293,8 @@ def unknown_word_added(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="a vocabulary that is given and one that is written into while it is read",
+    confuses="a vocabulary that is given and one that is written into while it is read: unknown "
+    "words are written into the caller's vocabulary",
     hint="Print the vocabulary before and after a call. Who else may use it?",
 )
 def unknown_word_written_into_the_vocabulary(sentence, vocabulary):
@@ -291,7 +303,8 @@ def unknown_word_written_into_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="a key that is missing and a value that is wrong",
+    confuses="a key that is missing and a value that is wrong: an unknown word raises ValueError "
+    "instead of KeyError",
     hint="Which error class does a dict raise for a missing key?",
 )
 def value_error_for_unknown_words(sentence, vocabulary):
@@ -304,7 +317,8 @@ def value_error_for_unknown_words(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="an error that says what failed and one that says that something failed",
+    confuses="an error that says what failed and one that says that something failed: the error "
+    "does not name the unknown word",
     hint="Which word would you have to search for, with this message only?",
 )
 def unknown_word_not_named(sentence, vocabulary):
@@ -316,7 +330,8 @@ def unknown_word_not_named(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="integers that index a table and floating point numbers",
+    confuses="integers that index a table and floating point numbers: the ids are floating-point "
+    "numbers",
     hint="Print the dtype of your result. Can it index a table?",
 )
 def ids_as_floats(sentence, vocabulary):
@@ -325,7 +340,8 @@ def ids_as_floats(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="int64 with numbers that have passed through float32",
+    confuses="int64 with numbers that have passed through float32: the ids pass through float32, "
+    "which rounds large ones",
     hint="Up to which integer does float32 tell neighbors apart?",
 )
 def ids_through_float32(sentence, vocabulary):
@@ -334,7 +350,7 @@ def ids_through_float32(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="int32 and int64",
+    confuses="int32 and int64: the ids are int32 instead of int64",
     hint="Which integer dtype do torch's ids have by default?",
 )
 def ids_as_int32(sentence, vocabulary):
@@ -344,7 +360,7 @@ def ids_as_int32(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="a list of numbers and a tensor",
+    confuses="a list of numbers and a tensor: a list is returned instead of a tensor",
     hint="Does your result have a `.shape`?",
 )
 def plain_list(sentence, vocabulary):
@@ -353,7 +369,8 @@ def plain_list(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the id that the vocabulary holds and the place of the word in the vocabulary",
+    confuses="the id that the vocabulary holds and the place of the word in the vocabulary: the "
+    "place of a word in the vocabulary is used instead of its id",
     hint="What does the dict say for the word, and how many entries come before it?",
 )
 def place_in_the_vocabulary(sentence, vocabulary):
@@ -365,7 +382,8 @@ def place_in_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the vocabulary given and a new one made of this sentence",
+    confuses="the vocabulary given and a new one made of this sentence: a new vocabulary is made "
+    "from the sentence",
     hint="Change the ids that the vocabulary holds. Does your result change?",
 )
 def vocabulary_made_anew(sentence, vocabulary):
@@ -375,7 +393,7 @@ def vocabulary_made_anew(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the order of the sentence and the order of the ids",
+    confuses="the order of the sentence and the order of the ids: the ids are sorted",
     hint="Could you read the sentence again from your result?",
 )
 def ids_sorted(sentence, vocabulary):
@@ -384,7 +402,8 @@ def ids_sorted(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the order of the sentence and the order of the vocabulary",
+    confuses="the order of the sentence and the order of the vocabulary: the ids are in the order "
+    "of the vocabulary",
     hint="Do two sentences with the same words in a different order give the same ids?",
 )
 def order_of_the_vocabulary(sentence, vocabulary):
@@ -406,7 +425,7 @@ def different_words_once(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="a word and a word with a comma at its end",
+    confuses="a word and a word with a comma at its end: commas stay at the ends of words",
     hint="How did the words get into the vocabulary, with or without commas?",
 )
 def commas_are_kept_in_words(sentence, vocabulary):
@@ -415,7 +434,8 @@ def commas_are_kept_in_words(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="removing a comma and replacing it by a space",
+    confuses="removing a comma and replacing it by a space: a comma is replaced with a space "
+    "instead of being removed",
     hint="Is `a,b` one word or two in `build_vocabulary`?",
 )
 def comma_splits_words(sentence, vocabulary):
@@ -424,7 +444,8 @@ def comma_splits_words(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="words that differ in capital letters with equal words",
+    confuses="words that differ in capital letters with equal words: words are looked up in lower "
+    "case",
     hint="The vocabulary may hold `My` and `my`: which one does your code find?",
 )
 def looked_up_in_lower_case(sentence, vocabulary):
@@ -433,7 +454,7 @@ def looked_up_in_lower_case(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="white space and a single space",
+    confuses="white space and a single space: the sentence is split at every single space",
     hint="What does `split` do without an argument?",
 )
 def split_at_each_space(sentence, vocabulary):
@@ -451,7 +472,7 @@ def full_stop_cut_off(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="one sentence and a batch of one sentence",
+    confuses="one sentence and a batch of one sentence: the result is a batch of one sentence",
     hint="How many dimensions does `(T,)` have?",
 )
 def batch_of_one(sentence, vocabulary):
@@ -462,7 +483,7 @@ def batch_of_one(sentence, vocabulary):
     "encode",
     confuses="one word with no dimension: a sentence of one word gives a tensor without a "
     "dimension",
-    hint="Which shape has the result of a sentence with one word?",
+    hint="What is the shape of the result for a sentence with one word?",
 )
 def dimension_squeezed_away(sentence, vocabulary):
     return torch.tensor([[vocabulary[word] for word in _split(sentence)]]).squeeze()
@@ -470,7 +491,7 @@ def dimension_squeezed_away(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="an id and its one-hot row",
+    confuses="an id and its one-hot row: one-hot rows are returned instead of ids",
     hint="How many numbers stand for one word at this step?",
 )
 def one_hot_rows(sentence, vocabulary):
@@ -480,8 +501,8 @@ def one_hot_rows(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="words and letters",
-    hint="Over what does a loop over a string run?",
+    confuses="words and letters: the sentence is read letter by letter",
+    hint="What are the items in a loop over a string?",
 )
 def letter_by_letter(sentence, vocabulary):
     return torch.tensor([vocabulary[letter] for letter in sentence if letter not in ", "])
@@ -492,7 +513,8 @@ def letter_by_letter(sentence, vocabulary):
 
 @misconception(
     "embed",
-    confuses="the table that is given and a new one of its size, filled with random numbers",
+    confuses="the table that is given and a new one of its size, filled with random numbers: a new "
+    "random table is used instead of the given one",
     hint="Call it twice with the same arguments. Why does the result change?",
 )
 def new_random_table(token_ids, table):
@@ -501,7 +523,7 @@ def new_random_table(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="rows and columns of the table",
+    confuses="rows and columns of the table: columns of the table are taken instead of rows",
     hint="Which dimension of the table has one entry per id?",
 )
 def columns_instead_of_rows(token_ids, table):
@@ -510,7 +532,7 @@ def columns_instead_of_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the table and its transpose",
+    confuses="the table and its transpose: the table is transposed",
     hint="The table already has one row per id: does it have to be transposed?",
 )
 def table_transposed(token_ids, table):
@@ -555,7 +577,8 @@ def rows_rescaled_in_place(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the sum of gradients of a repeated word and their mean",
+    confuses="the sum of gradients of a repeated word and their mean: the gradient of a repeated "
+    "word is divided by the number of times it occurs",
     hint="If a word occurs three times, how much does its row change the result?",
 )
 def gradient_divided_by_frequency(token_ids, table):
@@ -564,7 +587,8 @@ def gradient_divided_by_frequency(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the table given and a new one with random numbers",
+    confuses="the table given and a new one with random numbers: a new random table is used "
+    "instead of the given one",
     hint="Does your code use its second argument, or only its shape?",
 )
 def fresh_random_table(token_ids, table):
@@ -574,7 +598,7 @@ def fresh_random_table(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="ids from 1 and ids from 0",
+    confuses="ids from 1 and ids from 0: ids are expected to begin at 1",
     hint="Which row does the index -1 give?",
 )
 def ids_from_one(token_ids, table):
@@ -592,7 +616,7 @@ def first_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the order of the sentence and the order of the ids",
+    confuses="the order of the sentence and the order of the ids: the rows are sorted by id",
     hint="Which token does row 0 of the result belong to?",
 )
 def rows_sorted_by_id(token_ids, table):
@@ -601,7 +625,7 @@ def rows_sorted_by_id(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="all tokens and different tokens",
+    confuses="all tokens and different tokens: a repeated token gets only one row",
     hint="How many rows does the result have for T tokens?",
 )
 def each_id_once(token_ids, table):
@@ -610,7 +634,8 @@ def each_id_once(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the largest id that occurs with the number of rows",
+    confuses="the largest id that occurs with the number of rows: the number of rows is taken from "
+    "the largest id",
     hint="How many rows does the table have, and from what does your code take that number?",
 )
 def one_hot_without_the_number_of_rows(token_ids, table):
@@ -619,7 +644,7 @@ def one_hot_without_the_number_of_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="float32 and the dtype of the table",
+    confuses="float32 and the dtype of the table: one-hot rows are always float32",
     hint="Try a float64 table. Which of the tensors that you make has a different dtype?",
 )
 def one_hot_in_float32(token_ids, table):
@@ -637,7 +662,8 @@ def result_in_float32(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="looking up with the scaling that some models add after it",
+    confuses="looking up with the scaling that some models add after it: the rows are multiplied "
+    "by the root of their size",
     hint="Is there a multiplication in the definition of this lookup?",
 )
 def multiplied_by_root_of_size(token_ids, table):
@@ -664,7 +690,8 @@ def rows_normalised(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="one vector per token and one vector for the sentence",
+    confuses="one vector per token and one vector for the sentence: every token gets the mean of "
+    "all rows",
     hint="Are the rows of your result different from each other?",
 )
 def mean_of_the_rows(token_ids, table):
@@ -673,7 +700,8 @@ def mean_of_the_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="an index into the table's rows and an index into all its numbers",
+    confuses="an index into the table's rows and an index into all its numbers: an id picks a "
+    "single number instead of a row",
     hint="How many numbers does one id stand for?",
 )
 def numbers_instead_of_rows(token_ids, table):
@@ -713,9 +741,9 @@ def letters_joined_with_their_marks(sentence):
 
 @misconception(
     "encode",
-    confuses="a character that is not seen with none: a byte order mark is taken off",
-    hint="What does `len` say of the first word of your sentence? Is every character of it part of "
-    "the word?",
+    confuses="a character that is not seen with none: a byte order mark is removed",
+    hint="What is the `len` of the first word of your sentence? Is every character part of the "
+    "word?",
 )
 def byte_order_mark_taken_off(sentence, vocabulary):
     return torch.tensor([vocabulary[word] for word in _split(sentence.lstrip("\ufeff"))])
@@ -744,7 +772,8 @@ def computed_table_detached(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="an id written as a row of zeros and a one with a row of the table",
+    confuses="an id written as a row of zeros and a one with a row of the table: one-hot rows are "
+    "returned instead of rows of the table",
     hint="What must a one-hot row be multiplied by, so that it picks a row of the table?",
 )
 def one_hot_rows_returned(token_ids, table):

@@ -11,7 +11,8 @@ from autograder.suite import misconception
 
 @misconception(
     "project_qkv",
-    confuses="weights stored (d_in, d_out) and weights stored (d_out, d_in)",
+    confuses="weights stored (d_in, d_out) and weights stored (d_out, d_in): the weights are "
+    "transposed, although they are stored as (d_in, d_out)",
     hint="Write the shapes below each other: which two sizes must be equal?",
 )
 def weights_transposed(inputs, W_query, W_key, W_value):
@@ -75,7 +76,8 @@ def key_weight_for_values(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="one weight for all and a weight for each role",
+    confuses="one weight for all and a weight for each role: one weight is used for queries, keys "
+    "and values",
     hint="Change the weights of keys and values. Does your result change?",
 )
 def query_weight_for_all(inputs, W_query, W_key, W_value):
@@ -94,7 +96,8 @@ def values_are_the_inputs(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="three projections of the inputs with a chain of projections",
+    confuses="three projections of the inputs with a chain of projections: each projection takes "
+    "the result of the one before it",
     hint="From which tensor is each of the three computed?",
 )
 def projected_one_after_the_other(inputs, W_query, W_key, W_value):
@@ -105,7 +108,8 @@ def projected_one_after_the_other(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a tuple of three tensors and one tensor with all numbers side by side",
+    confuses="a tuple of three tensors and one tensor with all numbers side by side: one tensor is "
+    "returned instead of three",
     hint="How does `queries, keys, values = project_qkv(...)` read your result?",
 )
 def concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
@@ -114,7 +118,8 @@ def concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a tuple and a stack, which needs three equal sizes",
+    confuses="a tuple and a stack, which needs three equal sizes: a stack is returned, which needs "
+    "three equal sizes",
     hint="Does your code still run if values are longer than keys?",
 )
 def stacked_in_one_tensor(inputs, W_query, W_key, W_value):
@@ -123,7 +128,7 @@ def stacked_in_one_tensor(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a tuple and a dict with names",
+    confuses="a tuple and a dict with names: a dict is returned instead of a tuple",
     hint="What do you get when you unpack a dict?",
 )
 def dict_of_results(inputs, W_query, W_key, W_value):
@@ -141,7 +146,8 @@ def queries_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="one product that is cut at the sizes of the weights with one cut into equal parts",
+    confuses="one product that is cut at the sizes of the weights with one cut into equal parts: "
+    "the joint product is cut into three equal parts",
     hint="d_v may differ from d_k: where does each of the three parts end?",
 )
 def cut_into_thirds(inputs, W_query, W_key, W_value):
@@ -151,7 +157,8 @@ def cut_into_thirds(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a product of matrices and a product of numbers",
+    confuses="a product of matrices and a product of numbers: inputs and weights are multiplied "
+    "entry by entry",
     hint="Is a number of your result a sum of products, or one product?",
 )
 def elementwise_product(inputs, W_query, W_key, W_value):
@@ -178,7 +185,8 @@ def matrices_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a batch of sentences and one long sentence",
+    confuses="a batch of sentences and one long sentence: a batch is flattened into one long "
+    "sentence",
     hint="Compare the number of dimensions of inputs and result.",
 )
 def batch_flattened_for_good(inputs, W_query, W_key, W_value):
@@ -188,7 +196,7 @@ def batch_flattened_for_good(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="all sentences and the first one",
+    confuses="all sentences and the first one: only the first sentence of a batch is used",
     hint="Change the second sentence only: does your result change?",
 )
 def first_sentence_only(inputs, W_query, W_key, W_value):
@@ -208,8 +216,9 @@ def view_of_contiguous_inputs(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a batch of one sentence?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a batch of one sentence?",
 )
 def squeezed(inputs, W_query, W_key, W_value):
     return tuple((inputs @ w).squeeze() for w in (W_query, W_key, W_value))
@@ -227,7 +236,7 @@ def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights given and random ones",
+    confuses="the weights given and random ones: random weights are used instead of the given ones",
     hint="Does your result change with the numbers in the weights?",
 )
 def random_weights(inputs, W_query, W_key, W_value):
@@ -237,7 +246,8 @@ def random_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def computed_in_float32(inputs, W_query, W_key, W_value):
@@ -256,7 +266,8 @@ def queries_scaled_already(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="a projection and a layer with an activation",
+    confuses="a projection and a layer with an activation: an activation is applied to the "
+    "projections",
     hint="May a query have negative numbers?",
 )
 def activation_added(inputs, W_query, W_key, W_value):
@@ -265,7 +276,8 @@ def activation_added(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="an own copy of the inputs and the caller's tensor, which is changed in place",
+    confuses="an own copy of the inputs and the caller's tensor, which is changed in place: the "
+    "caller's inputs are changed in place",
     hint="What does the caller find in its inputs after your call?",
 )
 def inputs_centred_in_place(inputs, W_query, W_key, W_value):
@@ -279,7 +291,8 @@ def inputs_centred_in_place(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="weights stored (d_out, d_in) and weights stored (d_in, d_out)",
+    confuses="weights stored (d_out, d_in) and weights stored (d_in, d_out): the weights are not "
+    "transposed, although they are stored as (d_out, d_in)",
     hint="Write the shapes below each other: which two sizes must be equal?",
 )
 def weights_not_transposed(inputs, W_query, W_key, W_value):
@@ -298,7 +311,8 @@ def result_not_turned_back(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="transposing a matrix and reshaping it",
+    confuses="transposing a matrix and reshaping it: a matrix is reshaped where it should be "
+    "transposed",
     hint="Does a new shape move numbers to the other side of the diagonal?",
 )
 def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
@@ -310,7 +324,8 @@ def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="transposing the weight and reshaping it",
+    confuses="transposing the weight and reshaping it: the weight is reshaped where it should be "
+    "transposed",
     hint="Compare the first row of what you multiply with and the first column of the weight.",
 )
 def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
@@ -319,7 +334,8 @@ def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="W x for one token and W X for tokens that are rows",
+    confuses="W x for one token and W X for tokens that are rows: the weight is multiplied by "
+    "inputs whose tokens are rows",
     hint="Which dimension of the inputs must be next to `d_in` of the weight?",
 )
 def weight_times_rows(inputs, W_query, W_key, W_value):
@@ -330,7 +346,8 @@ def weight_times_rows(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="the numbers of a token with the tokens of a sentence: in a batch, the weights are "
     "multiplied along the tokens",
-    hint="For a batch of two sentences, which shape has what the weight is multiplied with?",
+    hint="For a batch of two sentences, what is the shape of the tensor that the weight is "
+    "multiplied with?",
 )
 def all_dimensions_turned(inputs, W_query, W_key, W_value):
     dims = tuple(reversed(range(inputs.dim())))
@@ -340,7 +357,8 @@ def all_dimensions_turned(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the first two dimensions and the last two",
+    confuses="the first two dimensions and the last two: the first two dimensions are swapped "
+    "instead of the last two",
     hint="In a batch, what do dimensions 0 and 1 count?",
 )
 def first_two_dimensions_turned(inputs, W_query, W_key, W_value):
@@ -377,7 +395,8 @@ def left_key_weight_for_queries(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="values of their own size with values as long as keys: the rest is cut off",
+    confuses="values of their own size with values as long as keys: values that are longer than "
+    "keys are cut off",
     hint="How many numbers does a value have, and where do you read that?",
 )
 def values_cut_to_the_size_of_keys(inputs, W_query, W_key, W_value):
@@ -396,7 +415,8 @@ def left_values_are_the_inputs(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="a tuple of three tensors and one tensor with all numbers side by side",
+    confuses="a tuple of three tensors and one tensor with all numbers side by side: one tensor is "
+    "returned instead of three",
     hint="How does `queries, keys, values = project_qkv_left(...)` read your result?",
 )
 def left_concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
@@ -405,7 +425,8 @@ def left_concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="cutting a joint projection by its sizes and cutting it into three equal parts",
+    confuses="cutting a joint projection by its sizes and cutting it into three equal parts: the "
+    "joint product is cut into three equal parts",
     hint="Where does the third part begin if values are longer than keys?",
 )
 def cut_into_equal_parts(inputs, W_query, W_key, W_value):
@@ -433,7 +454,8 @@ def left_matrices_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="a batch of sentences and one long sentence",
+    confuses="a batch of sentences and one long sentence: a batch is flattened into one long "
+    "sentence",
     hint="Compare the number of dimensions of inputs and result.",
 )
 def left_batch_flattened_for_good(inputs, W_query, W_key, W_value):
@@ -443,7 +465,7 @@ def left_batch_flattened_for_good(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="all sentences and the first one",
+    confuses="all sentences and the first one: only the first sentence of a batch is used",
     hint="Change the second sentence only: does your result change?",
 )
 def left_first_sentence_only(inputs, W_query, W_key, W_value):
@@ -453,8 +475,9 @@ def left_first_sentence_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a batch of one sentence?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a batch of one sentence?",
 )
 def left_squeezed(inputs, W_query, W_key, W_value):
     return tuple((inputs @ w.T).squeeze() for w in (W_query, W_key, W_value))
@@ -476,7 +499,8 @@ def layers_with_copied_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="a projection with the weights given and a layer with its own random bias",
+    confuses="a projection with the weights given and a layer with its own random bias: each "
+    "projection adds a random bias",
     hint="What does `nn.Linear` add if you do not say otherwise?",
 )
 def layers_with_a_bias(inputs, W_query, W_key, W_value):
@@ -499,7 +523,8 @@ def left_result_in_float32(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="a transposed view and transposing the caller's tensor in place",
+    confuses="a transposed view and transposing the caller's tensor in place: the caller's weights "
+    "are transposed in place",
     hint="Print the weights before and after the call.",
 )
 def weights_turned_in_place(inputs, W_query, W_key, W_value):

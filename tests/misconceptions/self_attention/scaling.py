@@ -30,7 +30,8 @@ def root_in_half_precision(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the square root of d_k and d_k itself",
+    confuses="the square root of d_k and d_k itself: the scores are divided by d_k, not by its "
+    "root",
     hint="How large is the spread of a sum of d_k products: does it grow like d_k?",
 )
 def divided_by_d_k(scores, d_k):
@@ -48,7 +49,7 @@ def multiplied_by_the_root(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the root and its whole part",
+    confuses="the root and its whole part: the root is cut to a whole number",
     hint="What is the square root of 3?",
 )
 def root_rounded_down(scores, d_k):
@@ -57,7 +58,7 @@ def root_rounded_down(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the root and the nearest whole number",
+    confuses="the root and the nearest whole number: the root is rounded to a whole number",
     hint="What is the square root of 3?",
 )
 def root_rounded(scores, d_k):
@@ -75,7 +76,7 @@ def divided_by_half(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the square root of d_k with twice d_k",
+    confuses="the square root of d_k with twice d_k: the scores are divided by twice d_k",
     hint="By which number do you divide for d_k = 9? Python divides from left to right.",
 )
 def exponent_without_brackets(scores, d_k):
@@ -84,7 +85,8 @@ def exponent_without_brackets(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="division and division with a whole result",
+    confuses="division and division with a whole result: the quotients are rounded down to whole "
+    "numbers",
     hint="Are all your results whole numbers? Should they be?",
 )
 def whole_division(scores, d_k):
@@ -93,7 +95,8 @@ def whole_division(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the size of a key and the number of keys",
+    confuses="the size of a key and the number of keys: the scores are divided by the root of the "
+    "number of keys",
     hint="Change d_k. Does your result change?",
 )
 def divided_by_the_root_of_the_number_of_keys(scores, d_k):
@@ -102,7 +105,8 @@ def divided_by_the_root_of_the_number_of_keys(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the size of a key and the number of queries",
+    confuses="the size of a key and the number of queries: the scores are divided by the root of "
+    "the number of queries",
     hint="Change d_k. Does your result change?",
 )
 def divided_by_the_root_of_the_number_of_queries(scores, d_k):
@@ -111,7 +115,7 @@ def divided_by_the_root_of_the_number_of_queries(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the scores with their root",
+    confuses="the scores with their root: the root is taken of the scores, too",
     hint="Of what is the square root taken in the formula?",
 )
 def root_of_the_scores(scores, d_k):
@@ -120,7 +124,7 @@ def root_of_the_scores(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="scaling with the softmax that comes after it",
+    confuses="scaling with the softmax that comes after it: softmax is already applied here",
     hint="Do scaled scores sum to one?",
 )
 def softmax_taken_too(scores, d_k):
@@ -129,7 +133,8 @@ def softmax_taken_too(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the natural logarithm and the square root",
+    confuses="the natural logarithm and the square root: the scores are divided by a logarithm "
+    "instead of a root",
     hint="Which function gives 3 for 9? What does yours give?",
 )
 def divided_by_the_logarithm(scores, d_k):
@@ -156,7 +161,8 @@ def fourth_root(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="d_k with one size that the code was written for",
+    confuses="d_k with one size that the code was written for: the scores are divided by a fixed "
+    "number",
     hint="Change d_k. Does your result change?",
 )
 def written_for_size_64(scores, d_k):
@@ -165,7 +171,7 @@ def written_for_size_64(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="scaling and doing nothing",
+    confuses="scaling and doing nothing: the scores are not scaled",
     hint="What is different between the scores before and after your call?",
 )
 def unchanged(scores, d_k):
@@ -174,7 +180,8 @@ def unchanged(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="scaling with a fixed spread of 1, whatever the scores are",
+    confuses="scaling with a fixed spread of 1, whatever the scores are: the scores are divided by "
+    "their own spread",
     hint="Does the formula look at the scores themselves to find the factor?",
 )
 def divided_by_the_spread(scores, d_k):
@@ -193,7 +200,8 @@ def clamped(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="a new tensor and the caller's tensor, which is divided in place",
+    confuses="a new tensor and the caller's tensor, which is divided in place: the caller's scores "
+    "are divided in place",
     hint="What happens if the same scores are scaled twice?",
 )
 def divided_in_place(scores, d_k):
@@ -221,7 +229,7 @@ def always_float64(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the scores and their values without gradient",
+    confuses="the scores and their values without gradient: no gradient flows to the scores",
     hint="Can training still find out how a score changes the loss?",
 )
 def scores_detached(scores, d_k):
@@ -239,8 +247,9 @@ def sign_lost(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a single score?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a single score?",
 )
 def scale_squeezed(scores, d_k):
     return (scores / d_k**0.5).squeeze()
@@ -248,7 +257,8 @@ def scale_squeezed(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the d_k of this call and the one of the first call, which was kept",
+    confuses="the d_k of this call and the one of the first call, which was kept: the d_k of the "
+    "first call is used in all later ones",
     hint="Call it twice with different d_k: what do you expect, what do you get?",
 )
 def root_kept_from_the_first_call(scores, d_k, kept=[]):
@@ -290,7 +300,8 @@ def scaled_the_wrong_way(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size of a key and the number of keys",
+    confuses="the size of a key and the number of keys: the scores are divided by the root of the "
+    "number of keys",
     hint="Would a longer sentence change your scale?",
 )
 def scaled_by_the_number_of_keys(queries, keys):
@@ -299,7 +310,8 @@ def scaled_by_the_number_of_keys(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size of a query and the number of queries",
+    confuses="the size of a query and the number of queries: the scores are divided by the root of "
+    "the number of queries",
     hint="Would a longer sentence change your scale?",
 )
 def scaled_by_the_number_of_queries(queries, keys):
@@ -317,7 +329,7 @@ def scaled_by_dimension_one(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the root and its whole part",
+    confuses="the root and its whole part: the root is cut to a whole number",
     hint="What is the square root of 3?",
 )
 def scaled_by_rounded_root(queries, keys):
@@ -326,7 +338,7 @@ def scaled_by_rounded_root(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="scaling before and after the softmax",
+    confuses="scaling before and after the softmax: the weights are scaled, not the scores",
     hint="Do the weights of a query still sum to one?",
 )
 def scaled_after_the_softmax(queries, keys):
@@ -335,7 +347,8 @@ def scaled_after_the_softmax(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="softmax over the keys and over the queries",
+    confuses="softmax over the keys and over the queries: softmax runs over the queries instead of "
+    "the keys",
     hint="Which numbers sum to one in your result, rows or columns?",
 )
 def softmax_over_queries(queries, keys):
@@ -344,7 +357,8 @@ def softmax_over_queries(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dimension 1 and the last one in a batch",
+    confuses="dimension 1 and the last one in a batch: softmax runs along dimension 1, which is "
+    "the last one only without a batch",
     hint="With a batch in front, what does dimension 1 count?",
 )
 def softmax_over_dimension_one(queries, keys):
@@ -372,7 +386,8 @@ def softmax_over_everything(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="softmax and dividing by the sum",
+    confuses="softmax and dividing by the sum: the scores are divided by their sum instead of "
+    "going through softmax",
     hint="May a weight be negative?",
 )
 def divided_by_the_sum(queries, keys):
@@ -382,7 +397,7 @@ def divided_by_the_sum(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="softmax and its logarithm",
+    confuses="softmax and its logarithm: the logarithm of softmax is returned",
     hint="Are your weights between 0 and 1?",
 )
 def logarithms(queries, keys):
@@ -400,7 +415,7 @@ def sigmoids(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="one softmax and two",
+    confuses="one softmax and two: softmax is applied twice",
     hint="What goes into the last softmax, scores or weights?",
 )
 def softmax_twice(queries, keys):
@@ -450,7 +465,8 @@ def queries_score_themselves(queries, keys):
     "attention_weights",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
+    hint="For a batch of two sentences, print the shape of the tensor that the queries are "
+    "multiplied with.",
 )
 def all_dimensions_of_the_keys_turned(queries, keys):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -469,7 +485,8 @@ def dimensions_one_and_two_turned(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="transposing a matrix and reshaping it",
+    confuses="transposing a matrix and reshaping it: a matrix is reshaped where it should be "
+    "transposed",
     hint="Does a new shape move numbers to the other side of the diagonal?",
 )
 def keys_reshaped(queries, keys):
@@ -500,7 +517,7 @@ def causal(queries, keys):
 @misconception(
     "attention_weights",
     confuses="dot products and angles: the lengths of the vectors are lost",
-    hint="Does a key that is twice as long get another score?",
+    hint="Does a key that is twice as long get a different score?",
 )
 def cosines(queries, keys):
     scores = _scores(F.normalize(queries, dim=-1), F.normalize(keys, dim=-1))
@@ -509,8 +526,9 @@ def cosines(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a single query in a batch of one?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a single query in a batch of one?",
 )
 def weights_squeezed(queries, keys):
     return _weights(queries, keys).squeeze()
@@ -546,8 +564,8 @@ def weights_through_float32(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="weights and a table with four decimals",
-    hint="How many digits has a weight?",
+    confuses="weights and a table with four decimals: the weights are rounded to four decimals",
+    hint="How many digits does a weight have?",
 )
 def weights_rounded(queries, keys):
     return _weights(queries, keys).round(decimals=4)
@@ -565,7 +583,7 @@ def scores_clamped(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="a matrix product and an elementwise product: query t meets key t only",
+    confuses="a matrix product and an elementwise product: query t meets only key t",
     hint="How many pairs of a query and a key are there?",
 )
 def elementwise_scores(queries, keys):
@@ -614,7 +632,8 @@ def context_scaled_by_size(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a key and the size of a value",
+    confuses="the size of a key and the size of a value: the scores are divided by the root of the "
+    "size of a value",
     hint="Between which vectors is the dot product taken?",
 )
 def scaled_by_the_size_of_values(queries, keys, values):
@@ -623,7 +642,8 @@ def scaled_by_the_size_of_values(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a key and the number of keys",
+    confuses="the size of a key and the number of keys: the scores are divided by the root of the "
+    "number of keys",
     hint="Would a longer sentence change your scale?",
 )
 def context_scaled_by_the_number_of_keys(queries, keys, values):
@@ -632,7 +652,8 @@ def context_scaled_by_the_number_of_keys(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a query and the number of queries",
+    confuses="the size of a query and the number of queries: the scores are divided by the root of "
+    "the number of queries",
     hint="Would a longer sentence change your scale?",
 )
 def context_scaled_by_the_number_of_queries(queries, keys, values):
@@ -650,7 +671,7 @@ def context_scaled_by_dimension_one(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the root and its whole part",
+    confuses="the root and its whole part: the root is cut to a whole number",
     hint="What is the square root of 3?",
 )
 def context_scaled_by_rounded_root(queries, keys, values):
@@ -659,7 +680,7 @@ def context_scaled_by_rounded_root(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="scaling the scores and scaling the result",
+    confuses="scaling the scores and scaling the result: the result is scaled, not the scores",
     hint="What goes into the softmax in your code?",
 )
 def result_scaled(queries, keys, values):
@@ -668,7 +689,8 @@ def result_scaled(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="softmax over the keys and over the queries",
+    confuses="softmax over the keys and over the queries: softmax runs over the queries instead of "
+    "the keys",
     hint="Which numbers sum to one in your weights, rows or columns?",
 )
 def context_with_softmax_over_queries(queries, keys, values):
@@ -677,7 +699,8 @@ def context_with_softmax_over_queries(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="dimension 1 and the last one in a batch",
+    confuses="dimension 1 and the last one in a batch: softmax runs along dimension 1, which is "
+    "the last one only without a batch",
     hint="With a batch in front, what does dimension 1 count?",
 )
 def context_with_softmax_over_dimension_one(queries, keys, values):
@@ -723,7 +746,8 @@ def weights_returned_too(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="rows and columns of the weights when the values are mixed",
+    confuses="rows and columns of the weights when the values are mixed: rows and columns of the "
+    "weights are swapped",
     hint="Which numbers say how much of value s goes into context t?",
 )
 def weights_turned(queries, keys, values):
@@ -733,7 +757,7 @@ def weights_turned(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="keys and values: the keys are mixed",
-    hint="Which tensor carries what a token gives?",
+    hint="Which tensor contains what a token passes on?",
 )
 def keys_mixed(queries, keys, values):
     return _weights(queries, keys) @ keys
@@ -742,7 +766,7 @@ def keys_mixed(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="keys and values: the queries meet the values",
-    hint="Which tensor carries what a token offers to be found by?",
+    hint="Which tensor contains what a token is found by?",
 )
 def keys_and_values_exchanged(queries, keys, values):
     return _weights(queries, values) @ keys
@@ -770,7 +794,8 @@ def context_causal(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the formula and the formula with dropout of a model in training",
+    confuses="the formula and the formula with dropout of a model in training: dropout is applied "
+    "to the weights",
     hint="What do the weights of a query add up to before they mix the values?",
 )
 def context_with_dropout(queries, keys, values):
@@ -790,7 +815,8 @@ def queries_added(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the weighted sum and the mean: divided by the number of keys again",
+    confuses="the weighted sum and the mean: the weighted sum is divided by the number of keys "
+    "again",
     hint="What do the weights of a query add up to, before and after your division?",
 )
 def mean_of_weighted_values(queries, keys, values):
@@ -799,8 +825,9 @@ def mean_of_weighted_values(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="a mix of all values and the value of the best key",
-    hint="Can training move a choice a little bit?",
+    confuses="a mix of all values and the value of the best key: only the value of the best key is "
+    "returned",
+    hint="Does the choice of the best key have a gradient?",
 )
 def best_value_only(queries, keys, values):
     best = _scores(queries, keys).argmax(dim=-1, keepdim=True)
@@ -811,7 +838,8 @@ def best_value_only(queries, keys, values):
     "scaled_dot_product_attention",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
+    hint="For a batch of two sentences, print the shape of the tensor that the queries are "
+    "multiplied with.",
 )
 def context_with_all_dimensions_turned(queries, keys, values):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -831,7 +859,7 @@ def context_with_dimensions_one_and_two_turned(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="batches with inputs of any number of dimensions: only three dimensions work",
-    hint="How many dimensions has a single sentence?",
+    hint="How many dimensions does a single sentence have?",
 )
 def batches_only(queries, keys, values):
     scores = torch.bmm(queries, keys.transpose(1, 2)) / keys.shape[-1] ** 0.5
@@ -850,8 +878,9 @@ def values_of_the_first_sentence(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a single query in a batch of one?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a single query in a batch of one?",
 )
 def context_squeezed(queries, keys, values):
     return (_weights(queries, keys) @ values).squeeze()
@@ -888,7 +917,7 @@ def context_through_float32(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="small weights and no weights: those below a threshold are set to zero",
+    confuses="small weights and no weights: weights below a threshold are set to zero",
     hint="What do the weights add up to after your change?",
 )
 def small_weights_dropped(queries, keys, values):
@@ -899,7 +928,7 @@ def small_weights_dropped(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="building attention and calling it: torch's own function is used",
-    hint="Which three steps does this function do for you?",
+    hint="Which three steps does this function take over?",
 )
 def torchs_own_function(queries, keys, values):
     return F.scaled_dot_product_attention(queries, keys, values)

@@ -48,7 +48,8 @@ class _Linears(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="weights of an example that are not trained with weights of a layer that is",
+    confuses="weights of an example that are not trained with weights of a layer that is: the "
+    "weights are not trained",
     hint="Print `requires_grad` of your weights. What does it say to the optimizer?",
 )
 class WeightsNotTrained(nn.Module):
@@ -80,7 +81,8 @@ class PlainTensors(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="(d_in, d_out) and the shape in which a linear layer stores its weight",
+    confuses="(d_in, d_out) and the shape in which a linear layer stores its weight: the weights "
+    "have the shape (d_out, d_in), as in a linear layer",
     hint="Which shape does the exercise give for the three parameters?",
 )
 class WeightsStoredTurned(nn.Module):
@@ -96,7 +98,8 @@ class WeightsStoredTurned(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="three matrices and one matrix under three names",
+    confuses="three matrices and one matrix under three names: W_query, W_key and W_value are one "
+    "matrix with three names",
     hint="How many different numbers can be trained in your layer?",
 )
 class OneMatrixForAll(nn.Module):
@@ -110,7 +113,8 @@ class OneMatrixForAll(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="parameters and linear layers, which come in the second class",
+    confuses="parameters and linear layers, which come in the second class: the weights are linear "
+    "layers instead of parameters",
     hint="What is `layer.W_query` in this class, a tensor or a layer?",
 )
 class LinearLayers(_Linears):
@@ -119,7 +123,8 @@ class LinearLayers(_Linears):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the three weights with the output projection of multi-head attention",
+    confuses="the three weights with the output projection of multi-head attention: there is an "
+    "additional output projection",
     hint="Which trained weights does the exercise name?",
 )
 class OutputProjectionAdded(_Parameters):
@@ -133,7 +138,7 @@ class OutputProjectionAdded(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="parameters of this layer with a bias of linear layers",
+    confuses="parameters of this layer with a bias of linear layers: there is an additional bias",
     hint="Which trained weights does the exercise name?",
 )
 class BiasAdded(_Parameters):
@@ -160,7 +165,7 @@ class QueryAndKeyExchanged(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="keys and values: what is mixed is made with the weight of the keys",
+    confuses="keys and values: the weights mix the keys instead of the values",
     hint="Which of your lines makes the values, and which tensor do the weights mix?",
 )
 class KeysAsValues(_Parameters):
@@ -215,7 +220,8 @@ class ScaledBySize(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the size of a key and the size of an input vector",
+    confuses="the size of a key and the size of an input vector: the scores are divided by the "
+    "root of the size of an input vector",
     hint="Between which vectors is the dot product taken, and how long are they?",
 )
 class ScaledByInputSize(_Parameters):
@@ -227,7 +233,8 @@ class ScaledByInputSize(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the size of a key and the number of tokens",
+    confuses="the size of a key and the number of tokens: the scores are divided by the root of "
+    "the number of tokens",
     hint="Would a longer sentence change your scale?",
 )
 class ScaledByNumberOfTokens(_Parameters):
@@ -251,7 +258,7 @@ class ScaledByDimensionOne(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the root and its whole part",
+    confuses="the root and its whole part: the root is cut to a whole number",
     hint="What is the square root of 3?",
 )
 class ScaledByRoundedRoot(_Parameters):
@@ -265,7 +272,8 @@ class ScaledByRoundedRoot(_Parameters):
     "SelfAttentionV1",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
+    hint="For a batch of two sentences, print the shape of the tensor that the queries are "
+    "multiplied with.",
 )
 class AllDimensionsTurned(_Parameters):
     def forward(self, x):
@@ -300,7 +308,8 @@ class SoftmaxOverDimensionOne(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="softmax over the keys and over the queries",
+    confuses="softmax over the keys and over the queries: softmax runs over the queries instead of "
+    "the keys",
     hint="Which numbers sum to one in your weights, rows or columns?",
 )
 class SoftmaxOverQueries(_Parameters):
@@ -335,7 +344,8 @@ class SoftmaxOfTheContext(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="weights and context vectors",
+    confuses="weights and context vectors: the attention weights are returned instead of the "
+    "context vectors",
     hint="Which shape does the result have, (..., T, T) or (..., T, d_out)?",
 )
 class WeightsReturned(_Parameters):
@@ -372,7 +382,8 @@ class Causal(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="self-attention and the block around it: the input is added where it fits",
+    confuses="self-attention and the block around it: the input is added to the result where its "
+    "size allows",
     hint="Which numbers does the formula mix, and does it add anything?",
 )
 class InputAdded(_Parameters):
@@ -406,8 +417,9 @@ class NothingRecorded(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a batch of one sentence?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a batch of one sentence?",
 )
 class Squeezed(_Parameters):
     def forward(self, x):
@@ -441,7 +453,8 @@ class ScaleWrittenIntoTheWeight(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the tokens of this call and those of earlier calls, which are kept",
+    confuses="the tokens of this call and those of earlier calls, which are kept: the tokens of "
+    "earlier calls are kept",
     hint="What does the second call with the same input give?",
 )
 class KeysOfEarlierCallsKept(_Parameters):
@@ -479,7 +492,8 @@ class ScaledInTrainModeOnly(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="self-attention and self-attention with dropout, which comes later",
+    confuses="self-attention and self-attention with dropout, which comes later: dropout is "
+    "applied in train mode",
     hint="What do the attention weights of a token add up to in train mode?",
 )
 class DropoutInTrainMode(_Parameters):
@@ -515,7 +529,7 @@ class BiasNever(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="one layer with a bias and all three",
+    confuses="one layer with a bias and all three: only one of the three layers gets a bias",
     hint="How many of your layers know about `qkv_bias`?",
 )
 class BiasOnQueriesOnly(_Linears):
@@ -526,7 +540,7 @@ class BiasOnQueriesOnly(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="True as default and False as default of `qkv_bias`",
+    confuses="True as default and False as default of `qkv_bias`: `qkv_bias` is True by default",
     hint="What does the signature say about the default?",
 )
 class BiasByDefault(_Linears):
@@ -536,7 +550,8 @@ class BiasByDefault(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="three layers and one layer under three names",
+    confuses="three layers and one layer under three names: W_query, W_key and W_value are one "
+    "layer with three names",
     hint="How many different numbers can be trained in your layer?",
 )
 class OneLayerForAll(_Linears):
@@ -547,7 +562,8 @@ class OneLayerForAll(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the sizes of input and output of `nn.Linear`",
+    confuses="the sizes of input and output of `nn.Linear`: the two sizes of `nn.Linear` are "
+    "swapped",
     hint="In which order does `nn.Linear` take its two sizes?",
 )
 class SizesExchanged(_Linears):
@@ -557,7 +573,8 @@ class SizesExchanged(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="layers that the module knows with layers that it does not find",
+    confuses="layers that the module knows with layers that it does not find: the module does not "
+    "find its layers",
     hint="What does `list(layer.parameters())` show? A layer is found only if it is an attribute "
     "itself.",
 )
@@ -572,7 +589,8 @@ class LayersInAList(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="linear layers and plain parameters, which the first class has",
+    confuses="linear layers and plain parameters, which the first class has: the weights are plain "
+    "parameters instead of linear layers",
     hint="What is `layer.W_query` in this class, a tensor or a layer?",
 )
 class PlainParameters(nn.Module):
@@ -588,7 +606,8 @@ class PlainParameters(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the three layers with the output projection of multi-head attention",
+    confuses="the three layers with the output projection of multi-head attention: there is an "
+    "additional output projection",
     hint="Which trained layers does the exercise name?",
 )
 class OutputLayerAdded(_Linears):
@@ -604,7 +623,8 @@ class OutputLayerAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the result with the output projection that multi-head attention applies to it",
+    confuses="the result with the output projection that multi-head attention applies to it: the "
+    "result goes through an output projection",
     hint="Which trained layers does the exercise name, and what does it return?",
 )
 class OutputLayerApplied(_Linears):
@@ -656,7 +676,7 @@ class BiasLeftOut(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="(d_out, d_in) and (d_in, d_out): the weight of a layer is not transposed",
-    hint="Which shape has `layer.weight`, and what does calling the layer do with it?",
+    hint="What is the shape of `layer.weight`, and what does calling the layer do with it?",
 )
 class WeightNotTransposed(_Linears):
     def forward(self, x):
@@ -668,7 +688,7 @@ class WeightNotTransposed(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="a layer that adds its bias on its own and one that does not: the bias is added twice",
-    hint="What does `layer(x)` hold already?",
+    hint="What does `layer(x)` already contain?",
 )
 class BiasAddedTwice(_Linears):
     def forward(self, x):
@@ -681,7 +701,8 @@ class BiasAddedTwice(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a projection and a layer with an activation",
+    confuses="a projection and a layer with an activation: an activation is applied to the "
+    "projections",
     hint="May a query have negative numbers?",
 )
 class ActivationAdded(_Linears):
@@ -701,7 +722,7 @@ class LayersOfQueryAndKeyExchanged(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="keys and values: what is mixed comes from the layer of the keys",
+    confuses="keys and values: the weights mix the keys instead of the values",
     hint="Which of your lines makes the values, and which tensor do the weights mix?",
 )
 class KeyLayerForValues(_Linears):
@@ -746,7 +767,8 @@ class RootForgotten(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the size of a key and the size of an input vector",
+    confuses="the size of a key and the size of an input vector: the scores are divided by the "
+    "root of the size of an input vector",
     hint="Between which vectors is the dot product taken, and how long are they?",
 )
 class RootOfInputSize(_Linears):
@@ -770,7 +792,7 @@ class RootOfDimensionOne(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the root and its whole part",
+    confuses="the root and its whole part: the root is cut to a whole number",
     hint="What is the square root of 3?",
 )
 class RootRoundedDown(_Linears):
@@ -784,7 +806,8 @@ class RootRoundedDown(_Linears):
     "SelfAttentionV2",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of two sentences, what is the shape of what the queries are multiplied with?",
+    hint="For a batch of two sentences, print the shape of the tensor that the queries are "
+    "multiplied with.",
 )
 class EveryDimensionTurned(_Linears):
     def forward(self, x):
@@ -796,7 +819,7 @@ class EveryDimensionTurned(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="batches with inputs of any number of dimensions: only three dimensions work",
-    hint="How many dimensions has a single sentence?",
+    hint="How many dimensions does a single sentence have?",
 )
 class BatchesOnly(_Linears):
     def forward(self, x):
@@ -819,7 +842,8 @@ class SoftmaxInDimensionOne(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="rows and columns of the weights when the values are mixed",
+    confuses="rows and columns of the weights when the values are mixed: rows and columns of the "
+    "weights are swapped",
     hint="Which numbers say how much of value s goes into context t?",
 )
 class WeightsTurned(_Linears):
@@ -854,7 +878,8 @@ class InputNormalised(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="self-attention and the block around it: the input is added where it fits",
+    confuses="self-attention and the block around it: the input is added to the result where its "
+    "size allows",
     hint="Which numbers does the formula mix, and does it add anything?",
 )
 class ResidualAdded(_Linears):
@@ -898,8 +923,9 @@ class ScoresDetached(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="dimensions of size 1 with dimensions that are not needed",
-    hint="Which shape do you get for a batch of one sentence?",
+    confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
+    "dropped from the result",
+    hint="What is the shape of the result for a batch of one sentence?",
 )
 class SizeOneSqueezed(_Linears):
     def forward(self, x):
@@ -929,7 +955,8 @@ class AlwaysFloat32(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="self-attention and self-attention with dropout, which comes later",
+    confuses="self-attention and self-attention with dropout, which comes later: dropout is "
+    "applied in train mode",
     hint="What do the attention weights of a token add up to in train mode?",
 )
 class DropoutAdded(_Linears):
@@ -942,7 +969,8 @@ class DropoutAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a new tensor and the caller's input, which is changed in place",
+    confuses="a new tensor and the caller's input, which is changed in place: the caller's input "
+    "is changed in place",
     hint="What does the caller find in its input after your call?",
 )
 class InputCentredInPlace(_Linears):
@@ -954,7 +982,7 @@ class InputCentredInPlace(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="one score for each pair with one for each token: query t meets key t only",
+    confuses="one score for each pair with one for each token: query t meets only key t",
     hint="How many pairs of two tokens are there?",
 )
 class OwnKeyOnly(_Linears):
@@ -977,7 +1005,8 @@ class ForwardWithoutGradient(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="three layers with one layer of three times the size",
+    confuses="three layers with one layer of three times the size: one layer of three times the "
+    "size is used instead of three layers",
     hint="Other code must find the layers. Under which names?",
 )
 class OneLayerOfThreeTimesTheSize(nn.Module):

@@ -34,7 +34,8 @@ def tokens_summed_up(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the sum over tokens with the sum over everything",
+    confuses="the sum over tokens with the sum over everything: the sum runs over all numbers, not "
+    "only over the tokens",
     hint="Is your result a vector or a single number?",
 )
 def everything_summed_up(weights, values):
@@ -139,7 +140,8 @@ def sum_starts_with_the_first_value(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the number of tokens with the length of a vector in the result's shape",
+    confuses="the number of tokens with the length of a vector in the result's shape: the result "
+    "is as long as the weights, not as a value",
     hint="Which size must the empty result have: one entry per weight, or one per column?",
 )
 def result_as_long_as_the_weights(weights, values):
@@ -199,7 +201,8 @@ def float32_context(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def mixed_in_float32(weights, values):
@@ -264,7 +267,8 @@ def values_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="matrix product and product entry by entry, which runs when all sizes are equal",
+    confuses="matrix product and product entry by entry, which runs when all sizes are equal: "
+    "weights and values are multiplied entry by entry",
     hint="Is an entry of your result a sum over the tokens, or one product?",
 )
 def entry_by_entry(weights, values):
@@ -391,7 +395,7 @@ def needs_a_batch(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="a matrix and a batch of matrices: the code knows two dimensions only",
+    confuses="a matrix and a batch of matrices: only two dimensions work",
     hint="Try a batch of two sentences.",
 )
 def needs_a_matrix(weights, values):
@@ -400,7 +404,8 @@ def needs_a_matrix(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="fixed and counted dimensions: the sum runs over dimension 1, right in a matrix only",
+    confuses="fixed and counted dimensions: the sum runs over dimension 1, which is right only for "
+    "a matrix",
     hint="Count the dimension of the values from the end, and try a batch.",
 )
 def sum_over_dimension_one(weights, values):
@@ -440,7 +445,8 @@ def float32_contexts(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def all_mixed_in_float32(weights, values):
@@ -548,7 +554,8 @@ def softmax_over_dimension_zero(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the second and the last dimension, which are the same in a matrix only",
+    confuses="the second and the last dimension, which are the same in a matrix only: softmax runs "
+    "along dimension 1, which is the last one only in a matrix",
     hint="Which dimension of the scores holds the keys when there is a batch?",
 )
 def softmax_over_dimension_one(inputs):
@@ -616,7 +623,7 @@ def later_tokens_hidden(inputs):
 @misconception(
     "simplified_self_attention",
     confuses="others with all: the diagonal is masked, so no token attends to itself",
-    hint="May it? What is on the diagonal of your weights?",
+    hint="May a token attend to itself? What is on the diagonal of your weights?",
 )
 def own_token_hidden(inputs):
     scores = inputs @ inputs.transpose(-2, -1)
@@ -636,7 +643,7 @@ def entries_scored_with_entries(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="weights with context: returns before the values are mixed",
+    confuses="weights with context: the function returns before the values are mixed",
     hint="What is the shape of your result: (T, T) or (T, d)?",
 )
 def weights_returned(inputs):
@@ -684,7 +691,7 @@ def best_match_only(inputs):
     "simplified_self_attention",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch, print the shape of what the inputs are multiplied with.",
+    hint="For a batch, print the shape of the tensor that the inputs are multiplied with.",
 )
 def dimensions_reversed(inputs):
     return _attention(inputs @ inputs.permute(*range(inputs.dim() - 1, -1, -1)), inputs)
@@ -732,7 +739,7 @@ def attention_squeezed(inputs):
 @misconception(
     "simplified_self_attention",
     confuses="the weights with constants: gradients reach the values only",
-    hint="On which three ways do the inputs reach the result?",
+    hint="Along which three paths do the inputs reach the result?",
 )
 def gradient_of_values_only(inputs):
     weights = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1).detach()
@@ -761,7 +768,8 @@ def result_of_float32(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def weights_by_way_of_float32(inputs):

@@ -27,7 +27,7 @@ def columns_scored(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="product and dot product: multiplies entry by entry and never adds up",
+    confuses="product and dot product: entries are multiplied but never added up",
     hint="How many numbers is the score of one token?",
 )
 def products_not_summed(inputs, query):
@@ -72,7 +72,7 @@ def softmax_already(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="score and distance: near vectors get a large number by another rule",
+    confuses="score and distance: a negative distance is computed instead of a dot product",
     hint="Compute the score of the zero vector by hand, then with your code.",
 )
 def negative_distance(inputs, query):
@@ -90,7 +90,8 @@ def sign_lost(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the number of tokens with the length of a vector: only as many tokens get a score",
+    confuses="the number of tokens with the length of a vector: only as many tokens get a score as "
+    "a vector has entries",
     hint="How many scores are needed: one per row of the inputs, or one per entry of the query?",
 )
 def loop_over_the_vector_length(inputs, query):
@@ -115,7 +116,7 @@ def last_token_left_out(inputs, query):
 @misconception(
     "query_scores",
     confuses="counting from one with counting from zero: the first token gets no score",
-    hint="With one token, how often does your loop turn?",
+    hint="With one token, how many times does your loop run?",
 )
 def first_token_without_score(inputs, query):
     scores = [inputs.new_zeros(()), *(row @ query for row in inputs[1:])]
@@ -194,7 +195,8 @@ def float32_buffer(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def computed_in_float32(inputs, query):
@@ -213,7 +215,7 @@ def inputs_overwritten(inputs, query):
 
 @misconception(
     "attention_scores",
-    confuses="rows and columns: keys score queries instead of queries keys",
+    confuses="rows and columns: keys score queries, not the other way round",
     hint="Which of the two sets does row t of the result belong to?",
 )
 def transposed(queries, keys):
@@ -310,7 +312,7 @@ def cosines(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="score and distance: far away pairs get a low number by another rule",
+    confuses="score and distance: a negative distance is computed instead of a dot product",
     hint="Compute the score of a query with the zero vector by hand, then with your code.",
 )
 def negative_distances(queries, keys):
@@ -348,7 +350,7 @@ def last_of_four_dimensions_swapped(queries, keys):
     "attention_scores",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of keys, print the shape of what the queries are multiplied with.",
+    hint="For a batch of keys, print the shape of the tensor that the queries are multiplied with.",
 )
 def all_dimensions_reversed(queries, keys):
     return queries @ keys.permute(*range(keys.dim() - 1, -1, -1))
@@ -378,7 +380,7 @@ def first_item_only(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="batch items and tokens: all of a batch are scored with each other",
+    confuses="batch items and tokens: all tokens of a batch are scored with each other",
     hint="May a token of one sentence be scored with a token of another one?",
 )
 def batch_flattened(queries, keys):
@@ -451,7 +453,8 @@ def batch_dimension_added(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the number of queries with the number of keys",
+    confuses="the number of queries with the number of keys: only as many keys are scored as there "
+    "are queries",
     hint="How many columns does your result have when there are more keys than queries?",
 )
 def as_many_keys_as_queries(queries, keys):
@@ -490,7 +493,8 @@ def float32_table(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def table_computed_in_float32(queries, keys):

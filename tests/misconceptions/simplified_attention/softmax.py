@@ -9,7 +9,8 @@ from autograder.suite import misconception
 
 @misconception(
     "normalize_by_sum",
-    confuses="the sum of a row with the sum of everything",
+    confuses="the sum of a row with the sum of everything: each row is divided by the sum of the "
+    "whole tensor",
     hint="Give it two rows. What does each row of your result sum to?",
 )
 def total_of_everything(scores):
@@ -27,7 +28,8 @@ def columns_sum_to_one(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the second and the last dimension, which are the same in a matrix only",
+    confuses="the second and the last dimension, which are the same in a matrix only: the sums run "
+    "along dimension 1, which is the last one only in a matrix",
     hint="In a batch of matrices, which dimension of the scores holds the keys?",
 )
 def second_dimension_sums_to_one(scores):
@@ -36,7 +38,8 @@ def second_dimension_sums_to_one(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="a sum that keeps its dimension with one that loses it: rows meet the sums of others",
+    confuses="a sum that keeps its dimension with one that loses it: rows are divided by the sums "
+    "of other rows",
     hint="Write down the shapes of the sums and of the scores. How does torch line them up?",
 )
 def dimension_lost(scores):
@@ -45,7 +48,7 @@ def dimension_lost(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the largest score with the sum of scores",
+    confuses="the largest score with the sum of scores: each row is divided by its largest score",
     hint="Do your rows sum to one, or is their largest entry one?",
 )
 def divided_by_the_largest(scores):
@@ -54,7 +57,8 @@ def divided_by_the_largest(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the sum with the length of a row seen as a vector",
+    confuses="the sum with the length of a row seen as a vector: each row is divided by its length "
+    "as a vector",
     hint="Do your rows sum to one, or do their squares?",
 )
 def unit_length(scores):
@@ -63,7 +67,7 @@ def unit_length(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the sum with the number of entries",
+    confuses="the sum with the number of entries: each row is divided by the number of its entries",
     hint="Do your rows sum to one? Does what you divide by depend on how large the scores are?",
 )
 def divided_by_the_count(scores):
@@ -81,7 +85,8 @@ def exponentials_already(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the sum with the sum of absolute values",
+    confuses="the sum with the sum of absolute values: each row is divided by the sum of its "
+    "absolute values",
     hint="Divide (3, -1) by its sum by hand, and compare with your code.",
 )
 def absolute_values_summed(scores):
@@ -100,7 +105,8 @@ def negatives_cut_off(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="shares of a sum with a place between the smallest and the largest score",
+    confuses="shares of a sum with a place between the smallest and the largest score: each row is "
+    "rescaled to run from 0 to 1",
     hint="Is the smallest entry of a row always 0 in your result? Should it be?",
 )
 def between_smallest_and_largest(scores):
@@ -110,7 +116,7 @@ def between_smallest_and_largest(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="protection against zero with the formula: a visible amount is added to the sum",
+    confuses="protection against zero with the formula: a noticeable amount is added to the sum",
     hint="Do your rows sum to one exactly? What else is in the denominator?",
 )
 def sum_made_larger(scores):
@@ -130,7 +136,7 @@ def divided_in_place(scores):
 @misconception(
     "normalize_by_sum",
     confuses="the sum with a constant: part of the gradient is missing",
-    hint="Does the sum change when one score changes? Then the gradient must know it.",
+    hint="Does the sum change when one score changes? Then the gradient must include that change.",
 )
 def sum_detached(scores):
     return scores / scores.sum(dim=-1, keepdim=True).detach()
@@ -156,7 +162,8 @@ def shares_in_float32(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def shares_by_way_of_float32(scores):
@@ -165,7 +172,8 @@ def shares_by_way_of_float32(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the sum of a row with the sum of everything",
+    confuses="the sum of a row with the sum of everything: each row is divided by the sum of the "
+    "whole tensor",
     hint="Give it two rows. What does each row of your result sum to?",
 )
 def exponentials_of_everything(scores):
@@ -185,7 +193,8 @@ def over_the_first_dimension(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the second and the last dimension, which are the same in a matrix only",
+    confuses="the second and the last dimension, which are the same in a matrix only: the sums run "
+    "along dimension 1, which is the last one only in a matrix",
     hint="In a batch of matrices, which dimension of the scores holds the keys?",
 )
 def over_the_second_dimension(scores):
@@ -195,7 +204,8 @@ def over_the_second_dimension(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the dimension before the last with the last",
+    confuses="the dimension before the last with the last: the sums run along the dimension before "
+    "the last",
     hint="Which of the last two dimensions holds the keys: the rows or the columns?",
 )
 def over_the_queries(scores):
@@ -205,7 +215,8 @@ def over_the_queries(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="a sum that keeps its dimension with one that loses it: rows meet the sums of others",
+    confuses="a sum that keeps its dimension with one that loses it: rows are divided by the sums "
+    "of other rows",
     hint="Write down the shapes of the sums and of the scores. How does torch line them up?",
 )
 def sum_dimension_lost(scores):
@@ -224,7 +235,8 @@ def exponential_forgotten(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the order of two steps: exponential of the sum, not sum of the exponentials",
+    confuses="the order of two steps: the exponential of the sum is taken, not the sum of the "
+    "exponentials",
     hint="Is exp(a + b) the same as exp(a) + exp(b)?",
 )
 def exponential_of_the_sum(scores):
@@ -310,7 +322,7 @@ def applied_twice(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="weights with their logarithms",
+    confuses="weights with their logarithms: the logarithms of the weights are returned",
     hint="Can a weight be negative?",
 )
 def logarithms_returned(scores):
@@ -360,7 +372,7 @@ def exponentials_in_place(scores):
 @misconception(
     "naive_softmax",
     confuses="the sum with a constant: part of the gradient is missing",
-    hint="Does the sum change when one score changes? Then the gradient must know it.",
+    hint="Does the sum change when one score changes? Then the gradient must include that change.",
 )
 def sum_of_exponentials_detached(scores):
     exponentials = torch.exp(scores)
@@ -390,7 +402,8 @@ def exponentials_in_float32(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def exponentials_by_way_of_float32(scores):
@@ -400,7 +413,7 @@ def exponentials_by_way_of_float32(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="a rounded e with e itself",
+    confuses="a rounded e with e itself: a rounded e is raised to the scores",
     hint="How many digits of e does your code know? There is a function for its powers.",
 )
 def rounded_e(scores):
@@ -414,7 +427,8 @@ def _stable(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="scores that fit with all scores: exponentials are taken as they come",
+    confuses="scores that fit with all scores: exponentials are taken of the scores without a "
+    "shift",
     hint="What does `torch.exp(torch.tensor(1000.0))` print?",
 )
 def overflows(scores, dim=-1):
@@ -443,7 +457,7 @@ def dim_ignored(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the default: without `dim` the first dimension is meant",
+    confuses="the default: without `dim`, the first dimension is used",
     hint="Call it on a matrix without `dim`. What sums to one?",
 )
 def first_dimension_by_default(scores, dim=0):
@@ -452,7 +466,8 @@ def first_dimension_by_default(scores, dim=0):
 
 @misconception(
     "softmax",
-    confuses="the default: without `dim` the second dimension is meant, which a matrix hides",
+    confuses="the default: without `dim`, the second dimension is used, which is the last one only "
+    "in a matrix",
     hint="Call it without `dim` on one row, and on a batch of matrices.",
 )
 def second_dimension_by_default(scores, dim=1):
@@ -461,7 +476,8 @@ def second_dimension_by_default(scores, dim=1):
 
 @misconception(
     "softmax",
-    confuses="the sum along `dim` with the sum of everything",
+    confuses="the sum along `dim` with the sum of everything: each row is divided by the sum of "
+    "the whole tensor",
     hint="Give it two rows. What does each row of your result sum to?",
 )
 def whole_tensor_sums_to_one(scores, dim=-1):
@@ -471,7 +487,8 @@ def whole_tensor_sums_to_one(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a dimension that is kept with one that is lost: rows meet the sums of other rows",
+    confuses="a dimension that is kept with one that is lost: rows are divided by the sums of "
+    "other rows",
     hint="Write down the shapes of scores, maximum and sum. How does torch line them up?",
 )
 def dimensions_lost(scores, dim=-1):
@@ -501,7 +518,8 @@ def one_maximum_for_all(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the maximum of the last dimension with that along `dim`",
+    confuses="the maximum of the last dimension with that along `dim`: the maximum is that of the "
+    "last dimension, not that along `dim`",
     hint="Put rows of very different size into one matrix, and use `dim=0`.",
 )
 def maximum_of_the_last_dimension(scores, dim=-1):
@@ -562,7 +580,7 @@ def cut_at_a_bound(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="hiding a fault with mending it: what is not a number becomes zero",
+    confuses="hiding a fault with mending it: nan is replaced with zero",
     hint="Do the weights of a row of large scores still sum to one?",
 )
 def not_a_number_becomes_zero(scores, dim=-1):
@@ -592,7 +610,7 @@ def shift_in_the_numerator_only(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="weights with their logarithms",
+    confuses="weights with their logarithms: the logarithms of the weights are returned",
     hint="Can a weight be negative?",
 )
 def logarithm_of_softmax(scores, dim=-1):
@@ -654,7 +672,7 @@ def maximum_taken_off_in_place(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="the sum with a constant: part of the gradient is missing",
-    hint="Does the sum change when one score changes? Then the gradient must know it.",
+    hint="Does the sum change when one score changes? Then the gradient must include that change.",
 )
 def denominator_detached(scores, dim=-1):
     exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
@@ -681,7 +699,8 @@ def result_in_float32(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the dtype of a result with the precision that it was computed in",
+    confuses="the dtype of a result with the precision that it was computed in: a part of the "
+    "computation runs in float32, so digits are lost",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def by_way_of_float32(scores, dim=-1):
@@ -708,8 +727,8 @@ def sizes_of_one_dropped(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a dimension moved to the end with one that came back: the result keeps its "
-    "dimensions in a different order",
+    confuses="a dimension moved to the end with one that came back: the dimensions of the result "
+    "are in a different order",
     hint="What is the shape of your result for `dim=0` and a matrix that is not square?",
 )
 def dimension_not_moved_back(scores, dim=-1):
@@ -719,7 +738,7 @@ def dimension_not_moved_back(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="moving one dimension with swapping two: other dimensions end up in a different order",
-    hint="Undo the very step that you did at the start. Try three dimensions and `dim=0`.",
+    hint="Undo exactly the step that you made at the start. Try three dimensions and `dim=0`.",
 )
 def dimension_moved_back_elsewhere(scores, dim=-1):
     return _stable(scores.movedim(dim, -1), -1).transpose(dim, -1)

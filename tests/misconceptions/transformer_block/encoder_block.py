@@ -46,7 +46,8 @@ def input_added_twice(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the sum with the mean of the two",
+    confuses="the sum with the mean of the two: the mean of x and the sublayer output is used "
+    "instead of their sum",
     hint="Try tokens that hardly vary. Is half a sum the same to the norm as a whole one?",
 )
 def mean_of_the_two(x, sublayer_output, weight, bias, eps=1e-5):
@@ -55,7 +56,7 @@ def mean_of_the_two(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the sum with the difference",
+    confuses="the sum with the difference: the sublayer output is subtracted from x, not added",
     hint="Try it with a sublayer output of all zeros, then with a copy of x.",
 )
 def difference_instead_of_sum(x, sublayer_output, weight, bias, eps=1e-5):
@@ -74,7 +75,8 @@ def sum_written_into_x(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the variance of the sum with that of the input",
+    confuses="the variance of the sum with that of the input: the variance is that of x, not that "
+    "of the sum",
     hint="Which tensor should have variance one afterwards? Measure that one.",
 )
 def variance_of_the_input(x, sublayer_output, weight, bias, eps=1e-5):
@@ -88,7 +90,8 @@ def variance_of_the_input(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the unbiased variance (divided by D - 1) with the biased one",
+    confuses="the unbiased variance (divided by D - 1) with the biased one: the variance is "
+    "divided by D - 1 instead of D",
     hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
@@ -99,7 +102,7 @@ def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="eps under the root with eps beside it",
+    confuses="eps under the root with eps beside it: eps is added to the root, not under it",
     hint="Try a token whose entries hardly differ. Where is eps in the formula?",
 )
 def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
@@ -110,7 +113,7 @@ def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="eps in the formula with a detail that can go",
+    confuses="eps in the formula with a detail that can go: eps is left out",
     hint="What happens to a token whose entries are all equal?",
 )
 def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
@@ -119,7 +122,7 @@ def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the usual eps with the one that is given",
+    confuses="the usual eps with the one that is given: eps is always the same, whatever is given",
     hint="Change eps. Does your result change?",
 )
 def eps_always_the_same(x, sublayer_output, weight, bias, eps=1e-5):
@@ -128,7 +131,8 @@ def eps_always_the_same(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the eps of another library with the one of the question",
+    confuses="the eps of another library with the one of the question: the default of eps is not "
+    "the one in the question",
     hint="Compare the default of your last argument with the signature.",
 )
 def smaller_default_eps(x, sublayer_output, weight, bias, eps=1e-6):
@@ -137,7 +141,7 @@ def smaller_default_eps(x, sublayer_output, weight, bias, eps=1e-6):
 
 @misconception(
     "add_and_norm",
-    confuses="the variance with its root",
+    confuses="the variance with its root: the sum is divided by the variance, not by its root",
     hint="Multiply the input by ten. Does the result stay nearly the same? It should.",
 )
 def divided_by_the_variance(x, sublayer_output, weight, bias, eps=1e-5):
@@ -148,7 +152,7 @@ def divided_by_the_variance(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="this norm with one that leaves the mean where it is",
+    confuses="this norm with one that leaves the mean where it is: the mean is not subtracted",
     hint="What is the mean of a token of your result if weight is 1 and bias is 0?",
 )
 def mean_not_subtracted(x, sublayer_output, weight, bias, eps=1e-5):
@@ -168,7 +172,8 @@ def only_centred(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the length of a token with its standard deviation",
+    confuses="the length of a token with its standard deviation: the sum is divided by its length "
+    "as a vector, not by its standard deviation",
     hint="A variance is a mean, not a sum. What is it divided by?",
 )
 def divided_by_the_length(x, sublayer_output, weight, bias, eps=1e-5):
@@ -182,7 +187,8 @@ def divided_by_the_length(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the entries of a token with the tokens of a sequence",
+    confuses="the entries of a token with the tokens of a sequence: mean and variance are taken "
+    "over the tokens",
     hint="Along which dimension do the entries of one token lie?",
 )
 def normalised_over_tokens(x, sublayer_output, weight, bias, eps=1e-5):
@@ -191,7 +197,8 @@ def normalised_over_tokens(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the first with the last dimension",
+    confuses="the first with the last dimension: mean and variance are taken over the first "
+    "dimension",
     hint="In a batch, what lies along dimension 0?",
 )
 def normalised_over_the_first_dimension(x, sublayer_output, weight, bias, eps=1e-5):
@@ -200,7 +207,8 @@ def normalised_over_the_first_dimension(x, sublayer_output, weight, bias, eps=1e
 
 @misconception(
     "add_and_norm",
-    confuses="dimension 1, the last of a matrix, with the last dimension",
+    confuses="dimension 1, the last of a matrix, with the last dimension: mean and variance are "
+    "taken over dimension 1, which is the last one only in a matrix",
     hint="Your result is right for (T, D). Which dimension is the last of (B, T, D)?",
 )
 def normalised_over_dimension_one(x, sublayer_output, weight, bias, eps=1e-5):
@@ -229,7 +237,8 @@ def normalised_over_the_sequence(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="dimension 2, the last of a batch of sequences, with the last dimension",
+    confuses="dimension 2, the last of a batch of sequences, with the last dimension: mean and "
+    "variance are taken over dimension 2, which is the last one only in a batch of sequences",
     hint="Your result is right for (B, T, D). What about four dimensions?",
 )
 def normalised_over_dimension_two(x, sublayer_output, weight, bias, eps=1e-5):
@@ -241,7 +250,7 @@ def normalised_over_dimension_two(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="the norm at its start (weight 1, bias 0) with the norm",
+    confuses="the norm at its start (weight 1, bias 0) with the norm: weight and bias are not used",
     hint="Double the weight. Does your result change?",
 )
 def weight_and_bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
@@ -250,7 +259,7 @@ def weight_and_bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="a norm without bias with this one",
+    confuses="a norm without bias with this one: the bias is not used",
     hint="Where does your code use the bias?",
 )
 def bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
@@ -268,7 +277,8 @@ def bias_scaled_by_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="scaling the input of the norm with scaling its result",
+    confuses="scaling the input of the norm with scaling its result: the weight is applied before "
+    "the norm",
     hint="The norm undoes a scale that is applied before it. When should the weight be applied?",
 )
 def weight_before_the_norm(x, sublayer_output, weight, bias, eps=1e-5):
@@ -277,7 +287,7 @@ def weight_before_the_norm(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="a weight that starts at 1 with one that starts at 0",
+    confuses="a weight that starts at 1 with one that starts at 0: one is added to the weight",
     hint="What is your result if the weight is 0 everywhere?",
 )
 def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
@@ -286,7 +296,7 @@ def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="weight with bias",
+    confuses="weight with bias: weight and bias are swapped",
     hint="Which of the two scales, and which one shifts? Which does so in your code?",
 )
 def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
@@ -299,7 +309,7 @@ def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="mean and variance with constants: no gradient goes through mean and variance",
-    hint="Mean and variance change with the input. Does your gradient know?",
+    hint="Mean and variance change with the input. Does your gradient take that into account?",
 )
 def mean_and_variance_detached(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
@@ -311,7 +321,7 @@ def mean_and_variance_detached(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="float32 with the dtype of the input",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Give float64 tensors. Which dtype does the result have?",
 )
 def float32_inside(x, sublayer_output, weight, bias, eps=1e-5):
@@ -370,7 +380,8 @@ class _Parts(nn.Module):
 
 @misconception(
     "EncoderBlock",
-    confuses="pre-norm, of later models, with post-norm",
+    confuses="pre-norm, of later models, with post-norm: each norm comes before a sublayer instead "
+    "of after an addition",
     hint="Is a norm applied before a sublayer, or after its output was added?",
 )
 class pre_norm(_Parts):
@@ -381,7 +392,8 @@ class pre_norm(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the block's input with the second step's input in the second residual",
+    confuses="the block's input with the second step's input in the second residual: the second "
+    "residual starts at the block's input",
     hint="What went into the feed-forward network? That is what its output is added to.",
 )
 class second_residual_from_the_input(_Parts):
@@ -391,7 +403,8 @@ class second_residual_from_the_input(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the block's input with the result of the first step as input of the network",
+    confuses="the block's input with the result of the first step as input of the network: the "
+    "feed-forward network sees the block's input",
     hint="Which tensor should the feed-forward network see?",
 )
 class network_sees_the_input(_Parts):
@@ -401,7 +414,8 @@ class network_sees_the_input(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="two steps in a row with two steps side by side",
+    confuses="two steps in a row with two steps side by side: attention and the feed-forward "
+    "network work side by side",
     hint="Does the feed-forward network in your code see what attention found?",
 )
 class sublayers_side_by_side(_Parts):
@@ -442,7 +456,8 @@ class no_residual_at_all(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the norm of a sum with the sum of a norm",
+    confuses="the norm of a sum with the sum of a norm: the outputs of the sublayers are "
+    "normalized, not the sums",
     hint="In add and norm, which comes first?",
 )
 class only_the_sublayers_are_normalised(_Parts):
@@ -486,7 +501,7 @@ class first_norm_used_twice(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="norm1 with norm2",
+    confuses="norm1 with norm2: norm1 and norm2 are swapped",
     hint="Which norm comes right after attention?",
 )
 class norms_swapped(_Parts):
@@ -563,7 +578,8 @@ class always_one_head(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="a usual size of the hidden layer with the size that is given",
+    confuses="a usual size of the hidden layer with the size that is given: the hidden layer is "
+    "always four times the model size",
     hint="Where do you use the third argument?",
 )
 class always_four_times_as_wide(_Parts):
@@ -573,7 +589,7 @@ class always_four_times_as_wide(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="one norm under two names with two norms",
+    confuses="one norm under two names with two norms: norm1 and norm2 are the same norm",
     hint="Change a weight of norm1. Does norm2 change too?",
 )
 class one_norm_with_two_names(_Parts):
@@ -584,7 +600,7 @@ class one_norm_with_two_names(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="norms that learn with norms that do not",
+    confuses="norms that learn with norms that do not: the norms have no weight and no bias",
     hint="Which weights do the norms have? Look at named_parameters().",
 )
 class norms_without_weights(_Parts):
@@ -596,7 +612,7 @@ class norms_without_weights(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="batch norm with layer norm",
+    confuses="batch norm with layer norm: the norms are batch norms instead of layer norms",
     hint="Should the result of one sentence depend on the others in the batch?",
 )
 class batch_norm(_Parts):
@@ -612,7 +628,8 @@ class batch_norm(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the eps of other libraries with the one of the question",
+    confuses="the eps of other libraries with the one of the question: the norms have a different "
+    "eps than the question asks for",
     hint="Which eps do your norms have? Try tokens whose entries hardly differ.",
 )
 class smaller_eps(_Parts):
@@ -641,7 +658,8 @@ class _UnbiasedNorm(nn.LayerNorm):
 
 @misconception(
     "EncoderBlock",
-    confuses="the unbiased variance (divided by D - 1) with the biased one in own norms",
+    confuses="the unbiased variance (divided by D - 1) with the biased one in own norms: the "
+    "variance is divided by D - 1 instead of D",
     hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 class own_norms_with_unbiased_variance(_Parts):
@@ -668,7 +686,7 @@ class own_norms_over_the_sequence(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="this block with one that has dropout",
+    confuses="this block with one that has dropout: the block applies dropout in train mode",
     hint="Call the block twice in train mode with the same input. Should the results differ?",
 )
 class dropout_on_the_sublayers(_Parts):
@@ -679,7 +697,8 @@ class dropout_on_the_sublayers(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="layers that the module knows with layers that it does not find",
+    confuses="layers that the module knows with layers that it does not find: the module does not "
+    "find its layers",
     hint="Look at named_parameters(). Under which names are your weights?",
 )
 class submodules_in_a_list(nn.Module):
@@ -725,7 +744,8 @@ class sum_written_into_the_input(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="a part that is not trained with a part of the block",
+    confuses="a part that is not trained with a part of the block: no gradient flows through "
+    "attention",
     hint="Does attention learn? Look at the gradients of its weights after a backward pass.",
 )
 class attention_without_gradient(_Parts):
@@ -749,7 +769,7 @@ class residual_detached(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="float32 with the dtype of the input",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Give a float64 block a float64 input. Which dtype does the result have?",
 )
 class float32_result(_Parts):
@@ -759,7 +779,8 @@ class float32_result(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="the batch of one with a dimension that can be dropped",
+    confuses="the batch of one with a dimension that can be dropped: a batch of one loses its "
+    "dimension",
     hint="Call the block with a batch of one sequence, and look at the shape.",
 )
 class squeezed_result(_Parts):

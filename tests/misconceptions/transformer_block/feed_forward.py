@@ -27,7 +27,7 @@ class no_activation(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="GELU, of later models, with ReLU",
+    confuses="GELU, of later models, with ReLU: GELU is used instead of ReLU",
     hint="Which function does the question name, and what does it give for -0.5?",
 )
 class gelu(_TwoLayers):
@@ -37,7 +37,7 @@ class gelu(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="SiLU, of later models, with ReLU",
+    confuses="SiLU, of later models, with ReLU: SiLU is used instead of ReLU",
     hint="Which function does the question name, and what does it give for -2?",
 )
 class silu(_TwoLayers):
@@ -47,7 +47,7 @@ class silu(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="leaky ReLU with ReLU",
+    confuses="leaky ReLU with ReLU: leaky ReLU is used instead of ReLU",
     hint="What remains of a negative number after ReLU?",
 )
 class leaky_relu(_TwoLayers):
@@ -57,7 +57,7 @@ class leaky_relu(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="tanh, of older networks, with ReLU",
+    confuses="tanh, of older networks, with ReLU: tanh is used instead of ReLU",
     hint="Can a large positive number pass your function unchanged?",
 )
 class tanh(_TwoLayers):
@@ -67,7 +67,7 @@ class tanh(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="sigmoid with ReLU",
+    confuses="sigmoid with ReLU: sigmoid is used instead of ReLU",
     hint="Can a large positive number pass your function unchanged?",
 )
 class sigmoid(_TwoLayers):
@@ -87,7 +87,7 @@ class softmax(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="ReLU with a version that stops at 6",
+    confuses="ReLU with a version that stops at 6: the ReLU stops at 6",
     hint="Try inputs a hundred times as large. What is the largest hidden entry?",
 )
 class relu_that_stops_at_six(_TwoLayers):
@@ -107,7 +107,8 @@ class magnitude(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the smaller with the larger of an entry and zero",
+    confuses="the smaller with the larger of an entry and zero: negative entries are kept, and "
+    "positive ones become 0",
     hint="Which entries should survive, the positive or the negative ones?",
 )
 class negative_entries_kept(_TwoLayers):
@@ -127,8 +128,8 @@ class relu_on_the_result(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="one ReLU with one after every layer",
-    hint="Can an entry of your result be negative? It should.",
+    confuses="one ReLU with one after every layer: ReLU is applied after the second layer as well",
+    hint="An entry of the result may be negative. Can it be in your result?",
 )
 class relu_after_both_layers(_TwoLayers):
     def forward(self, x):
@@ -168,7 +169,7 @@ class hidden_entries_normalised(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="this network with one that has dropout",
+    confuses="this network with one that has dropout: the network applies dropout in train mode",
     hint="Call it twice in train mode with the same input. Should the results differ?",
 )
 class dropout_on_the_hidden_entries(_TwoLayers):
@@ -178,7 +179,7 @@ class dropout_on_the_hidden_entries(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="layers without bias with layers that have one",
+    confuses="layers without bias with layers that have one: the layers have no bias",
     hint="Which weights does the question name?",
 )
 class no_biases(nn.Module):
@@ -193,7 +194,8 @@ class no_biases(nn.Module):
 
 @misconception(
     "FeedForward",
-    confuses="a usual size of the hidden layer with the size that is given",
+    confuses="a usual size of the hidden layer with the size that is given: the hidden layer is "
+    "always four times the model size",
     hint="Where do you use the second argument?",
 )
 class always_four_times_as_wide(_TwoLayers):
@@ -206,7 +208,8 @@ class always_four_times_as_wide(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the second layer with the first one transposed",
+    confuses="the second layer with the first one transposed: the second layer uses the weight of "
+    "the first one",
     hint="Does your result depend on the weight of linear2?",
 )
 class first_weight_used_twice(_TwoLayers):
@@ -231,7 +234,8 @@ class a_layer_too_many(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="a batch of sequences with every possible input",
+    confuses="a batch of sequences with every possible input: the code works only for inputs with "
+    "three dimensions",
     hint="Call the network with tokens of shape (T, D), without a batch. Which line fails?",
 )
 class three_dimensions_only(_TwoLayers):
@@ -242,7 +246,8 @@ class three_dimensions_only(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="a list of tokens with the shape that came in",
+    confuses="a list of tokens with the shape that came in: the leading dimensions are flattened "
+    "and not restored",
     hint="Compare the shapes of input and result.",
 )
 class leading_dimensions_not_restored(_TwoLayers):
@@ -263,7 +268,7 @@ class centred_over_the_tokens(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="numbers with a result that carries gradients",
+    confuses="numbers with a result that carries gradients: no gradient reaches the first layer",
     hint="Does linear1 learn? Look at linear1.weight.grad after a backward pass.",
 )
 class hidden_entries_detached(_TwoLayers):
@@ -273,7 +278,7 @@ class hidden_entries_detached(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="float32 with the dtype of the input",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Give a float64 module a float64 input. Which dtype does the result have?",
 )
 class float32_only(_TwoLayers):
@@ -284,7 +289,8 @@ class float32_only(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the batch of one with a dimension that can be dropped",
+    confuses="the batch of one with a dimension that can be dropped: a batch of one loses its "
+    "dimension",
     hint="Call the network with a batch of one sequence, and look at the shape.",
 )
 class squeezed_result(_TwoLayers):
@@ -294,7 +300,8 @@ class squeezed_result(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the hidden entries of this call with those of the first one",
+    confuses="the hidden entries of this call with those of the first one: the hidden entries of "
+    "the first call are used again",
     hint="Call the network twice with different inputs. What is kept from the first call?",
 )
 class hidden_entries_kept(_TwoLayers):

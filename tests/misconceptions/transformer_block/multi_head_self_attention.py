@@ -46,7 +46,8 @@ class _FourLayers(nn.Module):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="neighboring columns with every H-th column when the heads are cut",
+    confuses="neighboring columns with every H-th column when the heads are cut: when cutting, "
+    "each head gets every H-th column instead of neighboring ones",
     hint="Give the columns of one token numbers from 0 on. Which numbers should head 0 get?",
 )
 class heads_cut_from_every_hth_column(_FourLayers):
@@ -57,7 +58,8 @@ class heads_cut_from_every_hth_column(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="neighboring columns with every H-th column, when cutting and when merging",
+    confuses="neighboring columns with every H-th column, when cutting and when merging: each head "
+    "gets every H-th column instead of neighboring ones, when cutting and when merging",
     hint="Cutting and merging undo each other here, but does each head hold the right columns?",
 )
 class heads_interleaved_both_ways(_FourLayers):
@@ -72,7 +74,8 @@ class heads_interleaved_both_ways(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="heads side by side with entries of the heads taken in turn when merging",
+    confuses="heads side by side with entries of the heads taken in turn when merging: when "
+    "merging, entries of the heads are taken in turn, not head by head",
     hint="In the merged row of a token, which numbers follow the first entry of head 0?",
 )
 class heads_merged_entry_by_entry(_FourLayers):
@@ -130,7 +133,7 @@ class one_wide_head(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the axes of batch and heads while merging",
+    confuses="the axes of batch and heads while merging: batch and heads are swapped in the merge",
     hint="Write the meaning of each axis next to every step of the merge. Which one comes first?",
 )
 class batch_and_heads_swapped(_FourLayers):
@@ -145,7 +148,8 @@ class batch_and_heads_swapped(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="heads side by side with the mean of the heads",
+    confuses="heads side by side with the mean of the heads: the heads are averaged instead of put "
+    "side by side",
     hint="After merging, can out_proj still see what each single head found?",
 )
 class heads_averaged(_FourLayers):
@@ -155,7 +159,8 @@ class heads_averaged(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="dimensions of size one with dimensions that can be dropped",
+    confuses="dimensions of size one with dimensions that can be dropped: dimensions of size one "
+    "are dropped from the result",
     hint="Try a batch of one sequence, or one token. How many dimensions does the result have?",
 )
 class squeezed_context(_FourLayers):
@@ -179,7 +184,8 @@ class keys_of_the_first_sequence(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the model size with the head size in the scaling",
+    confuses="the model size with the head size in the scaling: the scores are divided by the root "
+    "of the model size, not of the head size",
     hint="How many products are added up in one score of one head?",
 )
 class scaled_by_model_size(_FourLayers):
@@ -200,7 +206,7 @@ class scaled_without_root(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="plain with scaled dot products",
+    confuses="plain with scaled dot products: the scores are not scaled",
     hint="What happens to the scores before softmax, so that wide heads do not get huge ones?",
 )
 class not_scaled(_FourLayers):
@@ -210,7 +216,8 @@ class not_scaled(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the number of tokens with the head size in the scaling",
+    confuses="the number of tokens with the head size in the scaling: the scores are divided by "
+    "the root of the number of tokens",
     hint="Should a longer sentence make every score smaller?",
 )
 class scaled_by_number_of_tokens(_FourLayers):
@@ -220,7 +227,7 @@ class scaled_by_number_of_tokens(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the square root with its whole part",
+    confuses="the square root with its whole part: the root is cut to a whole number",
     hint="Try a head size that is not 1, 4, 9 or 16. What number do you divide by?",
 )
 class scaled_by_whole_root(_FourLayers):
@@ -230,7 +237,8 @@ class scaled_by_whole_root(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="dividing with multiplying in the scaling",
+    confuses="dividing with multiplying in the scaling: the scores are multiplied by the root, not "
+    "divided",
     hint="Does the scaling make your scores smaller or larger?",
 )
 class multiplied_by_the_root(_FourLayers):
@@ -240,7 +248,7 @@ class multiplied_by_the_root(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="rows and columns: keys ask and queries are asked",
+    confuses="rows and columns: keys score queries",
     hint="Row t of the scores belongs to the token that asks. Is it made by W_query?",
 )
 class keys_score_queries(_FourLayers):
@@ -250,7 +258,8 @@ class keys_score_queries(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the query axis with the key axis in softmax",
+    confuses="the query axis with the key axis in softmax: softmax runs over the queries instead "
+    "of the keys",
     hint="Sum your weights along each axis. Which sums should be one?",
 )
 class softmax_over_queries(_FourLayers):
@@ -260,7 +269,8 @@ class softmax_over_queries(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the axis of heads with the axis of keys in softmax",
+    confuses="the axis of heads with the axis of keys in softmax: softmax runs over the heads "
+    "instead of the keys",
     hint="Which axis of the scores holds the keys?",
 )
 class softmax_over_heads(_FourLayers):
@@ -270,7 +280,8 @@ class softmax_over_heads(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the batch axis with the axis of keys in softmax",
+    confuses="the batch axis with the axis of keys in softmax: softmax runs over the batch instead "
+    "of the keys",
     hint="Should the weights of one sentence depend on which sentences are in the same batch?",
 )
 class softmax_over_the_batch(_FourLayers):
@@ -301,7 +312,8 @@ class masked_like_a_decoder(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="this layer with one that has dropout on its weights",
+    confuses="this layer with one that has dropout on its weights: the layer applies dropout in "
+    "train mode",
     hint="Call the layer twice in train mode with the same input. Should the results differ?",
 )
 class dropout_on_the_weights(_FourLayers):
@@ -321,8 +333,10 @@ class weights_detached(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="rows and columns of the weights when the values are gathered",
-    hint="Token t wants its own row of the weights. Which axis is summed with the values?",
+    confuses="rows and columns of the weights when the values are gathered: rows and columns of "
+    "the weights are swapped",
+    hint="Token t needs its own row of the weights. Over which axis do weights and values have to "
+    "be summed?",
 )
 class weights_turned_round(_FourLayers):
     def normalize(self, scores):
@@ -393,7 +407,7 @@ class residual_inside(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="layers without bias with layers that have one",
+    confuses="layers without bias with layers that have one: the layers have no bias",
     hint="Which four biases does the question name?",
 )
 class no_biases(_FourLayers):
@@ -406,7 +420,8 @@ class no_biases(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="one layer under three names with three layers",
+    confuses="one layer under three names with three layers: W_query, W_key and W_value are one "
+    "layer with three names",
     hint="Change one weight of W_query. Does W_key change too?",
 )
 class one_layer_three_times(_FourLayers):
@@ -417,7 +432,8 @@ class one_layer_three_times(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="layers that the module knows with layers that it does not find",
+    confuses="layers that the module knows with layers that it does not find: the module does not "
+    "find its layers",
     hint="Look at list(module.parameters()). Are all the weights there?",
 )
 class layers_in_a_dict(nn.Module):
@@ -451,7 +467,8 @@ class trainable_scale(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the size of the first input with that of every input",
+    confuses="the size of the first input with that of every input: the number of tokens of the "
+    "first call is used again",
     hint="Call the layer with five tokens, then with three. Where is the five still kept?",
 )
 class tokens_counted_once(_FourLayers):
@@ -465,7 +482,8 @@ class tokens_counted_once(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="scaling the scores with scaling the weights of a layer, again in every call",
+    confuses="scaling the scores with scaling the weights of a layer, again in every call: the "
+    "weights of a layer are scaled again in every call",
     hint="Call the layer twice with the same input. Which of your lines changes the module?",
 )
 class weights_of_the_layer_scaled_in_place(_FourLayers):
@@ -481,7 +499,8 @@ class weights_of_the_layer_scaled_in_place(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="float32 with the dtype of the input, on the way to out_proj",
+    confuses="float32 with the dtype of the input, on the way to out_proj: the heads are merged in "
+    "float32",
     hint="Give a float64 module a float64 input. Which of your tensors has a different dtype?",
 )
 class result_allocated_in_float32(_FourLayers):
@@ -495,7 +514,7 @@ class result_allocated_in_float32(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the input with a place for the result",
+    confuses="the input with a place for the result: the result is written into the caller's input",
     hint="Is the input after the call the same as before?",
 )
 class result_written_into_the_input(_FourLayers):
@@ -506,7 +525,8 @@ class result_written_into_the_input(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="torch's own layer, which keeps three weights in one, with the four required layers",
+    confuses="torch's own layer, which keeps three weights in one, with the four required layers: "
+    "torch's own attention layer is used instead of the four required layers",
     hint="Print the names of the module's parameters. Which of the four layers are there?",
 )
 class layer_of_torch(nn.MultiheadAttention):
