@@ -29,6 +29,7 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import diagnosis, unmatched
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.known import KnownMistakes
+from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.probe import Probe, ProbeReplies, Replies, replies_of
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search, SearchResult
@@ -135,6 +136,10 @@ def _off(name: str) -> Off:
     return without
 
 
+def _pairs_off(name: str) -> Off:
+    return lambda: mock.patch.object(PairSearch, name, lambda self, *given: [])
+
+
 def _stages() -> Mapping[str, Off]:
     ranks = {
         "known steps": range(1),
@@ -152,13 +157,22 @@ def _stages() -> Mapping[str, Off]:
         "what a table leaves open": lambda: mock.patch(
             "autograder.grading.naming.search.MOST_CALLS", 0
         ),
-        "two at once": lambda: mock.patch.object(Search, "pair", lambda self, ask: []),
+        "two at once": lambda: mock.patch.object(Search, "pair", lambda self, *given: []),
+        **{
+            f"two at once: {what}": _pairs_off(name)
+            for what, name in (
+                ("an entry, executed", "_of_changed_entries"),
+                ("an entry that agrees", "_of_agreeing"),
+                ("frequent ones", "_frequent"),
+            )
+        },
         "most of it": lambda: mock.patch.object(Search, "most", lambda self: SearchResult()),
         "by itself": lambda: mock.patch.object(diagnosis, "unmatched_rows", lambda *given: []),
         **{
             f"by itself: {what}": _off(name)
             for what, name in (
                 ("parameters", "of_parameters"),
+                ("causes of errors", "of_causes"),
                 ("what comes back", "_of_results"),
                 ("dropout's findings", "_of_chance"),
                 ("where it is right, errors", "_of_calls"),

@@ -22,7 +22,6 @@ from ...suite.traits import declarations
 from ...suite.variants import Variant, module_texts, variants_read
 from ...worker import wire
 from ..judging.suites import SuiteRunner
-from .call_facts import CallDeclaration
 from .changed_entries import AskText, ChangedEntries
 from .families import Member, is_left_out, is_small, members
 from .probe import Probe, Replies, silence
@@ -30,6 +29,7 @@ from .record import PASSED, AnswerRecord
 from .rows import Row
 from .store import Store
 from .table import SAMPLES, Samples, Table, TableMaker
+from .where import CallDeclaration
 
 #: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
 #: way that the solution's answers do not show

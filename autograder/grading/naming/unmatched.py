@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 
 from ...suite.raised import cause_of, kind_of
-from .call_facts import CallFacts
 from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
 from .known import KnownMistakes
@@ -15,7 +14,7 @@ from .probe import ProbeReplies
 from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
 from .returned import kind_returned, writes_into_arguments
 from .rows import Row
-from .where import where_right, where_sentence
+from .where import SHOWN, CallFacts, where_right
 
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
 _OWN = "Print each name of `named_parameters()` with its `requires_grad`: is it there, and trained?"
@@ -42,46 +41,6 @@ BY_CHANCE = Row.shown(
     "two equal calls give different results",
     "What in it is random, or never gets a value: dropout that is always on, a layer that is built "
     "in `forward`, `torch.rand`, `torch.empty`?",
-)
-#: a pattern of a failure's text without numbers, the name, and a hint
-_FINDINGS: Sequence[tuple[str, str, str]] = (
-    (
-        r"dropped together: along the calls\n|calls # and # treat # of # entries alike",
-        "every call drops the same entries",
-        "Call it twice in training: are the zeros in the same places? Look for a seed that is set, "
-        "and for a pattern that is kept.",
-    ),
-    (
-        r"dropped together: along the samples\n",
-        "all samples of a batch lose the same entries",
-        "Look at the shape of the random numbers: is there one for each entry of each sample?",
-    ),
-    (
-        r"dropped together: along the heads\n",
-        "all heads lose the same weights",
-        "Look at the shape of the random numbers: is there one for each weight of each head?",
-    ),
-    (
-        r"dropped together: along the queries\n",
-        "a key is dropped for all queries together",
-        "Look at the shape of the random numbers: is there one for each query and key?",
-    ),
-    (
-        r"dropped together: along the keys\n",
-        "all weights of a query are dropped together",
-        "Look at the shape of the random numbers: is there one for each query and key?",
-    ),
-    (
-        r": as many as should be kept\n",
-        "as many entries are dropped as should be kept",
-        "With p = 0.1, how many entries of 1000 are left?",
-    ),
-    (
-        r"kept (?:entries )?are as they were",
-        "what is kept is as it was before dropout",
-        "What is the mean of many entries, before and after? The docstring says what a kept one "
-        "is multiplied by.",
-    ),
 )
 
 
@@ -118,7 +77,7 @@ def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     came, right = _came_and_right(known, question, answers)
     if writes_into_arguments(came, right):
-        return [Row.shown(id_of(IN_PLACE), words_of(IN_PLACE), lead_of(IN_PLACE))]
+        return [_of_family(IN_PLACE)]
     words, sentence = kind_returned(came, right)
     return [_shown(words, _RETURNED, sentence)] if words else []
 
@@ -142,17 +101,18 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _GRADIENTS)]
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
-        return [Row.shown(id_of(CHECK), words_of(CHECK), lead_of(CHECK))]
+        return [_of_family(CHECK)]
     cases: list[CallFacts] = []
     errors: set[str] = set()
     calls = known.calls(question)
     for test, requests in known.probe(question).requests.items():
         came, right = answers.answered(test).calls, known.right(question, test).calls
-        raised = zip(answers.errors(test), came, right, strict=False)
-        cases += calls.cases(requests, came, right, answers.errors(test)) if calls else []
-        errors |= {e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e}
-    if words := where_right(cases):
-        sentence, lead = where_sentence(words, cases)
+        raised = answers.errors(test)
+        cases += calls.cases(requests, came, right, raised) if calls else []
+        triples = zip(raised, came, right, strict=True)
+        errors |= {e for e, own, asked in triples if own.is_failing(asked) and own.is_asked and e}
+    words, sentence, lead = where_right(cases)
+    if words:
         return [_shown(words, lead, sentence)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
     if words := kind_of(errors, question) if only_errors else "":
@@ -160,6 +120,11 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
         sentence = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
         return [_shown(words, _ERRORS, sentence)]
     return []
+
+
+def _of_family(key: str) -> Row:
+    """Returns a row with the name and the words of a family."""
+    return Row.shown(id_of(key), words_of(key), lead_of(key))
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
@@ -263,13 +228,13 @@ def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     `failures` are texts of failed tests without their numbers. It stops at the first one that fits
     no finding, because each costs a test.
     """
-    left, is_any = _FINDINGS, False
+    left, is_any = SHOWN["findings"], False
     for failure in failures:
         is_any = True
         left = [found for found in left if re.search(found[0], f"{failure}\n")]
         if not left:
             break
-    return left[0][1:] if is_any and left else ("", "")
+    return (left[0][1], left[0][2]) if is_any and left else ("", "")
 
 
 def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:

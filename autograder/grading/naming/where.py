@@ -6,85 +6,209 @@ The description is about the calls, so it is true of any code with the same answ
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
 
-from .call_facts import CALLED, CallFacts
+import torch
 
+from ...suite.traits import Ids, Input, InputPair, OptionalInput, Size, Sizes, Tensor, Traits
+from ...suite.traits.inputs import LEADING, letters_of
+from .record import OF_GRADIENTS, Call, Request
+
+#: sentences and hints for answers that no known mistake explains
+SHOWN: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("shown.toml").read_text(encoding="utf-8")
+)
+_CALLED: Mapping[str, str] = SHOWN["called"]
+_CALLS = ("call", "forward")
+_ON_CPU = "on the CPU"
+#: letters for the ratio of two sizes: any value, even 1, is as informative as another
+_RATIOS = "R"
 #: the least numbers of different right calls, and of different wrong calls, for a description
 _RIGHT, _WRONG = 3, 4
-#: the thing that each letter counts
-_COUNTED: Mapping[str, str] = {
-    "B": "sample",
-    "H": "head",
-    "G": "head of keys and values",
-    "R": "query head for each head of keys and values",
-    "T": "token",
-    "S": "key",
-}
-
-
 _NO_OTHER = "in no other call that asks for a result"
-_ELSEWHERE = "What is different in the other calls? Follow one of them through your code."
-#: hints by what is true of the right calls
-_LEADS: tuple[tuple[str, str], ...] = (
-    (
-        r"with one (token|key)$",
-        "Take two of them, and follow each row through your code.",
-    ),
-    (
-        r"with one (head|query head|head of)\b",
-        "Take two of them, and print the shape of each step.",
-    ),
-    (r"with one sample$", "Take a batch of two: is each result the one of that sample alone?"),
-    (r"where .* is 1$", "Take 2 for it, and follow one number through all that runs along it."),
-    (
-        r"without a batch|leading dimension",
-        "Call it with and without a batch, and print the shape after each step: which one should "
-        "be another?",
-    ),
-    (r"`past` is left out", "Compare it, step by step, with one call on the whole sequence."),
-    (r"` is left out", "What happens to it where it is given?"),
-    (r"` is given", "What happens where it is left out?"),
-    (r" are equal$", "Take two that differ: at which step is one taken for the other?"),
-    (r"float(32|64)$|on the CPU", "What do you make yourself? Print its dtype and its device."),
-    (r"contiguous", "Give it a transposed tensor: which step depends on the order of memory?"),
-)
+_HIDING = "otherwise only in calls that would hide the mistake, with a size of 1 or two equal sizes"
 
 
-def where_right(cases: Sequence[CallFacts]) -> str:
-    """Returns what is true of the right calls only, in words.
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """One call: its sizes by letter, other facts about it, and whether the answer is right.
+
+    `is_raised` if an unexpected error was raised - the `error` - and `is_accepted` if the expected
+    error was not raised.
+
+    A call that is not `is_telling` may be right by luck: calls for gradients, calls on a device
+    without numbers, and calls in which a size is 1, such as one key, which gets all the weight, or
+    in which a leading size equals another dimension.
+    """
+
+    sizes: Mapping[str, int]
+    facts: Mapping[str, bool]
+    is_right: bool
+    is_telling: bool
+    is_raised: bool
+    is_accepted: bool
+    error: str
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        """The sizes by their names in a question: a letter, or words; all heads are H."""
+        named = {_CALLED.get(x, x): size for x, size in self.sizes.items()}
+        if {"G", "R"} <= self.sizes.keys():
+            named["H"] = self.sizes["G"] * self.sizes["R"]
+        return named
+
+    @property
+    def key(self) -> object:
+        """A value that is equal for calls that are alike."""
+        return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class CallDeclaration:
+    """A question's declaration of its calls: shapes in letters, and optional arguments."""
+
+    traits: Traits
+    solution: Any
+
+    def cases(
+        self,
+        requests: Sequence[Request],
+        answer: Sequence[Call],
+        right: Sequence[Call],
+        errors: Sequence[str],
+    ) -> Iterator[CallFacts]:
+        """Yields the calls of one test that don't expect an error, or don't raise it."""
+        built: dict[Any, Sequence[Any]] = {}
+        for request, came, asked, error in zip(requests, answer, right, errors, strict=True):
+            operation, number, *rest = request
+            is_right = came.equals(asked)
+            if operation == "build":
+                built[number] = rest[1]
+            elif operation == "restore":
+                built[rest[0]] = built.get(number, ())
+            elif operation in (*_CALLS, *OF_GRADIENTS) and not (asked.raised and is_right):
+                sizes, facts, leading = self._facts_of_call(built.get(number, ()), rest[0])
+                is_telling = operation in _CALLS and facts.get(_ON_CPU, True)
+                is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
+                is_telling &= not {1, *sizes.values()} & {*leading}
+                raised = bool(came.raised), bool(asked.raised)
+                yield CallFacts(sizes, facts, is_right, is_telling, *raised, error)
+
+    def _facts_of_call(
+        self, given: Sequence[Any], args: Sequence[Any]
+    ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
+        """Returns sizes, facts and leading sizes of one call; `given` are the layer's arguments."""
+        pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
+        leading = next(_leading(pairs), None)
+        facts = {**_facts(pairs), **dict(self._switches(given, args))}
+        facts |= {} if leading is None else {"without a batch": not leading}
+        return _sizes(pairs), facts, leading or ()
+
+    def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+        """Yields which arguments of a call are left out, and the switches of a layer."""
+        is_layer = isinstance(self.solution, type)
+        called = self.solution.forward if is_layer else self.solution
+        for function, values in ((called, args), (self.solution, given if is_layer else ())):
+            parameters = [p for p in signature(function).parameters.values() if p.name != "self"]
+            for at, parameter in enumerate(parameters if values else ()):
+                name, default = parameter.name, parameter.default
+                value = values[at] if at < len(values) else default
+                if default is None:
+                    yield f"where `{name}` is given", value is not None
+                    yield f"where `{name}` is left out", value is None
+                elif isinstance(default, bool):
+                    yield f"with `{name}={default}`", value is default
+                    yield f"with `{name}={not default}`", value is not default
+
+
+def _paired(inputs: Sequence[Input], args: Sequence[Any]) -> Iterator[tuple[Input, Any]]:
+    for declared, arg in zip(inputs, args, strict=False):
+        item = declared.item if isinstance(declared, OptionalInput) else declared
+        if isinstance(item, InputPair) and isinstance(arg, tuple | list) and len(arg) == 2:
+            yield from zip((item.first, item.second), arg, strict=True)
+        else:
+            yield item, arg
+
+
+def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
+    """Returns facts about the tensors of a call."""
+    tensors = [arg for _, arg in pairs if isinstance(arg, torch.Tensor)]
+    if not tensors:
+        return {}
+    dtypes = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+    return {
+        "for tensors that are contiguous": all(tensor.is_contiguous() for tensor in tensors),
+        "in float32": dtypes == {torch.float32},
+        "in float64": dtypes == {torch.float64},
+        _ON_CPU: all(tensor.device.type == "cpu" for tensor in tensors),
+    }
+
+
+def _leading(pairs: Sequence[tuple[Input, Any]]) -> Iterator[tuple[int, ...]]:
+    """Yields the leading sizes of each tensor that may have some."""
+    for item, arg in pairs:
+        if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor):
+            yield tuple(arg.shape[: arg.dim() - len(item.shape.split()) + 1])
+
+
+def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
+    """Returns the value of each letter in one call, as far as its arguments determine it."""
+    equations = [found for item, arg in pairs for found in _equations(item, arg)]
+    known: dict[str, int] = {}
+    while True:
+        before = len(known)
+        for text, letters, value in equations:
+            unknown = [x for x in letters if x not in known]
+            if len(unknown) == 1:
+                base, one = (Sizes({**known, unknown[0]: n}).of(text) for n in (0, 1))
+                if one > base:
+                    known[unknown[0]] = (value - base) // (one - base)
+        if len(known) == before:
+            return known
+
+
+def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
+    """Yields expressions in letters with their values, one for each dimension of a tensor."""
+    if isinstance(item, Size) and isinstance(arg, int):
+        yield item.text, item.letters, arg
+    if isinstance(item, Tensor | Ids) and isinstance(arg, torch.Tensor):
+        parts = [part for part in item.shape.split() if part != LEADING]
+        for part, size in zip(reversed(parts), reversed(arg.shape), strict=False):
+            yield part, letters_of(part), size
+
+
+# what is true of the right calls
+
+
+def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
+    """Returns what is true of the right calls only, in words; a student's sentence; and a hint.
 
     The condition that explains the most calls is returned. Empty if several do, because each would
-    be a guess, or if something that must be refused was not, which is a different mistake.
+    be a guess, or if something that must be refused was not, which is a different mistake. The
+    sentence is about the calls of the tests; uninformative ones may be right as well.
     """
+    nothing = "", "", ""
     if any(case.is_accepted for case in cases):
-        return ""
+        return nothing
     if len({case.key for case in cases if not case.is_right}) < _WRONG:
-        return ""
-    found = {words: _explained(cases, holds) for words, holds in _conditions(cases)}
-    most = max(found.values(), default=0)
-    likely = [words for words, right in found.items() if right == most]
+        return nothing
+    conditions = dict(_conditions(cases))
+    explained = {words: _explained(cases, holds) for words, holds in conditions.items()}
+    most = max(explained.values(), default=0)
+    likely = [words for words, right in explained.items() if right == most]
     if most < _RIGHT or len(likely) != 1:
-        return ""
+        return nothing
     errors = all(case.is_right or case.is_raised for case in cases)
-    return f"{'it works' if errors else 'it is right'} {likely[0]} only"
-
-
-def where_sentence(words: str, cases: Sequence[CallFacts]) -> tuple[str, str]:
-    """Returns the sentence for a student from `where_right`, and a hint.
-
-    It is about the calls of the tests; uninformative ones may be right as well.
-    """
-    what = words.removesuffix(" only")
-    holds = next(held for found, held in _conditions(cases) if what.endswith(f" {found}"))
+    what = f"{'it works' if errors else 'it is right'} {likely[0]}"
+    holds = conditions[likely[0]]
     others = any(case.is_right > held for case, held in zip(cases, holds, strict=True))
-    rest = (
-        "otherwise only in calls that would hide the mistake, with a size of 1 or two equal sizes"
-        if others
-        else _NO_OTHER
-    )
-    lead = next((lead for pattern, lead in _LEADS if re.search(pattern, what)), _ELSEWHERE)
-    return f"in the tests {what}, and {rest}", lead
+    lead = next(lead for pattern, lead in SHOWN["where"] if re.search(pattern, what))
+    return f"{what} only", f"in the tests {what}, and {_HIDING if others else _NO_OTHER}", lead
 
 
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
@@ -107,35 +231,27 @@ def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
 
 
 def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
-    """Yields conditions in words, with the calls that meet each."""
-    for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
-        yield fact, [case.facts.get(fact, False) for case in cases]
-    for x in (x for x in cases[0].sizes if all(x in case.sizes for case in cases)):
-        sizes, one = [case.sizes[x] for case in cases], CALLED.get(x, x)
-        yield f"where {one} is even", [size % 2 == 0 for size in sizes]
-        yield f"where {one} is 0", [size == 0 for size in sizes]
-        yield f"where {one} is not 0", [size != 0 for size in sizes]
-        counted = _COUNTED.get(x)
-        yield f"with one {counted}" if counted else f"where {one} is 1", [n == 1 for n in sizes]
-        yield f"with more than one {counted or one}", [n > 1 for n in sizes]
-        for y in (y for y in cases[0].sizes if y != x and all(y in case.sizes for case in cases)):
-            yield from _of_two(cases, x, y)
+    """Yields conditions in words, with whether each call meets it.
 
-
-def _of_two(cases: Sequence[CallFacts], x: str, y: str) -> Iterator[tuple[str, list[bool]]]:
-    """Yields conditions on two sizes.
-
-    An answer that is right if they are equal need not be right if one is smaller, or twice the
+    An answer that is right if two sizes are equal need not be right if one is smaller, or twice the
     other: so a right call has to show it.
     """
-    one, other = CALLED.get(x, x), CALLED.get(y, y)
-    pairs = [(case.sizes[x], case.sizes[y]) for case in cases]
-    right = {pair for case, pair in zip(cases, pairs, strict=True) if case.is_right}
-    if x < y:
-        yield f"where {one} and {other} are equal", [a == b for a, b in pairs]
-        yield f"where {one} and {other} differ", [a != b for a, b in pairs]
-    if any(a < b for a, b in right):
-        yield f"where {one} is at most {other}", [a <= b for a, b in pairs]
-    if any(1 < b < a and a % b == 0 for a, b in right):
-        multiple = [b > 0 and a % b == 0 for a, b in pairs]
-        yield f"where {one} is a multiple of {other}", multiple
+    for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
+        yield fact, [case.facts.get(fact, False) for case in cases]
+    letters = [x for x in cases[0].sizes if all(x in case.sizes for case in cases)]
+    for x in letters:
+        sizes, one = [case.sizes[x] for case in cases], _CALLED.get(x, x)
+        counted = SHOWN["counted"].get(x)
+        yield f"with one {counted}" if counted else f"where {one} is 1", [n == 1 for n in sizes]
+        yield f"where {one} is 0", [n == 0 for n in sizes]
+        yield f"where {one} is even", [n % 2 == 0 for n in sizes]
+        for y in (y for y in letters if y != x):
+            other, pairs = _CALLED.get(y, y), [(case.sizes[x], case.sizes[y]) for case in cases]
+            right = {pair for case, pair in zip(cases, pairs, strict=True) if case.is_right}
+            if x < y:
+                yield f"where {one} and {other} are equal", [a == b for a, b in pairs]
+            if any(a < b for a, b in right):
+                yield f"where {one} is at most {other}", [a <= b for a, b in pairs]
+            if any(1 < b < a and a % b == 0 for a, b in right):
+                multiple = [b > 0 and a % b == 0 for a, b in pairs]
+                yield f"where {one} is a multiple of {other}", multiple

@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from autograder.grading.naming.call_facts import CallDeclaration, CallFacts
 from autograder.grading.naming.record import Event, Request, answered
-from autograder.grading.naming.where import where_right, where_sentence
+from autograder.grading.naming.where import CallDeclaration, CallFacts, where_right
 from autograder.suite.traits import InputPair, Size, Tensor, Traits
 
 _ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
@@ -40,7 +39,12 @@ def _cases(
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
-    return list(CallDeclaration(traits, _attend).cases(requests, own, right))
+    return list(CallDeclaration(traits, _attend).cases(requests, own, right, [""] * len(calls)))
+
+
+def _words(cases: Sequence[CallFacts]) -> str:
+    """Returns what is true of the right calls only."""
+    return where_right(cases)[0]
 
 
 def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
@@ -63,24 +67,24 @@ _SIZES = _of_sizes(
 
 def test_a_property_of_all_right_calls_is_reported() -> None:
     square = _cases(_ATTENTION, _SIZES, lambda q, k, v: q.shape[1] == k.shape[1])
-    assert where_right(square) == "it is right where S and T are equal only"
+    assert _words(square) == "it is right where S and T are equal only"
     short = _cases(_ATTENTION, _SIZES, lambda q, k, v: k.shape[1] <= q.shape[1])
-    assert where_right(short) == "it is right where S is at most T only"
+    assert _words(short) == "it is right where S is at most T only"
 
 
 def test_a_property_of_some_right_calls_is_not_reported() -> None:
     calls = _of_sizes((4, 4, 2), (3, 3, 2), (3, 5, 2), (2, 5, 4), (2, 6, 3), (5, 5, 5))
-    assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: v.shape[2] == 2)) == ""
-    assert where_right(_cases(_ATTENTION, calls, lambda *args: False)) == ""
-    assert where_right(_cases(_ATTENTION, calls, lambda *args: True)) == ""
+    assert _words(_cases(_ATTENTION, calls, lambda q, k, v: v.shape[2] == 2)) == ""
+    assert _words(_cases(_ATTENTION, calls, lambda *args: False)) == ""
+    assert _words(_cases(_ATTENTION, calls, lambda *args: True)) == ""
 
 
 def test_if_two_properties_fit_none_is_reported() -> None:
     calls = _of_sizes((4, 5, 2), (4, 6, 2), (4, 9, 2), (2, 5, 3), (3, 5, 5), (5, 7, 4), (6, 8, 3))
-    assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 4)) == ""
+    assert _words(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 4)) == ""
     even = [(2 * n, 5, 2) for n in range(1, 5)] + [(2 * n + 1, 5, 3) for n in range(1, 5)]
     # T is even where d_v is 2, so both conditions would explain it
-    assert where_right(_cases(_ATTENTION, _of_sizes(*even), lambda q, k, v: v.shape[2] == 2)) == ""
+    assert _words(_cases(_ATTENTION, _of_sizes(*even), lambda q, k, v: v.shape[2] == 2)) == ""
 
 
 def test_a_size_of_one_may_make_any_answer_right() -> None:
@@ -88,9 +92,8 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
         (4, 4, 2), (6, 6, 3), (9, 9, 5), (5, 8, 1), (2, 7, 3), (8, 7, 3), (14, 7, 3), (7, 14, 3)
     )
     found = _cases(_ATTENTION, calls, lambda q, k, v: 1 in v.shape or q.shape[1] == k.shape[1])
-    words = where_right(found)
+    words, sentence, lead = where_right(found)
     assert words == "it is right where S and T are equal only"
-    sentence, lead = where_sentence(words, found)
     assert (
         sentence == "in the tests it is right where S and T are equal, and otherwise only in calls "
         "that would hide the mistake, with a size of 1 or two equal sizes"
@@ -103,7 +106,7 @@ def test_indistinguishable_sizes_are_not_named() -> None:
         (1, 4, 1), (1, 5, 1), (1, 6, 1), (3, 4, 2), (1, 7, 3), (4, 5, 6), (2, 8, 5), (5, 7, 2)
     )
     found = _cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == v.shape[2] == 1)
-    assert where_right(found) == ""
+    assert _words(found) == ""
 
 
 def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
@@ -112,13 +115,13 @@ def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
     came = [Event("call", torch.ones(1) * (1 if shape[0] == shape[-1] else 2)) for shape in shapes]
     calls = CallDeclaration(Traits("f", [Tensor("... T")]), lambda scores: scores)
-    found = list(calls.cases(requests, answered(came).calls, right))
-    assert where_right(found) == "it is right without a batch only"
+    found = list(calls.cases(requests, answered(came).calls, right, [""] * len(shapes)))
+    assert _words(found) == "it is right without a batch only"
 
 
 def test_where_an_error_should_have_come_is_another_mistake() -> None:
     found = _cases(_ATTENTION, _SIZES, lambda q, k, v: q.shape[1] == k.shape[1])
-    assert where_right([*found, replace(found[0], is_right=False, is_accepted=True)]) == ""
+    assert _words([*found, replace(found[0], is_right=False, is_accepted=True)]) == ""
 
 
 def test_memory_order_may_explain_errors() -> None:
@@ -129,8 +132,8 @@ def test_memory_order_may_explain_errors() -> None:
     failing = [Event("call", torch.ones(1)) for _ in tensors]
     failing += [Event("call", raised="RuntimeError") for _ in turned]
     calls = CallDeclaration(Traits("f", [Tensor("B T d")]), _attend)
-    cases = list(calls.cases(requests, answered(failing).calls, right))
-    assert where_right(cases) == "it works for tensors that are contiguous only"
+    cases = list(calls.cases(requests, answered(failing).calls, right, [""] * len(right)))
+    assert _words(cases) == "it works for tensors that are contiguous only"
 
 
 def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
@@ -141,7 +144,7 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
         ("forward", 1, [torch.ones(2, 5, 8), past]),
     ]
     calls = answered([Event(request[0]) for request in requests]).calls
-    (case,) = CallDeclaration(_LAYER, _Layer).cases(requests, calls, calls)
+    (case,) = CallDeclaration(_LAYER, _Layer).cases(requests, calls, calls, [""] * 3)
     assert case.sizes == {"H": 2, "d": 4, "B": 2, "T": 5, "P": 6}
     assert case.is_right and case.is_telling
     assert case.facts["where `past` is given"] and not case.facts["where `past` is left out"]
@@ -150,6 +153,5 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
 
 def test_an_expected_error_explains_nothing() -> None:
     raised = answered([Event("call", raised="ValueError")]).calls
-    assert not list(
-        CallDeclaration(_ATTENTION, _attend).cases([("call", "attend", _SIZES[0])], raised, raised)
-    )
+    requests: list[Request] = [("call", "attend", _SIZES[0])]
+    assert not list(CallDeclaration(_ATTENTION, _attend).cases(requests, raised, raised, [""]))
