@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import select
+import signal
 import socket
 import subprocess
 import tempfile
@@ -137,20 +140,40 @@ class ForkServer:
         """Waits until torch is loaded in the sandbox; raises `SandboxError` with its output."""
         if self._ready:
             return
-        self._control.settimeout(_START_SECONDS)
-        try:
-            greeting = self._control.recv(1)
-        except OSError as error:
-            greeting = str(error).encode()
-        if greeting != b"R":
+        if self._greeting() != b"R":
             kind = SandboxKilled if self.was_killed() else SandboxError
             text = self._printed_text()
             self.close()
             raise kind(f"the fork server of tier {self.tier} did not start:\n{text}")
-        self._control.settimeout(None)
         self._ready = True
         for batch in self._held.values():
             self._send_batch(batch)
+
+    def _greeting(self) -> bytes:
+        """Waits for what the server sends when it is ready; returns nothing if it has ended.
+
+        If bubblewrap is killed while it makes namespaces, its child waits for it without end, and
+        holds the other end of the socket open.
+        """
+        with contextlib.suppress(OSError):
+            end = os.pidfd_open(self._process.pid)
+            try:
+                events = select.poll()
+                for descriptor in (self._control.fileno(), end):
+                    events.register(descriptor, select.POLLIN)
+                has_ended = end in dict(events.poll(_START_SECONDS * 1000))
+            finally:
+                os.close(end)
+            if has_ended:
+                self._kill_group()
+            return self._control.recv(1, socket.MSG_DONTWAIT)
+        return b""
+
+    def _kill_group(self) -> None:
+        """Kills it and every process that it started before the sandbox was ready."""
+        if self._process.returncode is None:  # not reaped, so no other group has its number
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def hold(self, batch: Batch) -> None:
         """Makes the server keep a batch, so that workers forked from now on already have it.
@@ -209,7 +232,7 @@ class ForkServer:
         """Ends the fork server and all its workers."""
         self._control.close()
         if not self._ready:
-            self._process.kill()  # otherwise, it would finish loading torch first
+            self._kill_group()  # otherwise, it would finish loading torch first
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:

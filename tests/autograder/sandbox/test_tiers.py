@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from autograder.course import load_course
-from autograder.errors import IsolationUnavailable, SandboxError, UserError
+from autograder.errors import IsolationUnavailable, SandboxError, SandboxKilled, UserError
 from autograder.grading.engine import Scope
 from autograder.grading.jobs import Jobs
 from autograder.grading.run import refuse_weaker_tier
@@ -21,7 +22,7 @@ from autograder.grading.sources import ListedSubmissions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Limits, SubmissionResult, Tier
 from autograder.results.file import ResultsFile
-from autograder.sandbox import ForkServer, clock, doctor, start_fork_server
+from autograder.sandbox import ForkServer, clock, doctor, fork_server, start_fork_server
 from autograder.sandbox.clock import Budget
 from autograder.sandbox.doctor import examine
 from autograder.sandbox.session import Session
@@ -110,6 +111,25 @@ def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
     with start_fork_server() as server:
         assert server.tier is not best
         assert any(f"tier {best}" in text and "tried twice" in text for text in server.passed_over)
+
+
+def test_nothing_waits_for_the_child_of_a_killed_tier(tmp_path: Path) -> None:
+    """Imitates bubblewrap, whose child waits for it without end if it is killed early enough."""
+    child = tmp_path / "child"
+
+    class KilledForkServer(ForkServer):
+        def _command(self, environment: Any, control: int, file: int) -> list[str]:
+            return ["sh", "-c", f"sleep 1000 & echo $! >{child}; kill -KILL $$"]
+
+    began = time.monotonic()
+    with pytest.raises(SandboxKilled):
+        KilledForkServer(Tier.C).wait_until_ready()
+    assert time.monotonic() - began < fork_server._START_SECONDS / 2
+    stat = Path(f"/proc/{child.read_text().strip()}/stat")
+    with suppress(FileNotFoundError, ProcessLookupError):  # init may have reaped it
+        while stat.read_text().rpartition(")")[2].split()[0] != "Z":
+            assert time.monotonic() - began < fork_server._START_SECONDS / 2
+            time.sleep(0.02)
 
 
 def test_a_tier_that_says_why_it_fails_is_not_retried(
