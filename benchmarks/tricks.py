@@ -147,7 +147,7 @@ def _cpu(trick: Trick, asked: WorkerRequests, workers: int) -> tuple[float, floa
 
 
 def _use_worker(server: ForkServer, asked: WorkerRequests, one_by_one: bool) -> None:
-    with contextlib.closing(server.open(LIMITS, questions=2)) as session:
+    with contextlib.closing(server.open(LIMITS, 2, [asked.batch.digest])) as session:
         budget = Budget.of(LIMITS)
         session.ask(budget, "load", "module", asked.text, 7)
         if not one_by_one:
