@@ -1,7 +1,8 @@
 """Parses and formats due dates and durations as people write them; refuses ambiguous ones.
 
-A due date names its time zone, because the same words mean a different moment elsewhere. It
-includes the whole minute that it names. A date without a time means the end of that day.
+A due date names its time zone, because without one, the same words mean different moments in
+different places. It includes the whole minute that it names. A date without a time means the end of
+that day.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ _TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
-#: at the ends of the calendar, a moment has no equal in other time zones
+#: at the ends of the calendar, a moment may not exist in other time zones
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
 #: abbreviations that mean the same offset everywhere and are not names of time zones
 _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
     **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
 }
-#: where each of them is in use; in the other season, people write it for the time that clocks show
+#: where each of them is used; in the other season, people write it for the time that clocks show
 _PLACES_OF = {
     **{"CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon"},
     **{"EDT": "America/New_York", "MDT": "America/Denver", "PDT": "America/Los_Angeles"},
     **{"AEDT": "Australia/Sydney", "AEST": "Australia/Brisbane"},
     **{"NZDT": "Pacific/Auckland", "NZST": "Pacific/Auckland"},
 }
-#: system files among the time zones; on another machine they may be a different zone or missing
+#: system files among the time zones; on another machine they may be missing, or a different zone
 _NOT_ZONES = ("localtime", "posixrules", "Factory", "right/", "posix/")
 
 _UNITS = {
@@ -75,7 +76,7 @@ def late_by(submitted: datetime, due: datetime) -> timedelta:
 
 
 def parse_duedate(text: str) -> DueDate:
-    """Parses a due date; raises `ValueError` that explains what is ambiguous or wrong."""
+    """Parses a due date; raises a `ValueError` that explains what is ambiguous or wrong."""
     return DueDate(*_parse(text))
 
 
@@ -134,8 +135,8 @@ def _zone(name: str) -> tuple[tzinfo, str]:
 def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
     """Returns the moment in its time zone; raises `ValueError` if it occurs twice or never.
 
-    That is so in the hour in which the clocks are changed: there, the two values of Python's `fold`
-    have different offsets. A year in which nobody submits is refused as well.
+    In the hour in which the clocks are changed, the two values of Python's `fold` have different
+    offsets. An implausible year is also refused.
     """
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")

@@ -1,4 +1,4 @@
-"""The tree of all exceptions. Of this package, it imports only `records`.
+"""The tree of all exceptions. The only module of this package that it imports is `records`.
 
 AutograderError
 |-- UserError                 exit code 1: the user must change something

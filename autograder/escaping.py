@@ -1,4 +1,4 @@
-"""Escapes the text of students, with one function for each target that it is written to.
+"""Escapes the text of students, with one function for each kind of target.
 
 Names, notes, messages and ids of students are never written unchanged: code that writes a table,
 a page, a terminal, Markdown, XML, JSON or a file name uses the function of that target. Each
@@ -40,7 +40,8 @@ _BEFORE_A_FORMULA = " \xa0\u200b\ufeff"
 _NOTHING = "-"
 #: everything that may be markup in Markdown; a dot may turn the text around it into a link
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
-#: text that `rich` takes for a style, or backslashes before a bracket, one of which it would drop
+#: text that `rich` would treat as a style, or backslashes before a bracket, one of which it would
+#: drop
 _STYLE = re.compile(r"(?<!\\)(?:(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[))")
 #: the most characters in one line on a terminal
 _WIDEST = 2_000
@@ -81,7 +82,7 @@ def _no_formula(value: Value) -> Value:
 
 
 def _is_formula(text: str) -> bool:
-    """Return whether a text is a formula, even after apostrophes: writing and reading agree."""
+    """Returns whether a text is a formula, even after apostrophes, which `from_csv` removes."""
     if text == _NOTHING:
         return False
     return text.lstrip("'").lstrip(_BEFORE_A_FORMULA).startswith(_FORMULA)
@@ -93,7 +94,7 @@ def for_html(text: str) -> str:
 
 
 def for_terminal(text: str, widest: int = _WIDEST) -> str:
-    """Escapes one line for `rich` to print: nothing controls the terminal or is markup.
+    """Escapes one line for `rich` to print, so that nothing controls the terminal or is markup.
 
     Invisible characters are written as Python escapes. A text of more than `widest` characters is
     cut off.
@@ -142,7 +143,7 @@ def for_script(document: Any) -> str:
 
 
 def for_file_name(name: str, suffix: str = "") -> str:
-    """Returns a file name for any text that is valid on every system, followed by `suffix`.
+    """Returns a file name for any text; it is valid on every system and ends with `suffix`.
 
     A text that is a valid name is not changed. Different texts have different names.
     """
@@ -170,7 +171,7 @@ def _is_file_name(name: str) -> bool:
 
 
 def path_problem(name: str) -> str | None:
-    """Explains why a name can't be that of a folder on this system; None if it can."""
+    """Explains why a folder can't have this name on this system; None if it can."""
     if name.strip() in {"", ".", ".."} or name != name.strip():
         return "is empty, all dots, or begins or ends with a space"
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in name):

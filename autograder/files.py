@@ -1,4 +1,4 @@
-"""Writes a file in one step: a reader sees either the old text or the new one, never a part.
+"""Writes a file in one step: a reader sees the old text or the new text, never a part of one.
 
 A lock lets only one process at a time change a folder.
 """
@@ -44,8 +44,8 @@ def replace_bytes(path: Path, data: bytes) -> Path:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Opens a temporary file for writing, which replaces `path` at the end.
 
-    It gets the mode of the file that it replaces; a new file obeys the umask. Raises `UserError` if
-    the file can't be written.
+    It gets the permissions of the file that it replaces; a new file obeys the umask. Raises
+    `UserError` if the file can't be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,9 +78,10 @@ def _refused(path: Path, error: OSError) -> UserError:
 
 @contextlib.contextmanager
 def running_alone(lock_file: Path, what: str) -> Iterator[None]:
-    """Yields while nobody else holds the lock of a folder, which is made if it does not exist.
+    """Holds the lock of a folder, which is made if it does not exist.
 
-    Raises `UserError` at once if somebody does; `what` is what they run, such as "collection".
+    Raises `UserError` at once if another process holds it; `what` names its work, such as
+    "collection".
     """
     folder = lock_file.parent
     folder.mkdir(parents=True, exist_ok=True)

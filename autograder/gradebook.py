@@ -1,4 +1,4 @@
-"""The `configure` that nbgrader configurations of classes import, since version 1.0."""
+"""Provides `configure`, which classes' nbgrader configurations have imported since 1.0."""
 
 from .nbgrader import configure
 

@@ -1,4 +1,4 @@
-"""Removes environment variables of the caller that change what is asked or earned.
+"""Removes environment variables of the caller that could change inputs or points.
 
 No other module removes them. The fork server of the sandbox has its own environment
 (`sandbox.fork_server`) and inherits none of these.
@@ -10,11 +10,11 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-#: pytest's own: which tests are collected, and by which plugins
+#: pytest's variables, which change what is collected and by which plugins
 _PYTESTS = "PYTEST_"
-#: the kernels that torch and the libraries below it use, and the number of threads
+#: the variables that choose threads and kernels for torch and the libraries below it
 _KERNELS = ("ATEN_", "DNNL_", "KMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "PYTORCH_", "TORCH_")
-#: settings of Python in processes that are started from here; the paths of packages stay
+#: settings of Python for processes that are started from here; paths of packages stay
 _PYTHONS = (
     *("PYTHONBREAKPOINT", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONINSPECT", "PYTHONMALLOC"),
     *("PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONVERBOSE", "PYTHONWARNINGS"),
@@ -24,7 +24,7 @@ _PYTHONS = (
 def forget_callers_settings() -> None:
     """Removes variables that change how this process and its children compute.
 
-    A command calls this before it imports torch, which reads most of them only then.
+    A command calls this before it imports torch, which reads most of these variables then.
     """
     for name in [n for n in os.environ if n.startswith(_KERNELS) or n in _PYTHONS]:
         del os.environ[name]

@@ -1,6 +1,6 @@
-"""The frozen records and closed enums that the parts of the grader exchange.
+"""The frozen records and enums that the parts of the grader exchange.
 
-Imports nothing else of this package. The JSON form of `SubmissionResult` is the contract
+Imports no other module of this package. The JSON form of `SubmissionResult` is the contract
 `autograder/result/v1`; its schema is in `results/result.schema.json`.
 """
 
@@ -87,7 +87,7 @@ class TestResult:
 class QuestionResult:
     """The score, verdict and tests of one question.
 
-    Wrong answers that reply alike to the same calls have the same `behaviour`.
+    Wrong answers with equal replies to the same calls have the same `behaviour`.
     """
 
     question: str
@@ -223,7 +223,7 @@ class Exercise:
 class DueDate:
     """A moment, and the time zone in which the instructor wrote it.
 
-    `at` has a time zone; `grace` is the time after it in which a submission is not yet late.
+    `at` has a time zone; submissions are not late until the time `grace` after it has passed.
     """
 
     at: datetime

@@ -16,12 +16,12 @@ from .origins import read_origins
 from .people import Roster, read_roster
 from .tables import change_rows, read_table
 
-#: the submissions that have had an allowance in the gradebook, which is taken back with its reason
+#: the submissions that have had an allowance in the gradebook; it is removed when its reason is
 ALLOWED_FILE = "allowed.csv"
 _COLUMNS = ("student", "assignment")
 #: the most names in a sentence; the exported table contains all of them
 _MOST_NAMES = 20
-#: the most dates of sections and extensions in a sentence, those of most submissions
+#: the most dates of sections and extensions in a sentence; dates of many submissions come first
 _MOST_DATES = 6
 
 
@@ -54,7 +54,7 @@ class Lateness:
 
 
 def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool = False) -> Lateness:
-    """Compares a submission time with its deadline; both are in UTC without a zone."""
+    """Compares a submission time with its deadline, both in UTC without a zone."""
     if submitted is None or due is None:
         return Lateness(submitted, due, None, is_marked)
     return Lateness(submitted, due, late_by(submitted, due), is_marked)
@@ -85,8 +85,8 @@ class Allowances:
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
         """Returns the sum of the section's date, grace, extra time, extension and late days.
 
-        Returns None if the class has never had any of them for this submission; nbgrader's
-        gradebook then keeps its own. A zero cancels time that is no longer in the tables.
+        Returns None if the class has never had any of these for this submission; nbgrader's
+        gradebook then keeps its own extension. A zero cancels time that is no longer in the tables.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -114,7 +114,7 @@ def read_allowances(class_folder: Path) -> Allowances:
 
 
 def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Remembers that the gradebook has an allowance from the class's tables for submissions."""
+    """Remembers the submissions whose allowance in the gradebook is from the class's tables."""
     rows = {key: dict(zip(_COLUMNS, key, strict=True)) for key in keys}
     change_rows(class_folder / ALLOWED_FILE, _COLUMNS, rows)
 
@@ -128,7 +128,7 @@ def marked_late(class_folder: Path) -> frozenset[Key]:
 def lateness_lines(
     assignments: Iterable[Assignment], found: Mapping[Key, Lateness]
 ) -> tuple[str, ...]:
-    """Returns sentences to read before penalties: due dates as understood, and who is late."""
+    """Returns sentences to read before penalties apply: due dates as understood, late students."""
     return tuple(
         line
         for assignment in assignments

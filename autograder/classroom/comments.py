@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, the bank's comments in it, and names that the bank lacks."""
+    """A comment as students read it, its names in the bank, and those that the bank lacks."""
 
     text: str
     used: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Due dates and rules of one class, which override those of the content: `due.csv`, `class.toml`.
 
-Thus two classes, or two sections, can share one content. A row of `due.csv` names an assignment, a
+So two classes, or two sections, can share one course. A row of `due.csv` names an assignment, a
 section (empty: everybody) and a date; `class.toml` sets the budget of late days and which
 submission counts.
 """
@@ -105,7 +105,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     """Returns a sentence on each date of `due.csv` whose assignment or section does not exist."""
     found = read_dates(class_folder)
     path = class_folder / DUE_FILE
-    source = course.root / "source"  # a wrong date of an unknown assignment is in `broken`, too
+    source = course.root / "source"  # a wrong date of an unknown assignment is also in `broken`
     broken = {name for name in course.broken if (source / name).is_dir()}
     names = {assignment.name for assignment in course.assignments} | broken
     sections = {section for person in roster.people for section in person.sections}
@@ -126,7 +126,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
 
 
 def write_dates(class_folder: Path, new: Mapping[tuple[str, str], str]) -> None:
-    """Stores dates by assignment and section in `due.csv`; its other rows stay as they are."""
+    """Stores dates by assignment and section in `due.csv`; other rows stay unchanged."""
 
     def change(rows: list[dict[str, str]]) -> list[Row]:
         kept = [r for r in rows if (r["assignment"].strip(), r["section"].strip()) not in new]

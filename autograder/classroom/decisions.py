@@ -64,7 +64,7 @@ def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -
 
 
 class Withdrawals:
-    """The submissions that do not count; for students who have left the course, all of theirs."""
+    """The submissions that do not count, including all submissions of students who have left."""
 
     def __init__(self, rows: Iterable[Decision] = ()) -> None:
         self._rows = {row.key: (number, row) for number, row in enumerate(rows)}

@@ -1,8 +1,8 @@
 """Keeps a class's live connection: `live.csv` and `pushed.csv` of the class folder.
 
-`live.csv` maps our assignments to the course and the assignments there, by the platform's numbers,
-so that an assignment may be renamed. `pushed.csv` says which grade was written last, so that a
-grade that a person has changed on the platform since is noticed. Neither contains a token.
+`live.csv` maps our assignments to the platform's by numbers, so that an assignment may be renamed
+there. `pushed.csv` has the grades that were written last: if a person changes one on the platform,
+the difference is noticed. Neither file contains a token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINKS_FILE, PUSHED_FILE = "live.csv", "pushed.csv"
 class Link:
     """An assignment on a platform, or the course itself, whose `assignment` is empty.
 
-    `address` is that of the course's page, and empty for assignments.
+    `address` is the URL of the course's page, and empty for assignments.
     """
 
     platform: str
@@ -34,7 +34,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PushedGrade:
-    """The grade of a submission as it was written last, and a digest of the feedback."""
+    """The last grade that was written for a submission, and a digest of its feedback."""
 
     student: str
     assignment: str
@@ -54,7 +54,7 @@ _PUSHED_COLUMNS = tuple(field.name for field in fields(PushedGrade))
 
 
 def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
-    """Returns the links to a platform by assignment; that of the course has an empty name."""
+    """Returns the links to a platform by assignment; the link to the course has an empty name."""
     path = class_folder / LINKS_FILE
     found: dict[str, Link] = {}
     for row in read_table(path, _LINK_COLUMNS):
@@ -69,7 +69,7 @@ def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
 
 
 def write_links(class_folder: Path, platform: str, links: Iterable[Link]) -> None:
-    """Stores all links to one platform; those to others stay."""
+    """Stores all links to one platform; links to others stay."""
 
     def change(rows: list[dict[str, str]]) -> list[Row]:
         others: list[Row] = [row for row in rows if row["platform"] != platform]

@@ -1,6 +1,6 @@
 """Remembers which results somebody has looked at: `looked.csv` of the class folder.
 
-A results file only grows, so a look is a number for each assignment: how many of its lines existed.
+A results file only grows, so a look is a number for each assignment: how many lines it had.
 `autograder changes` reports what is new since then, or the same as before if nothing is new.
 """
 
@@ -19,7 +19,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """One look at that many lines of an assignment, and when it was (UTC)."""
+    """A look at an assignment: how many lines it had, and the time in UTC."""
 
     assignment: str
     lines: int
@@ -33,7 +33,7 @@ class ReviewMarks:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """Returns the numbers of lines of an assignment that were looked at."""
+        """Returns how many lines an assignment had at each look."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:

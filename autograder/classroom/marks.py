@@ -1,7 +1,7 @@
 """The graders of a class and what they entered: `graders.csv` and `marked.csv`.
 
-Points and comments themselves are in nbgrader's gradebook; `marked.csv` is the history of those
-that were entered with `autograder mark`, because the gradebook does not say who entered something.
+Points and comments themselves are in nbgrader's gradebook, which does not record who entered them;
+`marked.csv` is the history of those that were entered with `autograder mark`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """The grader of each answer: the question's, otherwise the student's in the roster."""
+    """The grader of each answer: the question's, otherwise the student's grader in the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster

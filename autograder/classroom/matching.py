@@ -1,7 +1,7 @@
 """Matches people whose names are written differently on different platforms.
 
-Keys come in tiers of certainty. The surest tier that contains a name decides, and a name that fits
-two people there fits nobody for certain.
+Keys have tiers of certainty. The surest tier that contains a name decides; if the name fits two
+people there, nobody is matched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _PARTICIPANT = "Participant "
-#: the characters that Moodle removes from a name in a file's name (its PARAM_FILE)
+#: the characters that Moodle removes from a person's name in a file name (its PARAM_FILE)
 _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 
@@ -55,12 +55,12 @@ def number_in(text: str) -> str:
 
 
 def canvas_number(number: str) -> str:
-    """Formats Canvas's number of a person as an identifier; it stays when the name changes."""
+    """Formats Canvas's number of a person as an identifier, which stays when the name changes."""
     return f"Canvas {number}"
 
 
 def moodle_number(number: str) -> str:
-    """Formats Moodle's number as an identifier; it belongs to one person in one assignment."""
+    """Formats Moodle's number, which belongs to one person in one assignment, as an identifier."""
     return f"Moodle participant {number}"
 
 
@@ -70,9 +70,9 @@ def repository_login(login: str) -> str:
 
 
 def without_group(name: str) -> tuple[str, ...]:
-    """Returns what may be a person's name in one that Moodle wrote with a group in front of it.
+    """Returns a name without its first part, which may be a group that Moodle put in front of it.
 
-    So `Blue Team-Orla Vell` may be Orla Vell; of `Jean-Luc`, it returns `Luc`.
+    `Blue Team-Orla Vell` gives `Orla Vell`; `Jean-Luc` gives `Luc`.
     """
     parts = name.split("-")
     return tuple("-".join(parts[start:]).strip() for start in range(1, len(parts)))
@@ -111,9 +111,9 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the numbers of the people that a name may mean; just one if it is certain.
+        """Returns the positions of the people that a name may mean; only one if it is certain.
 
-        The name may be in any of the forms that a person's own may have, as `Lovelace, Ada`.
+        The name may have any of the forms of a person's name, such as `Lovelace, Ada`.
         """
         forms = _forms(name)
         for tier, known in enumerate(self._tiers):

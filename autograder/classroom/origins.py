@@ -22,8 +22,8 @@ _LATE, _CANVAS, _MOODLE, _CLASSROOM = "late", "Canvas", "Moodle", "git"
 class Origin:
     """One submission as a platform described it; unknown fields are empty.
 
-    `number` is the platform's for the person, the login for a clone; `entry` is the outermost name
-    in the download, `time` is in UTC, `mark` is "late" or empty.
+    `number` is the platform's number for the person, or the login for a clone; `entry` is the
+    outermost name in the download, `time` is in UTC, and `mark` is "late" or empty.
     """
 
     student: str

@@ -105,7 +105,7 @@ class Roster:
         return {p.git_login.casefold(): p.student for p in self.people if p.git_login}
 
     def namesake(self, student: str) -> Person | None:
-        """Returns the only person with a student's name in a different order, `Lovelace Ada`."""
+        """Returns the only person with the parts of a student's name, as in `Lovelace Ada`."""
         wanted = in_any_order(student)
         number = only_item(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
         return None if number is None else self.people[number]
@@ -123,7 +123,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """The changes of a list to the roster: people added, and people who stay though not listed.
+    """The changes of a list to the roster: people added, and people who stay but are not listed.
 
     `staff` are people in the list who teach, and are not students; `doubts` are sentences about
     people who may or may not be the same person. `updated` are people whose entries change,
@@ -229,7 +229,7 @@ def people_of(entries: Sequence[RoleValues]) -> list[Person]:
 
 
 def _is_same(one: Person, other: Person) -> bool:
-    """Returns whether two rows with one identifier are of one person, as of one in two sections."""
+    """Returns whether two rows with one identifier are one person, who may be in two sections."""
     pairs = ((in_any_order(one.name), in_any_order(other.name)), (one.email, other.email))
     known = [(normal(p), normal(q)) for p, q in pairs if p and q]
     return bool(known) and all(p == q for p, q in known)
@@ -328,7 +328,7 @@ class _Merge:
         return normal(name) in accounts and not has_other_address
 
     def _by_name(self, person: Person) -> int | None:
-        """Finds a person by name, if it is unique in both lists and no address contradicts."""
+        """Finds a person by name if the name is unique in both lists and no address contradicts."""
         here, new = (names.get(in_any_order(person.name), ()) for names in self._names)
         same = [n for n in here if _may_be_one(self.people[n], person)]
         if len(here) == len(new) == len(same) == 1:
@@ -367,7 +367,7 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 def _filled(there: Person, new: Person) -> Person:
     """Updates a person from a newer list; nothing is emptied, and the student's name stays.
 
-    So does Canvas's number: Moodle's belongs to one assignment.
+    Canvas's number stays too, because Moodle's belongs to one assignment.
     """
     values = {name: text for name, text in asdict(new).items() if text and name != "student"}
     if there.number.isdigit() and not new.number.isdigit():

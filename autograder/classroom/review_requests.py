@@ -1,7 +1,7 @@
 """Students' requests to look at a grade again, and the answers: `requests.csv`.
 
 A request arrives as a file `regrade_request.txt` in an upload, or as an issue of a code classroom.
-It is stored once, with its words, and keeps its row when it has been answered.
+Its words are stored once, and its row stays when it has been answered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .arrivals import utc_text
 from .tables import change_table, read_table
 
 REQUESTS_FILE = "requests.csv"
-#: the name of a request in an upload; platforms append a number to the second one
+#: the file name of a request; platforms append a number to the second one in an upload
 _REQUEST = re.compile(r"regrade[_ -]request(?:-\d+| \(\d+\))?\.(?:txt|md)", re.IGNORECASE)
 _LONGEST = 4_000
 _COLUMNS = tuple(field.name for field in fields(Request))
@@ -53,7 +53,7 @@ def requests_by_key(requests: Iterable[Request]) -> Mapping[Key, tuple[Request, 
 
 
 def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Request, ...]:
-    """Stores requests that are not known yet, and returns them; the same words are stored once."""
+    """Stores requests that are not known yet, and returns them; equal words are stored once."""
     wanted, new = list(requests), list[Request]()
 
     def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:

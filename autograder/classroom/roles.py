@@ -1,7 +1,7 @@
 """The meaning of the columns in a list of people, whichever platform or person wrote it.
 
-A column is recognized by its heading, in any case, in English or German; if a heading is ambiguous,
-the cells below it decide. The only reader for rosters, tables of times and exports.
+A column is recognized by its English or German heading; if a heading is ambiguous, the cells below
+it decide. No other module reads the columns of rosters, tables of times and exports.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Role(enum.StrEnum):
     GRADER = "grader"
 
 
-#: headings of each role, without case and punctuation; the first with a value counts, except for
-#: those of which a person may have several
+#: headings of each role, in lower case without punctuation; the first one with a value counts,
+#: unless a person may have several values of the role
 _HEADINGS: Mapping[Role, tuple[str, ...]] = {
     Role.STUDENT: ("student", "studentin", "studierende"),
     Role.NAME: (
@@ -74,7 +74,7 @@ _STAFF = re.compile(
     r"trainer|dozent|lehrend|lehrer|observer|reader|editingteacher|non-editing)",
     re.IGNORECASE,
 )
-#: between sections, in a text whose white space is single spaces
+#: separates sections, in a text whose white space is single spaces
 _SEPARATORS = re.compile(r" ?[;,] ?(?:and )?| and | und ")
 
 
@@ -157,7 +157,7 @@ class Columns:
 
 
 def _heading(column: str) -> str:
-    """Returns the heading as the roles have it: `Section 2` is one more column of sections."""
+    """Normalizes a heading; `Section 2`, for example, is another column of sections."""
     squeezed = squashed(column)
     unnumbered = squeezed.rstrip("0123456789")
     return unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed

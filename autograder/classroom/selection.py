@@ -1,4 +1,4 @@
-"""Selects results of a class: of some students, without withdrawn ones, or under pseudonyms."""
+"""Selects a class's results by student, without withdrawn submissions, or under pseudonyms."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def select(
 ) -> Sequence[SubmissionResult]:
     """Returns the selected results, without withdrawn submissions.
 
-    Results that are read from a file stay there. Raises `UserError` for a section, a grader, an
-    assignment or a student without any.
+    Results that are stored in a file are not loaded. Raises `UserError` for a section, grader,
+    assignment or student without results.
     """
     _must_be_there(roster, selection)
 
@@ -93,7 +93,7 @@ def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
 def anonymous(
     results: Sequence[SubmissionResult], names: Mapping[str, str]
 ) -> Sequence[SubmissionResult]:
-    """Returns the results under these names, in their order; results in a file stay there."""
+    """Returns the results under these names and sorted by them; results in a file stay there."""
 
     def renamed(result: SubmissionResult) -> SubmissionResult:
         return replace(result, student=names[result.student])

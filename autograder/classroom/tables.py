@@ -21,7 +21,7 @@ from ..files import replace_file
 from ..records import Key
 
 _LOCK = ".tables.lock"
-#: the beginning of zip archives, which files of Excel and LibreOffice are
+#: the beginning of zip archives, including files of Excel and LibreOffice
 _ZIP = b"PK\x03\x04"
 
 Row = Mapping[str, str]
@@ -30,7 +30,7 @@ Row = Mapping[str, str]
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """Returns the rows of a table, by column; an empty list if the file does not exist.
 
-    Other columns are left out. Raises `UserError` for a different kind of file.
+    Other columns are left out. Raises `UserError` if the file is not such a table.
     """
     if not path.exists():
         return []
@@ -77,7 +77,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 def read_own_csv(
     path: Path, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Does what `read_csv` does for a table that people write: headings in any case are ours."""
+    """Does the same as `read_csv` for a table that people write, ignoring the case of headings."""
     theirs, rows = read_csv(path)
     ours = {column.casefold(): column for column in reversed(columns)}
     names = {heading: ours.get(heading.casefold(), heading) for heading in theirs}
@@ -148,6 +148,6 @@ def change_rows(
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:
-    """Writes a table in one step, with no text that a spreadsheet would run; raises `UserError`."""
+    """Writes a table in one step, escaping formulas of spreadsheets; may raise `UserError`."""
     cells = ([row.get(column, "") for column in columns] for row in rows)
     return replace_file(path, for_csv([columns, *cells], "\n"))

@@ -1,6 +1,6 @@
 """Reads submission times as platforms write them; an uncertain time is unknown.
 
-This is the only reader of such times, for `timestamp.txt`, worksheets, exports and tables. The
+All other modules use this one for the times in `timestamp.txt`, worksheets, exports and tables. The
 meaning of a text never depends on the time zone of this machine.
 """
 
@@ -22,7 +22,7 @@ TIMESTAMP_FILE = "timestamp.txt"
 _MOST_BYTES = 200
 
 #: en, de (Austria), fr, es, it, nl, pt, sv, da and nb, fi, pl, cs, tr; whole words, because in some
-#: languages the name of one month is the beginning of a different one
+#: languages the name of one month is the beginning of another's
 _NAMES = (
     "january januar jänner janvier enero gennaio januari janeiro tammikuuta stycznia ledna ocak",
     "february februar feber février febrero febbraio februari fevereiro helmikuuta lutego února "
@@ -39,14 +39,14 @@ _NAMES = (
     "december dezember décembre diciembre dicembre dezembro joulukuuta grudnia prosince aralık",
 )
 _MONTHS = {name: month for month, names in enumerate(_NAMES, 1) for name in names.split()}
-#: `Freitag, 20. November 2026, 18:00`, `Friday, 20 November 2026, 6:00 PM`: Moodle's, in whatever
-#: language the worksheet was downloaded
+#: Moodle's times, such as `Friday, 20 November 2026, 6:00 PM` or `Freitag, 20. November 2026,
+#: 18:00`, in the language in which the worksheet was downloaded
 _MOODLE = re.compile(
     r"\D*(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<month>[^\W\d_]+)\s+(?:de\s+)?(?P<year>\d{4})\D{1,6}?"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s?(?P<half>[AP]M))?",
     re.IGNORECASE,
 )
-#: `20.11.2026 18:00`: with dots, the day is first in all languages that use them
+#: `20.11.2026 18:00`: all languages that write dates with dots put the day first
 _DOTTED = re.compile(
     r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}),?\s+"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?P<rest>\s+\S.*)?"
@@ -55,7 +55,7 @@ _CLOCK = re.compile(r"\d:\d\d")
 
 
 class MissingZone(ValueError):
-    """Raised for a time that is certain except for its zone, which it does not name."""
+    """Raised for a time that is certain except for its zone, which is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class SubmissionTime:
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
     """Returns the time in UTC that a text means; None if that is not certain.
 
-    `zone` is that of times that name none; without it, `MissingZone` is raised for such a time.
+    `zone` applies to times that name no zone; without it, such a time raises `MissingZone`.
     """
     written = unicodedata.normalize("NFC", text).strip()
     if not _CLOCK.search(written):
@@ -84,7 +84,7 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
         return None
     if zone is None:
         raise MissingZone(f"{text!r} has no time zone")
-    with contextlib.suppress(ValueError):  # an hour may exist twice, or not at all
+    with contextlib.suppress(ValueError):  # an hour may occur twice, or not at all
         return once(bare, zone, written).astimezone(UTC)
     return None
 

@@ -1,4 +1,4 @@
-"""Remembers what `collect` wrote into `submitted/`, by digests: `uploads.csv` of the class folder.
+"""Keeps digests of what `collect` wrote into `submitted/`, in `uploads.csv` of the class folder.
 
 They show whether somebody has edited a folder since it was collected, and whether an upload is new.
 """
@@ -23,7 +23,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Digests of one submission: the last `upload` that was seen, and what was `placed` last."""
+    """Digests of one submission: of its latest `upload`, and of the files `placed` last."""
 
     student: str
     assignment: str
@@ -87,5 +87,5 @@ def _digest_of_file(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file that may have become a link or a pipe: follows no link, waits for nobody."""
+    """Opens a file that may have become a link or a pipe, without following or waiting."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

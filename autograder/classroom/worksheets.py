@@ -30,8 +30,8 @@ def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, s
     """Returns the English name of each column that we use; empty for other kinds of tables.
 
     A worksheet begins with a word and a number (`Participant 17`) and the name. The maximum, the
-    same number for all, is between the grade and whether that can be changed. The feedback comments
-    are the last column, after the time of the grade.
+    same number for all, is between the grade and a column that says whether the grade can be
+    changed. The feedback comments are the last column, after the time of the grade.
     """
     if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
         return {}

@@ -1,1 +1,1 @@
-"""Grades submissions: one loop for any kind of assignment, over jobs that share a fork server."""
+"""Grades submissions: one loop for all kinds of assignments, with jobs that share a fork server."""

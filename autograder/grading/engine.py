@@ -1,4 +1,4 @@
-"""Interfaces of a run: engines grade a kind of assignment; backends provide the machines."""
+"""Interfaces of a run: an engine grades one kind of assignment, a backend provides machines."""
 
 from __future__ import annotations
 

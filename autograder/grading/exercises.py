@@ -1,4 +1,4 @@
-"""Judges one exercise: first all questions, then again those that depend on a wrong answer."""
+"""Judges an exercise: first all questions, then again the ones that depend on a wrong answer."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _TOO_LONG = (
     "return what the docstring says, and nothing else"
 )
 
-#: the texts of a class whose results are kept
+#: the most texts of a class whose results are kept
 _MAX_TEXTS = 1000
-#: the beginning of the reply of an answer that reads a name without a value
+#: the beginning of the reply if an answer reads a name without a value
 _UNLOADED = b'{"U": ["unloaded", '
 
 
@@ -103,7 +103,7 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """Judges a question again with right answers instead of these; None if it earns no more.
+        """Judges a question again with these answers replaced; returns None if it earns no more.
 
         The right answers are computed in a worker that has the solution and no student's text.
         """
@@ -122,7 +122,7 @@ class ExerciseGrader:
         only: str | None = None,
         substitution: ReferenceSubstitution | None = None,
     ) -> PlannedImplementation:
-        """Returns a worker that answers all questions, or one, in a single batch."""
+        """Returns a worker that answers all questions, or one of them, in a single batch."""
         plan = self._plans.of(task.exercise.hidden_suite, task.seed, only)
         return PlannedImplementation(
             *self._worker_of(task), plan, substitution, self._given_to(task)
@@ -131,7 +131,7 @@ class ExerciseGrader:
     def _judged(
         self, task: _Task, worker: PlannedImplementation, only: str | None = None
     ) -> Sequence[QuestionResult]:
-        """Judges all questions, or one, by the replies of a worker."""
+        """Judges all questions, or one of them, by the replies of a worker."""
         suite, seed = task.exercise.hidden_suite, task.seed
         plan = self._plans.of(suite, seed, only)
         begin = partial(task.begin, worker)
@@ -187,7 +187,7 @@ class ExerciseGrader:
 class _JudgedText:
     """The results of one text and its notes; `replies` are hashes of what its workers replied.
 
-    They are certain if two workers gave the same: the answers of one alone may be chance.
+    They are certain if two workers gave equal replies; those of one alone may be due to chance.
     """
 
     results: tuple[QuestionResult, ...]
@@ -237,7 +237,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns the replies to a second batch; None if there is nothing to ask or the worker ends."""
+    """Returns the replies to the probe; None if there is nothing to ask or the worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)
@@ -245,7 +245,7 @@ def _probed(
         replies = worker.replies(batch, Budget.of(task.assignment.limits))
     except AnswerFault:
         return None
-    # An answer that reads a name of a failed statement has not run, so it shows no mistake.
+    # An answer that reads a name from a failed statement has not run, so it shows no mistake.
     return None if any(header.startswith(_UNLOADED) for header, _ in replies) else replies
 
 

@@ -27,7 +27,7 @@ from .watch import FailureLog, Stage, Watch
 _MORE_SECONDS = 60.0
 #: seconds for a table: some tens of CPU seconds are usual, but the machine may be busy
 _TABLE_SECONDS = 1800.0
-#: a grader that looks this much too late was stopped itself, or the clock was set
+#: if the grader looks this many seconds too late, it was stopped itself or the clock was changed
 _LATE_SECONDS = 10.0
 #: CPU seconds that count as progress
 _COMPUTES = 0.5
@@ -37,10 +37,10 @@ _COMPUTES = 0.5
 class JobTimeout:
     """The time limits of one job's process, which reports its current place to `watch`.
 
-    The kernel stops endless computing. A job that sleeps, waits or was stopped uses no CPU time: it
-    is given up when one question's time has passed without progress. A job that makes a table of
-    known mistakes, or waits for another that does, has more time for it. Only time in which the
-    grader itself ran counts.
+    The kernel stops endless computing. A job that sleeps, waits or was stopped uses no CPU time, so
+    it is given up when one question's time has passed without progress. A job that makes a table of
+    known mistakes, or waits for a job that does, has more time. Only time in which the grader
+    itself ran counts.
     """
 
     watch: Watch
@@ -87,7 +87,7 @@ class JobTimeout:
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether a table is being made in time; extends the submission's time by that."""
+        """Returns whether a table is being made in time, which extends the submission's time."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -102,7 +102,7 @@ class JobTimeout:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """Returns the seconds for a submission: each question's time twice, for import and calls."""
+    """Returns the seconds for a submission: twice each question's time, for import and calls."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
@@ -134,13 +134,13 @@ class Grader(Protocol):
     ) -> SubmissionResult:
         """Returns the result of one submission; raises an error only for the grader's own faults.
 
-        `watch` records the current place, and says which places to leave out.
+        `watch` records the current place, and knows which places to leave out.
         """
 
 
 @dataclass(slots=True)
 class JobTask:
-    """A submission to be graded, and how often that has been tried."""
+    """A submission to be graded, and the number of tries so far."""
 
     submission: Submission
     assignment: Assignment
@@ -169,7 +169,7 @@ class Job:
 
     @classmethod
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
-        """Forks a job; `others` are those that already run."""
+        """Forks a job; `others` are the jobs that already run."""
         near, far = _fork.Pipe()
         watch = Watch()
         args = (grader, far, [near, *(job.pipe for job in others)], watch)
@@ -199,7 +199,7 @@ def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watc
     watch.begin()
     for other in not_mine:
         other.close()
-    gc.freeze()  # torch and the suites are never freed; collecting among them takes 0.1 s each time
+    gc.freeze()  # torch and the suites are never freed; each collection would take 0.1 s
     while True:
         try:
             submission, assignment, watch.left_out = pipe.recv()
@@ -222,7 +222,7 @@ def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watc
 
 
 def _end_with_the_grader() -> None:
-    """Ends this process with its parent: an orphaned job would keep the results file locked."""
+    """Ends this process with its parent; an orphaned job would keep the results file locked."""
     grader = multiprocessing.parent_process()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if grader is not None and os.getppid() != grader.pid:

@@ -32,9 +32,9 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class Jobs:
     """Grades on this machine: the default backend of a run.
 
-    `around` may wrap the engine's grader in another one. If a tier is weaker than the strongest one
-    and was not requested, `weaker` is called with it and the reasons before anything is graded, and
-    may raise `UserError`.
+    `around` may wrap the engine's grader in another one. If the tier is not the strongest one and
+    was not requested, `weaker` is called with it and the reasons before anything is graded, and may
+    raise `UserError`.
     """
 
     secret: bytes = b""
@@ -80,7 +80,7 @@ class Jobs:
 
 @dataclass(slots=True)
 class _Queue:
-    """The submissions to grade: first those to be tried again, then those of the source."""
+    """The submissions to grade: first the ones to be tried again, then those of the source."""
 
     source: Source
     _again: list[JobTask] = field(default_factory=list)

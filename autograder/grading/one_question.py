@@ -25,7 +25,7 @@ ALONE = "graded again alone: "
 
 @dataclass(frozen=True, slots=True)
 class OneQuestionGrader:
-    """Grades one question alone, with another grader that grades its exercise.
+    """Grades one question alone, using another grader for its exercise.
 
     `before` are the last results; `digest_of` returns the digest of a submission. A submission that
     has no result, or has changed since, is graded as a whole.
@@ -48,7 +48,7 @@ class OneQuestionGrader:
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """Returns the last result with the new result of this question instead of the old one."""
+        """Returns the last result, in which this question's result is replaced with the new one."""
         before = self.before.get((submission.student, submission.assignment))
         digest = self.digest_of(submission, assignment)
         if before is None or before.submission_digest != digest:

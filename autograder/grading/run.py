@@ -1,4 +1,4 @@
-"""The loop of a grading run: from submissions to lines of the results file."""
+"""The loop of a grading run, which turns submissions into lines of the results file."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The outcome of a grading run. `truncated` is where an unfinished last line was moved to.
+    """The outcome of a grading run; an unfinished last line was moved to the file `truncated`.
 
     `tier` is None if nothing was graded. `costs` are CPU seconds by stage; they are empty if
     nothing was graded on this machine.
@@ -104,9 +104,9 @@ def grade_class(
 ) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 
-    `backend` grades the submissions (default: processes of this machine); `found` are the
-    submissions, if the caller has listed them. If there is nothing to grade, no sandbox is started
-    and torch is not loaded. Raises `UserError` for something that the user must change,
+    `backend` grades the submissions (default: processes on this machine); `found` are the
+    submissions, if the caller has already listed them. If there is nothing to grade, no sandbox is
+    started and torch is not loaded. Raises `UserError` for something that the user must change,
     `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
     """
     if found is None:
@@ -126,7 +126,7 @@ def grade_class(
                 ready = _StartReport(events, len(tasks), len(own) - len(tasks))
                 cost = where.grade(scope, ListedSubmissions(tasks), ledger.keep, ready)
                 costs = total_costs(costs, cost)
-        if costs:  # everything else that this process has done since it started
+        if costs:  # the time for everything else that this process has done since it started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
             costs = total_costs(costs, {Stage.START: start})
         return RunReport(
@@ -141,7 +141,7 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """Returns the submissions of one part, (index from 1, count)."""
+    """Returns the submissions of one shard, (index from 1, count)."""
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 
@@ -165,7 +165,7 @@ def _to_grade(
 
 
 def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
-    """Raises `UserError` if a class has results of a stronger tier, with the reasons in `why`."""
+    """Raises `UserError`, with the reasons in `why`, if a class has results of a stronger tier."""
     order = list(Tier)
     before = {result.isolation for result in iterate_results(results)}
     strongest = min(before, key=order.index, default=tier)

@@ -1,4 +1,4 @@
-"""Digests of what is asked, and the secret of a class: inputs are drawn from both.
+"""Computes digests of assignments and keeps the secret of a class; inputs are drawn from both.
 
 A suite alone does not reveal its inputs. Nothing here loads torch or starts a sandbox.
 """
@@ -21,17 +21,17 @@ from ..errors import UserError
 from ..records import Assignment
 from ..submission import Submission, submission_digest
 
-#: the version of judging, which a developer increases when the same answer may get a different
-#: score although suite, solution and parts are the same. `--resume` then grades old results again,
-#: so the changelog says why
+#: the version of judging. A developer increases it when an answer may get a different score
+#: although suite, solution and parts are the same. `--resume` then grades old submissions again, so
+#: the changelog says why
 JUDGING = 3
 
 
 def asked_digest(assignment: Assignment) -> str:
     """Returns a digest of what the questions ask: hidden suites, rules, solutions, parts, limits.
 
-    Inputs are drawn from it, so it must not depend on anything else: the grader's own code, due
-    dates and the catalogue of known mistakes can change without changing any number.
+    Inputs are drawn from it, so it must not depend on anything else, such as the grader's own code,
+    due dates or the catalogue of known mistakes.
     """
     files: list[Path] = []
     for exercise in assignment.exercises:
@@ -48,7 +48,7 @@ def suite_digest(assignment: Assignment) -> str:
 
 
 def digest_of_files(files: Iterable[Path], *texts: str) -> str:
-    """Returns the SHA-256 of texts and of files, by name and content; a missing file is empty."""
+    """Returns the SHA-256 of texts and files, by name and content; missing files are empty."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""
@@ -64,7 +64,7 @@ def submitted_digest(submission: Submission, assignment: Assignment) -> str:
 #: the default name, next to the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
-#: a longer file is not a secret, but a different file or an endless device
+#: a longer file is not a secret, but some other file or an endless device
 _MOST_BYTES = 4096
 
 
@@ -74,7 +74,7 @@ class Seeds:
 
     `asked` maps the name of an assignment to the digest of what it asks. `fixed`, if given, is the
     seed of every attempt. All first attempts of a class get the same inputs, so equal mistakes get
-    equal points; knowing the inputs of one attempt does not help in the next.
+    equal points. Knowing the inputs of one attempt does not help with the next.
     """
 
     asked: Mapping[str, str]
@@ -118,10 +118,11 @@ def _read(path: Path) -> bytes:
 
 
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
-    """Returns a user's path of the secret; raises `UserError` if it is probably a mistake.
+    """Returns the secret's path from a user; raises `UserError` if it is probably a mistake.
 
-    A new secret would be created at a misspelt path and all students would get different numbers.
-    So its folder must exist, and if the results file already has lines, the secret must exist too.
+    At a misspelled path, a new secret would be created, and all students would get different
+    numbers. So the folder must exist and, if the results file already has lines, the secret as
+    well.
     """
     place = Path(path)
     if not place.parent.is_dir():

@@ -1,6 +1,6 @@
 """The sources of a run's submissions, a list or a stream, and the options and events of the run.
 
-Nothing here loads torch, as importing the run does.
+Nothing here loads torch, which importing `run` does.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class RunEvents:
     """Receives events while a run is in progress. The default ignores them."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """Called when one kind of assignment is about to be graded; no tier if machines differ."""
+        """Called before one kind of assignment is graded; `tier` is None if machines differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
         """Called when a weaker tier than the strongest one is used, with the reason."""
@@ -92,7 +92,7 @@ class RunEvents:
 
 Task = tuple[Submission, Assignment]
 
-#: longer than any path, and any line of JSON with one
+#: longer than any path, or any line of JSON with a path
 LONGEST_LINE = 1 << 16
 _PART, _PARTS = 1 << 16, 16
 
@@ -111,7 +111,7 @@ class Source(Protocol):
         """Returns descriptors that become readable when there may be another submission."""
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns the assignments to plan in advance, with the exercises for which it pays."""
+        """Returns the assignments to plan in advance, with the exercises worth planning."""
 
     def workers(self) -> int | None:
         """Returns how many workers all submissions need at most; None if unknown."""
@@ -157,7 +157,7 @@ def _submitted(exercises: Iterable[Exercise], folders: Sequence[Path]) -> Iterat
 
 
 class StreamedSubmissions:
-    """Submissions that a descriptor names, one per line; reads no more than needed.
+    """Submissions named on a descriptor, one per line; it is read no further than needed.
 
     `task_of` makes a task from a line; if a line does not name a submission, it reports that and
     returns None. `planned` are the assignments that are planned before the first line is read.
@@ -203,8 +203,8 @@ class StreamedSubmissions:
     def _line(self) -> bytes | None:
         """Returns the next available line, without its end; scans each byte once.
 
-        Of a line that is longer than a path can be, only the beginning is kept. Only a few parts
-        are read in a row, so that an endless line does not block other work.
+        If a line is longer than a path can be, only its beginning is kept. Only a few parts are
+        read in a row, so that an endless line does not block other work.
         """
         for _ in range(_PARTS):
             end = self._buffer.find(b"\n", self._looked)

@@ -42,7 +42,7 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line (from 1) that does not name a submission: its text, and why nothing was graded."""
+    """A line that does not name a submission: its number from 1, its text, and the reason."""
 
     line: int
     path: str
@@ -83,8 +83,8 @@ def grade_lines(
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(ResultsFile(options.results)) if options.results else None
         desk = _LineReader(scope, options.assignment, Ledger.of(file, answer), answer)
-        # Plan in advance only if there is one assignment: all of them take as long as hundreds of
-        # submissions, and whoever waits for an answer should not wait for other plans.
+        # Plan in advance only if there is one assignment: planning all of them takes as long as
+        # hundreds of submissions, and a caller should not wait for plans of other assignments.
         planned = list(scope.assignments.values()) if options.assignment else []
         source = StreamedSubmissions(descriptor, desk.task_of, planned)
         backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
@@ -96,7 +96,7 @@ def grade_lines(
 
 @dataclass(slots=True)
 class _LineReader:
-    """Turns lines into submissions. `only` is the assignment, whatever folders are called."""
+    """Turns lines into submissions; if `only` is given, all belong to this assignment."""
 
     scope: Scope
     only: str | None
@@ -139,7 +139,7 @@ def _parsed(text: str) -> tuple[str, int | None]:
         path, attempt = document.pop("path"), document.pop("attempt", None)
     except (ValueError, LookupError):
         document, path, attempt = {}, None, None
-    # Refuse other keys, because a misspelt one would go unnoticed.
+    # Refuse other keys, because a misspelled one would go unnoticed.
     if document or not isinstance(path, str) or not (attempt is None or _is_number(attempt)):
         raise UserError(
             'a line is a path, or {"path": PATH, "attempt": N} with N from 1; write ./{ for a path '

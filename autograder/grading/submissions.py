@@ -1,4 +1,4 @@
-"""Grades one submission: reads its files, judges each exercise in the sandbox, adds up."""
+"""Grades one submission: reads its files, judges exercises in the sandbox, adds up points."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
 def _digest_of_what_was_read(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """Like `submitted_digest`, but empty if a file was missing when it should have been read.
+    """Returns the same as `submitted_digest`, but empty if a file was missing when it was read.
 
     A file moved or copied during grading would count as missing or be read only in part.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # importing it loads torch, which the fork server does at the
 #: starts the fork server for the requested tier
 Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
 
-#: the number of workers from which preparing in the fork server pays (`benchmarks/tricks.py`)
+#: the fewest workers for which preparing in the fork server pays off (`benchmarks/tricks.py`)
 _MANY_WORKERS = 30
 
 
@@ -58,7 +58,7 @@ class SuiteEngine:
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> Iterator[ForkServer]:
-        """Provides the fork server for students' code; loads torch here in the meantime."""
+        """Starts the fork server for students' code, and loads torch in this process meanwhile."""
         if self.start:
             with self.start(tier) as fork_server:
                 yield fork_server
@@ -88,7 +88,7 @@ class SuiteEngine:
         from .naming.diagnosis import Diagnosis
         from .submissions import SubmissionGrader
 
-        torch.set_num_threads(1)  # before anything is forked: forks of more threads may hang
+        torch.set_num_threads(1)  # before anything is forked: forks of several threads may hang
         exercises = [(a, exercise) for a in assignments for exercise in a.exercises]
         runner = collect_suites(self.course.root, [e.hidden_suite for _, e in exercises])
         diagnoses = {
@@ -102,5 +102,5 @@ class SuiteEngine:
 
 
 def _asks_for_layers(assignments: Sequence[Assignment]) -> bool:
-    """Returns whether a question is a class, because its answers are moved to another device."""
+    """Returns whether any question is a class, whose answers are moved to another device."""
     return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)

@@ -1,10 +1,10 @@
-"""Records a job's current place in a submission, to know what ended it, and its CPU time.
+"""Records a job's current place in a submission, to know what ended the job, and its CPU time.
 
 The work for one place (a file that is read, a question that is judged, a mistake that is named) has
 a limit of CPU time, and its time is added to its stage. A place that ends its job is left out when
-the submission is graded again: the student loses that question, but not the submission, and the
-class loses no time. If the place was naming, only the name is lost. Work for all submissions, such
-as a table of known mistakes, has no limit.
+the submission is graded again: the student loses that question, but not the submission. If the
+place was naming, only the name is lost. Work for all submissions, such as a table of known
+mistakes, has no limit.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ class Stage(StrEnum):
     """The stages of a grading run, in order.
 
     `START` is everything that no other stage includes, such as the start of the fork server; `ASK`
-    is the workers and their forks. Plans of second attempts are made when they are first needed, in
-    `JUDGE`. `TABLES` is the computation of the answers of known mistakes, once per machine.
+    is the time of workers and their forks. Plans of second attempts are made when they are first
+    needed, in `JUDGE`. `TABLES` is the time for the tables of known mistakes, which are made once
+    per machine.
     """
 
     START = "start"
@@ -51,9 +52,9 @@ def total_costs(one: Costs, other: Costs) -> Costs:
     return {stage: one.get(stage, 0.0) + other.get(stage, 0.0) for stage in {**one, **other}}
 
 
-#: CPU seconds of the grader for one place; some tenths are usual
+#: the most CPU seconds of the grader for one place; some tenths are usual
 CPU_SECONDS = 30
-#: bytes of memory that a job may use beyond what it has at its start
+#: the most bytes of memory that a job may use in addition to those at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
 #: the memory contains the number of places entered so far, the seconds of each stage, the current
@@ -63,7 +64,7 @@ _SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
 _NOW = struct.Struct("<bd")
 _STAGE = _COUNT + _SECONDS.size
 _TEXT = _STAGE + _NOW.size
-#: how often a place may end its job before it is left out: the first time may be the machine's
+#: how often a place may end its job before it is left out; the first time may be the machine's
 #: fault
 _MOST_ENDS = 2
 
@@ -121,7 +122,7 @@ class Watch:
             lift_cpu_limit()
 
     def leave(self) -> None:
-        """Begins work that belongs to no place: if it ends the job, the grader is at fault."""
+        """Begins work that belongs to no place; if it ends the job, the grader is at fault."""
         self._write(b"\0")
         self._book(None)
         if self._is_job:
@@ -136,7 +137,7 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """Counts how often the job has entered or left a place: it increases as the job works."""
+        """The number of times the job has entered or left a place, which increases as it works."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property
@@ -158,7 +159,7 @@ class Watch:
 
     def _book(self, stage: Stage | None) -> None:
         """Adds the time since the last call to the previous stage, and begins this one."""
-        now = time.thread_time()  # the process's clock is behind while it has a limit
+        now = time.thread_time()  # the process's clock lags behind while it has a limit
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, now - since)
         self._write_stage(stage, now)
@@ -189,7 +190,7 @@ class FailureLog:
     _times: Counter[Position] = field(default_factory=Counter)
 
     def count(self, place: Position | None, out_of_time: bool) -> bool:
-        """Returns whether to try the submission again; `out_of_time` is certainly its own fault."""
+        """Returns whether to try the submission again; `out_of_time` is certainly its fault."""
         if place is None or place in self.left_out:
             return False
         self._times[place] += 1

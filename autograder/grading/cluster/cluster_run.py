@@ -25,7 +25,7 @@ from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
-#: the number of submissions that a lost worker costs at most; some seconds of grading
+#: the number of submissions in a batch, which a lost worker costs; some seconds of grading
 BATCH = 16
 #: the number of batches queued for each thread, so that none waits for this machine
 _AHEAD = 2
@@ -64,7 +64,7 @@ class _Lines:
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Passes on the result of a submission with its student's name, which was not sent."""
+        """Passes on a result with the student's name, which was not sent to the worker."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:
@@ -107,7 +107,7 @@ class _Run:
         self._fill(waiting, running)
         for future in running:
             batch = self._batches.pop(future)
-            if future.status == "lost":  # with its worker, before it was fetched; try again
+            if future.status == "lost":  # lost with its worker before it was fetched; try again
                 self._batches[future] = batch
                 running.add(future)
                 continue
@@ -116,7 +116,7 @@ class _Run:
                     self.lines.take(task, line)
             elif future.status != "error":
                 raise _gone(future.status)
-            elif len(batch) > 1:  # one of them ends graders, or all that were tried were lost
+            elif len(batch) > 1:  # one submission ends graders, or all tried workers were lost
                 for task in batch:
                     self._begin([task], running)
             else:

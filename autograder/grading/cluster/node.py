@@ -47,7 +47,7 @@ class WarmGrader:
         return self._process.poll() is not None
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """Returns the line of each submission; raises `NodeError` if the grader ends before."""
+        """Returns the line of each submission; raises `NodeError` if the grader ends first."""
         names = [uuid.uuid4().hex for _ in batch]
         answers = [self._begin(name, document) for name, document in zip(names, batch, strict=True)]
         try:
@@ -122,7 +122,7 @@ class GraderPlugin(WorkerPlugin):
     def setup(self, worker: Worker) -> None:
         """Called by dask on every worker, including workers that join later."""
         self._lock = threading.Lock()
-        # below dask's own folder, because the next worker removes what a killed one leaves there
+        # in dask's own folder, because the next worker removes files that a killed one leaves there
         self._folder = Path(tempfile.mkdtemp(prefix="autograder-", dir=worker.local_directory))
         with zipfile.ZipFile(BytesIO(self._course)) as archive:
             archive.extractall(self._folder / "course")

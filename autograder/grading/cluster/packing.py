@@ -15,10 +15,10 @@ from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
-#: as many as `submission.intake` reads of files whose name is wrong
+#: the most files with a wrong name that are packed, as many as `submission.intake` reads
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
-#: the bytes of all files of a submission that do not count
+#: the most bytes of all files of a submission that do not count
 _MOST_OTHERS = 64 << 20
 
 Document = dict[str, Any]
@@ -43,7 +43,7 @@ def pack(folder: Path, assignment: Assignment) -> Document:
 
 
 def unpack(document: Document, folder: Path) -> None:
-    """Creates such a folder. Links have no target, because no grader follows them."""
+    """Creates the folder from its entries. Links have no target, because no grader follows them."""
     folder.mkdir(parents=True)
     for name, kind, data in document["entries"]:
         path = folder / name

@@ -1,1 +1,1 @@
-"""Judges one exercise of a submission: suites, sandboxed implementations, answers, verdicts."""
+"""Judges one exercise of a submission: runs suites on sandboxed answers, and computes verdicts."""

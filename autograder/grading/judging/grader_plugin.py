@@ -1,4 +1,4 @@
-"""The pytest plugin of the hidden suites: adds the solutions, and submissions in the sandbox."""
+"""The pytest plugin of hidden suites: it provides solutions, and submissions in the sandbox."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .verdicts import TestOutcome
 
 T = TypeVar("T")
 
-#: the number of entries per kind; a message has up to 2,000 characters
+#: the most entries in each cache; a message has up to 2,000 characters
 _MAX_REMEMBERED = 4096
 
 
@@ -74,7 +74,7 @@ class Judgement(Observer):
     def judged(self, run: RunTest) -> TestOutcome:
         """See `Observer`. If all replies are recorded, the first failure ends the test.
 
-        Only the first failure counts, and no later call has to be made.
+        Only the first failure counts, so no later call needs to be made.
         """
         if passed := self._answers.passed():
             return passed
@@ -95,7 +95,7 @@ class Judgement(Observer):
 
 
 def _without_traces(outcome: TestOutcome) -> TestOutcome:
-    """Returns an outcome whose exception keeps references to nothing except its text."""
+    """Returns an outcome whose exception keeps only its text, and no reference to anything else."""
     if outcome.failure is None:
         return outcome
     failure = outcome.failure.with_traceback(None)

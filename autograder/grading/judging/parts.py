@@ -1,7 +1,7 @@
 """Decides which parts of `autograder.parts` an exercise gets, and detects answers that are parts.
 
 A part exists for other exercises. As the answer to its own question it earns nothing, whether it is
-imported or copied, even with changed names, comments and layout.
+imported or copied, even if names, comments and layout are changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PartModule:
 
 
 def parts_given(solution: str) -> tuple[str, ...]:
-    """Returns the parts that a solution and so its stub import, and those that these import.
+    """Returns the parts that a solution (and so its stub) imports, directly or indirectly.
 
     A student who writes a class instead of importing a part also needs what that class uses.
     """

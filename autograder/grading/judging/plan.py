@@ -1,8 +1,8 @@
-"""Records the requests of a suite with one seed, using the solution, and sends them all at once.
+"""Records the requests of a suite with one seed, using the solution, and sends them in one batch.
 
-A test's requests may depend on earlier answers. So each request is recorded, and if a submission's
-test asks for anything else, the plan is abandoned for that test: it begins again, and its calls are
-made one by one. A worker that fails the batch in any way is abandoned, too.
+A test's requests may depend on earlier answers. So if a submission's test makes a request that is
+not in the plan, the test begins again without the plan, and its calls are made one by one. A worker
+that fails the batch in any way is also abandoned.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _MAX_BYTES = 1 << 23
 class TestPlan:
     """The requests of one test: the position of their replies in the batch, and their bytes.
 
-    `asks` are the answers that the test calls; `names` are the answers whose used names it
-    inspects. `passed` is the outcome if replies fit the `agreement`, if there is one.
+    `asks` are the answers that the test calls; `names` are the answers whose code it inspects for
+    names. `passed` is the outcome if replies fit the `agreement`, if there is one.
     """
 
     start: int
@@ -105,8 +105,8 @@ def _unusable(test: str, failure: Exception) -> ContentError:
 class Rehearsal(RequestImplementation, Observer):
     """Answers like a worker with the solution, and records the requests of each test.
 
-    `requests` are those of each test, by question and name; `cpu_seconds` is their total time, and
-    `kernels` is whether they were the first to need the delayed kernels of the second device.
+    `requests` are by question and test; `cpu_seconds` is their total time, and `kernels` says
+    whether they were the first to need the second device's kernels, which are loaded late.
     """
 
     cpu_seconds = 0.0
@@ -194,7 +194,7 @@ class Rehearsal(RequestImplementation, Observer):
         return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Returns the agreement of a test; None if it inspects names as well, or fails."""
+        """Returns the agreement of a test; None if the test also inspects names, or fails."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
@@ -215,12 +215,12 @@ class Plans:
         return self._plans[key]
 
 
-#: CPU seconds that all questions together may take, in addition to what the solution took, times
-#: this many. It is enough for loops over every number, which take up to 3 s; asked again call by
-#: call, they take twice that. It is a third of what an endless loop takes anyway
+#: CPU seconds that all questions together may take, in addition to the solution's time multiplied
+#: by the second number. They suffice for loops over every number, which take up to 3 s, or twice
+#: that if the calls are repeated one by one. An endless loop takes three times as long anyway
 _CPU_SECONDS, _TIMES = 3.0, 4.0
-#: the beginnings of replies that depend only on the request and the code; others report a limit, or
-#: get a hint about the submission
+#: the beginnings of replies that depend only on the request and the code; other replies report a
+#: limit, or get a hint about the submission
 _PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
 _MISSING = b'{"U": ["missing", '
 _A_THREAD = THREAD.encode()
@@ -248,8 +248,8 @@ class PlannedImplementation(RemoteImplementation):
         self._plan = plan
         self._replies: Sequence[RawReply] | None = None
         self._asked = False
-        #: digests of requests that were made one by one with their replies; None if one reported a
-        #: limit
+        #: digests of requests that were made one by one, with their replies; None if a reply
+        #: reported a limit
         self._apart: list[bytes] | None = []
         self._test: TestPlan | None = None
         self._next = 0
@@ -325,7 +325,7 @@ class PlannedImplementation(RemoteImplementation):
         try:
             most = self._limits.reply_bytes
             return value_of(wire.decode(header, bytearray(data), most_bytes=most))
-        except wire.BadFrame:  # answers that return such data are asked again, in a fresh worker
+        except wire.BadFrame:  # answers that return this data are asked again, in a fresh worker
             self.close()
             self._replies = None
             raise RequestNotPlanned from None

@@ -37,7 +37,7 @@ _AT_IMPORT = (
     "\nSubmit definitions only: remove code that tries them, or put it below "
     '`if __name__ == "__main__":`'
 )
-#: what a wrong keyword turns a function into, and which keyword it is
+#: the object that a function with a wrong keyword returns, and the sentence that names the keyword
 _NO_ANSWERS = (
     ("generator", " (this one uses `yield`: write `return`)"),
     ("coroutine", " (this one is `async def`: write `def`)"),
@@ -74,11 +74,11 @@ class RemoteImplementation(RequestImplementation):
         self._draws = seed
         self._question = ""
         self._seeded = ""
-        #: the questions that the worker has answered: any of them may have left a thread in it
+        #: the questions that the worker has answered, each of which may have left a thread in it
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """Begins a question with a full budget, and ends what the last question left running."""
+        """Begins a question with a full budget, and ends threads that the last question left."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
@@ -201,14 +201,14 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU seconds of one statement: if no answer needs it, and for all others."""
+    """Returns the CPU seconds that one statement may use: if no answer needs it, and otherwise."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 
 def question_seed(seed: int, question: str) -> int:
     """Returns the seed of an answer's own random numbers, which does not reveal that of the inputs.
 
-    With it, equal answers draw the same numbers, whatever earlier answers have drawn.
+    With this seed, equal answers draw the same numbers, whatever earlier answers have drawn.
     """
     text = f"worker {seed} {question}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:4], "big")

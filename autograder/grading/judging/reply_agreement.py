@@ -2,9 +2,9 @@
 
 A test sees the form of a reply - types, shapes, dtypes, everything except the numbers in tensors -
 and these numbers. If the plan's witnesses show that a test only compares the numbers of a tensor,
-and that it passed for the solution, it also passes for each reply of the same form whose numbers
-are as close. If a test does anything else with them, such as counting zeros, they must be the
-solution's except for rounding, which must not decide a verdict. All numbers of a test are compared
+and that it passed for the solution, it also passes for every reply of the same form whose numbers
+are close enough. If a test does anything else with them, such as counting zeros, they must equal
+the solution's up to rounding, which must not decide a verdict. All numbers of a test are compared
 in a few operations.
 """
 
@@ -25,7 +25,7 @@ from ...suite.witness import After, Testimony, Witness
 
 _Kind = type[np.floating[Any]]
 _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np.float64}
-#: how far a number that a test reads may be from the solution's, relative to it: some dozens of
+#: the largest relative distance of a number that a test reads from the solution's: some dozens of
 #: units in the last place, an eighth of what a comparison allows and less than that in float64. A
 #: zero must be a zero
 _ROUNDING = {dtype: 100 * torch.finfo(dtype).eps for dtype in _KINDS}
@@ -53,7 +53,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _RowAfter:
-    """A row of the results of a function for a tensor of this shape."""
+    """A row of the results of a function that is applied to a tensor of this shape."""
 
     function: After
     shape: torch.Size
@@ -73,13 +73,13 @@ class Agreement:
     headers: tuple[bytes, ...]
     data: bytes
     rows: tuple[_Row | _RowAfter, ...]
-    #: what a run of numbers must differ from
+    #: the numbers that a run of numbers must differ from
     apart: tuple[_Row | _RowAfter, ...]
     #: the ranges of bytes that must be equal
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Returns whether a test surely passes with these replies; if not, it may pass or fail."""
+        """Returns True if a test certainly passes with these replies; otherwise it may fail."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])

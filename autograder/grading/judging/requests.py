@@ -1,7 +1,7 @@
 """An implementation that calls answers by requests: operations and arguments as data.
 
-Checks the form of each reply; until then every reply is considered hostile. Raises `AnswerProtocol`
-if a reply does not answer the request.
+Treats every reply as hostile until its form has been checked. Raises `AnswerProtocol` if a reply
+does not answer the request.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Judges every question on its own, even if an answer calls another one that is wrong.
 
 The wrong answer is replaced by a right one, which is computed by a separate worker with the usual
-limits and without a student's text. It replaces the wrong one from the statement that defines it,
-so that everything made with it later uses the right one too: aliases, tables, defaults, classes. A
+limits and without a student's text. The replacement takes effect at the statement that defines the
+wrong answer, so aliases, tables, defaults and classes that are made later also use the right one. A
 call that is not allowed is a fault of the question whose code makes it. If two wrong answers call
-each other, only the earlier one is replaced, because neither can serve as the other's basis.
+each other, only the earlier one is replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 
-#: verdicts after which a question is not judged again, such as an invalid message to the grader
+#: verdicts after which a question is not judged again, such as that for an invalid message to the
+#: grader
 NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
 
 
@@ -25,7 +26,7 @@ class Reference(Implementation, Protocol):
     """The solution in a separate worker, where a student's requests to it are limited."""
 
     def begin_question(self, question: str) -> None:
-        """Begins a question, with a question's time for the next requests."""
+        """Begins a question; the next requests may use one question's time."""
 
 
 class ReferenceSubstitution:

@@ -1,8 +1,8 @@
 """Runs hidden suites repeatedly after collecting them once.
 
-pytest finds the tests, rewrites their asserts and expands their parameters, once. Then each test is
-called with the four fixtures of suites, without pytest's protocol, which would take more time than
-the test.
+pytest finds the tests once, rewrites their asserts and expands their parameters. Then each test is
+called with the four fixtures of suites, without pytest's protocol, which would take longer than the
+test.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .verdicts import TestOutcome, blamed, judge
 
 
 class RunTest(Protocol):
-    """Runs a test; with soft assertions it makes all its calls even after a failure."""
+    """Runs a test; if `soft`, the test makes all its calls even after a failure."""
 
     def __call__(self, *, soft: bool) -> TestOutcome:
         """Returns the outcome, with the first failure."""
@@ -158,7 +158,7 @@ class SuiteRunner:
     def _run(
         self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
-        """Calls a test; with soft assertions it makes all its calls even after a failure."""
+        """Calls a test; with soft assertions, the test makes all its calls even after a failure."""
         solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
         expect = Expect(implementation, solution, draw, soft)
         made = {
@@ -192,7 +192,7 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
-    """Returns question and points of a test's marker; raises `ContentError` if there is none.
+    """Returns the question and points of a test's marker; raises `ContentError` without one.
 
     Points that are `shared` are divided among the cases of a parametrized test.
     """
@@ -217,7 +217,7 @@ class _Collector:
     def __init__(self) -> None:
         self.runner: SuiteRunner | None = None
         self.error: ContentError | None = None
-        #: the suites that can't be read, and why
+        #: the suites that can't be read, with the reason
         self.unreadable: list[tuple[str, str]] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

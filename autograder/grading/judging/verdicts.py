@@ -11,7 +11,7 @@ from ...records import QuestionResult, TestResult, Verdict
 from ...results.wording import readable_test
 from ...suite.failures import merge_equal_causes
 
-#: the most characters of a message: its sentence matters, not a printed tensor
+#: the most characters of a message, enough for its sentence but not for a large printed tensor
 MAX_MESSAGE = 2000
 #: verdicts that are more specific than "some tests failed", the most important first
 _DOMINANT = (
@@ -23,12 +23,12 @@ _DOMINANT = (
     Verdict.TIMEOUT,
 )
 #: verdicts that cost all points of a question: a rule was broken, or something other than the
-#: answer sent messages to the grader and may have faked what was earned before
+#: answer sent messages to the grader and may have faked the points earned before
 _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """Returns the failure of a test; the answer's fault if reading its reply used all memory."""
+    """Returns the failure of a test; it is the answer's if reading a reply used all memory."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("judging its results takes more memory than is available")
     return raised

@@ -1,7 +1,7 @@
-"""Executes entries of the catalogue with a second mistake, which is a change of a family.
+"""Executes entries of the catalogue with a second mistake, a change that belongs to a family.
 
-Entries are answers of students, so the changed ones run in a worker: many in one module, each under
-its own name.
+Entries are answers of students, so changed entries run in a worker, many in one module under
+different names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .rows import Row
 
 #: sends a batch to a module's text in a separate worker; None if that ends the worker
 AskText = Callable[[str, Batch], Replies | None]
-#: the number of changes of one entry that one family may make with the same effect
+#: the most changes of one entry that one family may make with the same effect
 _ALIKE = 3
 
 
@@ -31,7 +31,7 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
 class ChangedEntries:
-    """The entries of one question, whose modules are `texts`, by name.
+    """The entries of one question; `texts` are their modules, by name.
 
     `members` are the changes of the solution, which is the base of some entries.
     """
@@ -48,7 +48,7 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, one: Row, other: Row) -> list[Definitions]:
-        """Returns an entry's definitions with changes that have the same effect as a member."""
+        """Returns an entry's definitions with changes that have a member's effect."""
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
         own = self._definitions(entry.name)
@@ -56,7 +56,7 @@ class ChangedEntries:
             for member in self._members(definition):
                 is_alike = (member.key, member.rank) == (row.key, row.rank)
                 if is_alike and len(found) < _ALIKE and member.detail() == row.detail:
-                    rest = own[number + 1 :] if number else ()  # the entry alone uses the others
+                    rest = own[number + 1 :] if number else ()  # only the entry uses the others
                     whole = _changed(member)
                     found += [[*own[:number], whole, *rest]] if whole else []
         return found
@@ -66,7 +66,7 @@ class ChangedEntries:
     ) -> list[list[AnswerRecord]]:
         """Returns the records of each answer in tests, or in the first requests of each.
 
-        They are executed together; it returns none if that ends the worker.
+        They are executed together; returns nothing if that ends the worker.
         """
         if not answers:
             return []
@@ -81,7 +81,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns the changes of a definition; none if it has a loop that might not end then."""
+        """Returns the changes of a definition; none if a changed loop might not end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
@@ -89,7 +89,7 @@ class ChangedEntries:
         lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))
         try:
             return tuple(members_of(definition, lines, {}))
-        except SyntaxError:  # families know how a solution is written, not an entry
+        except SyntaxError:  # families know how a solution is written, not how an entry is
             return ()
 
     @cache  # noqa: B019
@@ -97,7 +97,7 @@ class ChangedEntries:
         """Returns an entry's definition, and those of the module that it uses."""
         _, others = self._others
         found = [self._of_entry(entry)]
-        for own in found:  # grows while it is read
+        for own in found:  # the list grows while it is read
             names = [part.id for part in ast.walk(own) if isinstance(part, ast.Name)]
             used = [others[name] for name in dict.fromkeys(names) if name in others]
             found += [definition for definition in used if definition not in found]
@@ -105,7 +105,7 @@ class ChangedEntries:
 
     @cached_property
     def _others(self) -> tuple[str, Mapping[str, ast.FunctionDef | ast.ClassDef]]:
-        """The rest of the module, which all entries share, and its definitions."""
+        """Returns the rest of the module, which all entries share, and its definitions."""
         entry, text = next(iter(self._texts.items()))
         lines, own = text.splitlines(), self._of_entry(entry)
         rest = "\n".join([*lines[: own.lineno - 1], *lines[own.end_lineno :]])
@@ -117,7 +117,7 @@ class ChangedEntries:
 
 
 def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
-    """Returns a changed definition as its text is read; None if that is not Python."""
+    """Returns a changed definition as parsed from its text; None if that is not Python."""
     whole: ast.AST = member.change.definition
     for place, other in member.change.parts:
         whole = changed(whole, place, other)
@@ -130,7 +130,7 @@ def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
 
 
 def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
-    """Returns the text of a definition with new names for itself and what it uses."""
+    """Returns the text of a definition with new names for itself and the ones it uses."""
     own = copy.deepcopy(definition)
     for part in ast.walk(own):
         if isinstance(part, ast.Name):

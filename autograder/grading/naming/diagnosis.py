@@ -1,10 +1,10 @@
 """Names the one known mistake that explains a wrong answer.
 
 A wrong answer is called again, with inputs that depend only on the suite (the probe). The answers
-of each known mistake to the same requests are in a table; the mistake with equal answers on every
-call gives the name. If no entry of the catalogue matches, a member of a family may: changes of the
-solution, one at a time. If none does, two of these together may match, or one may explain most of
-what is wrong.
+of each known mistake to the same requests are in a table; the mistake with equal answers to every
+call gives the name. If no entry of the catalogue matches, a single change of the solution (a member
+of a family) may. Otherwise, two of these together may match, or one may explain most of the wrong
+calls.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
 @dataclass(slots=True)
 class _Explanation:
-    """The explanation of an answer: entries of the catalogue, and others if they were needed."""
+    """The explanation of an answer: entries of the catalogue, and other explanations if needed."""
 
     behaviour: str
     entries: Sequence[Row]
@@ -49,7 +49,7 @@ class Diagnosis:
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
     ) -> None:
-        """`ask_text` executes entries of the catalogue in order to make a table."""
+        """`ask_text` executes entries of the catalogue to make a table."""
         self._exercise = exercise
         self._known = KnownMistakes(runner, course, exercise, ask_text)
         self._diagnosed: dict[tuple[str, bytes], _Explanation] = {}
@@ -60,7 +60,7 @@ class Diagnosis:
         return self._known.variants
 
     def prepare(self, result: QuestionResult) -> None:
-        """Makes the table for a result's diagnosis if there is none yet, which may take long."""
+        """Makes the table for diagnosing a result if there is none yet; this may take long."""
         if result.verdict in _DIAGNOSED:
             self._known.table(result.question)
 
@@ -75,7 +75,8 @@ class Diagnosis:
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
         """Returns the result with the name of the mistake that fits, if any, and its behavior.
 
-        `text` is the module of the answer, which must contain the code that a name refers to.
+        `text` is the answer's module. A mistake is named only if the module contains the code that
+        its name refers to.
         """
         if result.verdict not in _DIAGNOSED:
             return result
@@ -93,7 +94,8 @@ class Diagnosis:
     def _is_random(self, question: str, asked: ProbeReplies, ask: Ask) -> bool:
         """Returns whether an answer wrongly returns different values when it is called again.
 
-        The calls are those of the shortest test with a wrong value, with different random numbers.
+        The calls are those of the shortest test with a wrong value, made with different random
+        numbers.
         """
         known, probe = self._known, self._known.probe(question)
         rights = {test: known.right(question, test) for test in known.tests(question)}
@@ -119,7 +121,7 @@ class Diagnosis:
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
-        """Returns misconceptions with the same answers as this one; whether all share a hint."""
+        """Returns misconceptions with answers equal to this one's, and whether all share a hint."""
         table, columns = self._known.table(question), self._columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
@@ -175,10 +177,10 @@ class Diagnosis:
     def _others(
         self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
     ) -> SearchResult:
-        """Returns other explanations: families, most of the answer, or what it shows on its own.
+        """Returns other explanations: families, partial ones, or the answer's own behavior.
 
-        These are needed if no entry is reported, because code must contain the words that an entry
-        refers to.
+        They are needed even if entries match: an entry whose words the code does not contain is not
+        reported.
         """
         if search.is_right:
             return SearchResult()
@@ -200,5 +202,5 @@ class Diagnosis:
 
 
 def _agree(rows: Sequence[Row]) -> bool:
-    """Returns whether rows that all fit give one name."""
+    """Returns whether all rows that fit give the same name."""
     return bool(name_and_hint((), rows)[0])

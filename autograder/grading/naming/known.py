@@ -31,21 +31,22 @@ from .store import Store
 from .table import SAMPLES, Samples, Table, TableMaker
 from .where import CallDeclaration
 
-#: the version of what a table holds. Raise it if rows, figures or the choice of members change in a
-#: way that the solution's answers do not show
+#: the version of the contents of tables. Raise it if rows, figures or the choice of members change
+#: in a way that the solution's answers do not show
 VERSION = 11
 _FAMILIES = Path(__file__).with_name("families")
 _DOCUMENTED = ast.ClassDef | ast.FunctionDef
-#: the words of an entry, which no answer depends on: they are looked up when a table is read
+#: the words of an entry; no answer depends on them, so they are looked up when a table is read
 _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
 
-#: how many tests that an entry fails by chance are sampled: those with the fewest requests
+#: the number of tests failed by chance that are sampled for an entry: those with the fewest
+#: requests
 _SAMPLED = 2
-#: members of families in a table; more would make it for minutes and rarely name anything
+#: the most members of families in a table; more would take minutes and rarely name anything
 _MOST_MEMBERS = 400
-#: left-out steps that are taken for each turn of the families, and the turn of the other families
+#: left-out steps that are taken at each turn of the families, and the turn of the other families
 _STEPS_A_TURN, _LATER = 12, 6
 #: the turns that a small change waits for the one before it
 _WAIT = 3
@@ -105,7 +106,7 @@ class KnownMistakes:
         return self._store.get(place, key, lambda: self._made(question), fits).with_words(entries)
 
     def renew_table(self, question: str) -> None:
-        """Writes the table of a question into the course, whatever the course has now."""
+        """Writes the table of a question into the course, and replaces an existing one."""
         place, key, fits = self._place(question)
         self._store.renew(place, key, lambda: self._made(question), fits)
 
@@ -114,15 +115,15 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name, its key, and whether one that has both is of this machine."""
+        """Returns a table's name, its key, and a function: does a table fit this machine?"""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.is_right_like(right)
 
     def _key(self, question: str) -> str:
-        """Returns a digest of all that a table depends on, besides the numbers that are asked.
+        """Returns a digest of everything that a table depends on, except the numbers in inputs.
 
-        The solution's answers show whether these are the same.
+        The solution's answers show whether the numbers are the same.
         """
         digest = hashlib.sha256(f"{VERSION} {question} {digest_of_families()}".encode())
         for test, requests in self.probe(question).requests.items():
@@ -221,7 +222,7 @@ class KnownMistakes:
 
     def _add_entry(self, maker: TableMaker, probe: Probe, variant: Variant) -> None:
         replies = self.entry_replies(variant, range(2))
-        if replies is None:  # together they may be larger than one answer may be
+        if replies is None:  # together they may exceed the limit of one answer
             apart = [self.entry_replies(variant, (time,)) for time in range(2)]
             replies = [one for own in apart if own is not None for one in own]
             if None in apart:
@@ -273,12 +274,12 @@ def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[b
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """The members that a table holds, with their numbers: some of every family.
+    """Returns the members for a table, with their numbers: some of every family.
 
-    A large class has hundreds of changes of known steps. Those of one family often answer alike, so
-    the second one of a family comes after the first one of every other, and those that change all
-    parallel steps come first. Left-out steps, and values of the question that are confused with
-    each other, precede most others.
+    A large class has hundreds of changes of known steps. Members of one family often answer alike,
+    so the second member of a family follows the first of every other family, and members that
+    change all parallel steps precede the rest. Left-out steps, and confusions of two values of the
+    question, precede most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
@@ -302,15 +303,15 @@ def _place(member: Member, turn: int) -> float:
 
 @cache
 def without_words(catalogue: str) -> str:
-    """Returns the text of a catalogue without the words of its entries, so that they may change."""
+    """Returns the text of a catalogue without the words of its entries, which may change freely."""
     return _ENTRY_WORDS.sub("", catalogue)
 
 
 def digest_of_families() -> str:
     """Returns a digest of the code of families, on which the numbers of members depend.
 
-    Their words are looked up when a table is read. Comments and docstrings change nothing, nor does
-    the file in which a function or table is defined.
+    Words, comments and docstrings do not change it, nor does the file in which a function or table
+    is defined; words are looked up when a table is read.
     """
     paths = _FAMILIES.glob("*.py")
     parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]

@@ -1,10 +1,10 @@
 """Finds two mistakes that together explain an answer: members of families, or catalogue entries.
 
-Where one of two mistakes has no effect, both together answer like the other one, except for few
-calls. So a pair is likely if the answer equals each of them where the other one is right: in some
-calls, or in some numbers of a result. Two members are combined and executed. An entry can't be
-combined with anything, so with an entry the numbers must agree in every call. If nothing indicates
-which two mistakes they are, pairs of frequent ones are tried.
+Where one of two mistakes has no effect, both together answer almost always like the other. So a
+pair is likely if the answer equals each of them where the other one is right, in some calls or in
+some numbers of a result. Two members are combined and executed. For an entry and a member, the
+numbers must agree in every call. If nothing indicates which mistakes form a pair, pairs of frequent
+ones are tried.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from .table import UNKNOWN, Column, Table
 
 #: the number of requests that decide which pairs are likely; the number of pairs to try
 _REQUESTS, _PAIRS = 40, 60
-#: the wrong numbers that each part of a pair with an entry must explain: some, and one in so many
+#: the wrong numbers that each part of a pair with an entry must explain: at least this many, and at
+#: least one in this many
 _ENOUGH, _SHARE = 4, 20
 #: the place of a family that is not among the frequent ones
 _RARE = 100
-#: the calls to likely pairs, and to pairs of frequent mistakes
+#: the most calls to likely pairs, and to pairs of frequent mistakes
 MOST_CALLS, _BLIND_CALLS = 400, 400
-#: the calls to changes of the likeliest entry, and how many are executed in all tests
+#: the most calls to changes of the likeliest entry, and the most changes that run in all tests
 _ENTRY_CALLS, _EXECUTED = 30, 2
 #: the number of pairs with an entry for which a member's answers are computed
 _COMPUTED = 2
@@ -60,8 +61,8 @@ class Budget:
 class PairSearch:
     """Pairs of members of a table, compared with one answer.
 
-    `came` are the answer's calls, `right` the solution's, in the order of the table's columns;
-    `wrong_first` are the tests, the most informative first.
+    `came` are the answer's calls and `right` the solution's, in the order of the table's columns;
+    `wrong_first` are the tests, the most informative one first.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class PairSearch:
         )
 
     def first(self, ask: AskPair) -> list[Row]:
-        """Returns the row of the first pair that explains the answer, executed pairs first."""
+        """Returns the row of the first pair that explains the answer; executes pairs first."""
         columns = self._columns()
         if not columns:
             return []
@@ -120,8 +121,8 @@ class PairSearch:
     def _of_changed_entries(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
         """Returns the row of the first pair of an entry and a member that explains the answer.
 
-        The likeliest entry is executed with the changes of all its members: together up to the
-        first wrong call, and the first ones that give the same answers in all tests.
+        The likeliest entry is executed with each of its changes up to the first wrong call; the
+        first changes that give the same answers are then executed in all tests.
         """
         rows, (test, count) = self._table.rows, self._first_wrong()
         pairs = [pair for pair in pairs if rows[pair[0]].is_entry != rows[pair[1]].is_entry]
@@ -141,7 +142,7 @@ class PairSearch:
         return []
 
     def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
-        """Returns whether the answer is equal in tests, or in the first requests of each."""
+        """Returns whether a record equals the answer in tests, or in the first requests of each."""
         return all(
             all(map(Call.equals, record.calls, self._came[self._tests[test]]))
             for record, test in zip(records, tests, strict=True)
@@ -231,7 +232,7 @@ class PairSearch:
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
         """Returns pairs of members, and pairs with an entry, the likeliest first.
 
-        Of equal rows, that with the lowest rank is in a pair.
+        Of equal rows, only the one with the lowest rank is used in pairs.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
@@ -256,7 +257,7 @@ class PairSearch:
     def _frequent(self, columns: Sequence[int]) -> list[tuple[int, int]]:
         """Returns pairs of rows that are right where the answer is, the most frequent first.
 
-        A row counts less the rarer its family is, and the more rows of the family come before it.
+        A row has less weight the rarer its family is, and the more rows of the family precede it.
         """
         places = [at for at in columns if self._is_informative(at)]
         is_right = self._right_cells(places)
@@ -274,10 +275,10 @@ class PairSearch:
         )
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
-        """Returns one of all rows with equal answers: the most frequent, then the lowest rank.
+        """Returns one row per group of equal answers: the most frequent, then the lowest rank.
 
-        Rows are equal if they answer these requests equally; those that are right in all of them
-        must be equal everywhere.
+        Rows are equal if they answer these requests equally; rows that are right in all of these
+        requests must be equal everywhere.
         """
         rows = np.flatnonzero(chosen).tolist()
         cells, right = self._table.cells, np.array(self._table.right)
@@ -295,7 +296,7 @@ class PairSearch:
     def _rarity(self, row: int) -> int:
         """Returns the place of a row's family among the frequent ones, or a place after them.
 
-        Two members may answer alike in all requests: the more frequent mistake is reported.
+        If two members answer alike in all requests, the more frequent mistake is reported.
         """
         place = frequency_place(self._table.rows[row].name)
         return _RARE if place is None else place
@@ -309,7 +310,7 @@ class PairSearch:
         return self._cells(columns, lambda at: self._column(at).raised[:, None])
 
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
-        """Returns for each row which numbers of its results equal those of others."""
+        """Returns for each row which numbers of its results equal another answer's."""
         return self._cells(
             columns, lambda at: self._column(at).figures_equal_to(others[at], self._count(at))
         )
@@ -325,7 +326,7 @@ class PairSearch:
         return self._table.column(at)
 
     def _cells(self, columns: Sequence[int], holds: Callable[[int], Cells]) -> Cells:
-        """Returns for each row and request whether something holds; all of them are known."""
+        """Returns for each row and request whether something holds; all cells must be known."""
         found = [np.zeros((len(self._table.rows), 0), bool)]
         found += [holds(at)[self._table.cells[:, at]] for at in columns]
         return np.hstack(found)

@@ -1,7 +1,7 @@
 """The probe of a wrong question: all requests of its tests again, in one frame.
 
 The inputs depend only on the suite. So the answers of known mistakes to the same requests are
-computed once, and no test needs to run: only replies are compared.
+computed once, and no test needs to run, because only replies are compared.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ from .record import (
 )
 
 Replies = Sequence[RawReply]
-#: the operation that is left out, because how an answer computes does not identify a mistake
+#: the operation that is left out, because the way an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
-#: the memory of a mistake in this process: a changed size may need gigabytes
+#: the most memory of a mistake in this process, because a changed size may need gigabytes
 _MOST_MEMORY = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
 _MAKING = ("restore", "build", "load_weights")
-#: the bytes of the tensors of a reply, each counted as often as it is referenced, because all are
-#: read
+#: the most bytes in the tensors of a reply; a tensor counts as often as it is referenced, because
+#: each reference is read
 _MOST_BYTES = Limits().reply_bytes
-#: incoming gradients are compared unscaled up to this power of ten
+#: the power of ten up to which incoming gradients are compared without scaling
 _ORDINARY = 2
 _THROUGH_NAN = "gradients of what is not finite"
 
@@ -104,7 +104,7 @@ class Probe:
     def split_times(
         self, replies: Replies, tests: Sequence[str] = ()
     ) -> Sequence[Mapping[str, Replies]]:
-        """Returns the replies to a batch with several repetitions, by test, for each repetition."""
+        """Returns the replies to a batch of several repetitions, for each repetition by test."""
         every, start = [], 0
         while start < len(replies):
             found: dict[str, Replies] = {}
@@ -120,7 +120,7 @@ class Probe:
     ) -> Replies:
         """Returns the replies of a module in this process, to the first requests or to all.
 
-        They are made with the random numbers of a `time`.
+        The requests are made with the random numbers of a `time`.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):
@@ -135,7 +135,7 @@ class Probe:
     ) -> Batch:
         """Returns a batch of tests, or the first requests of each, for each of some answers.
 
-        `names` are those that the answers have in one module.
+        `names` are the names of the answers in one module.
         """
         return Batch.of(
             [
@@ -167,7 +167,7 @@ class Probe:
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record with the test's words and shares, to compare stochastic answers."""
+        """Returns the record with the test's words and shares, for comparing stochastic answers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -200,7 +200,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
 
 
 class ProbeReplies:
-    """The replies of one answer to the probe; judged only if chance may be involved."""
+    """The replies of one answer to the probe, which are judged only if chance may be involved."""
 
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
@@ -225,7 +225,7 @@ class ProbeReplies:
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Returns each request's error in a test, with its class; empty if it raised none."""
+        """Returns each request's error in a test, with its class; empty if there was none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> AnswerRecord:
@@ -250,7 +250,7 @@ class _Replayed(RequestImplementation):
         return value_of(wire.decode(header, bytearray(data)))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """Returns only the value: how an answer computes does not identify a mistake."""
+        """Returns only the value, because the operators do not identify a mistake."""
         value = self.call(name, args).value
         return WatchedCall(value=value, unwatched=value)
 
@@ -348,12 +348,12 @@ def _size(cotangent: Any) -> float:
 
 
 def _for_ones(gradients: Any, size: float) -> Any:
-    """Returns the gradients scaled to incoming ones of size 1, so that they can be compared."""
+    """Returns the gradients scaled to incoming gradients of size 1, to compare them."""
     return _each(gradients, lambda g: g / size if size != 1 and g.is_floating_point() else g)
 
 
 def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients with None for what is only rounding: suites accept either."""
+    """Returns the gradients with None in place of rounding errors; suites accept either."""
     return _each(gradients, lambda g: None if g.device.type != "meta" and is_rounding(g) else g)
 
 
@@ -366,7 +366,7 @@ def _each(gradients: Any, of: Callable[[torch.Tensor], torch.Tensor | None]) -> 
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Returns weights sorted by name: the order in which layers are built does not matter."""
+    """Returns weights sorted by name, because the order of building layers does not matter."""
     return sorted(weights.items(), key=lambda named: named[0])
 
 
@@ -394,7 +394,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Returns the class of an error; for weights that don't fit, our own message with the name."""
+    """Returns the class of an error; for weights that don't fit, our message with the name."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__

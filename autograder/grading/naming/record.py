@@ -1,8 +1,8 @@
 """Compact records of an answer's replies in one test, to store and compare with many others.
 
-A reply becomes an event (see `probe`), an event a record. A tensor is represented by its shape and
-dtype, some of its values, and two sums of all of them with random signs and sizes: answers that
-differ anywhere differ in the sums.
+A reply becomes an event (see `probe`), and an event becomes a record. A tensor is represented by
+its shape and dtype, some of its values, and two sums of all values with random signs and sizes: if
+answers differ anywhere, their sums differ.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from ...suite.compare import FLOAT32, FLOAT64
 Request = tuple[Any, ...]
 
 _PLACES, SUMS = 4, 2
-#: the numbers of one tensor; a larger tensor is compared by its shape only
+#: the most numbers of one tensor; a larger tensor is compared by its shape only
 _MOST_NUMBERS = 1 << 18
-#: the factor for gradients in float32, in which rounding is larger, as in `suite.compare`
+#: the factor of bounds for gradients in float32, whose rounding is larger, as in `suite.compare`
 _OF_GRADIENTS = 100.0
 
-#: recorded instead of the arguments of a call if none was changed
+#: recorded in place of the arguments of a call if none was changed
 UNCHANGED = "arguments as they were"
-#: a layer that could not be built, or did not accept its weights, is asked only for its parameters
+#: a layer that could not be built or did not accept its weights is only asked for its parameters
 NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One request: the operation, and its result - a value, or the name of an error."""
+    """One request: the operation, and its result, which is a value or the name of an error."""
 
     operation: str
     value: Any = None
     raised: str = ""
 
 
-#: the number of tensors of one call that are read: a reply may reference one many times
+#: the most tensors of one call that are read, because a reply may reference one many times
 _MOST_TENSORS = 100
 _MOST_CHARACTERS = 4000
-#: the number of characters of a value that contains no tensors
+#: the most characters of a value that contains no tensors
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
-#: the words of a test that passed, and of one that would ask this answer something different
+#: the words of a test that passed, and of a test that would ask this answer something different
 PASSED, OFF_PLAN = "passed", "asks something else"
 #: errors that an answer raises on purpose
 _ON_PURPOSE = ("ValueError", "KeyError")
@@ -72,8 +72,8 @@ def _is_within(bound: float, one: float, another: float) -> bool:
 class Call:
     """One call: the operation, the form of its result, and its figures with their bounds.
 
-    `shares` are figures that answers with the same randomness share: how many zeros, how large, and
-    how much along each dimension.
+    `shares` are figures that are alike for answers with the same randomness: the number of zeros,
+    the size of values, and both along each dimension.
     """
 
     operation: str
@@ -126,13 +126,13 @@ class Call:
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """One test of an answer: every call, and the test's words if chance is involved."""
+    """One test's record of an answer: every call, and the test's words if chance is involved."""
 
     calls: tuple[Call, ...]
     words: str = ""
 
     def equals(self, other: AnswerRecord) -> bool:
-        """Returns whether both gave equal answers to every call."""
+        """Returns whether both records have equal answers to every call."""
         return len(self.calls) == len(other.calls) and all(
             a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
         )
@@ -144,10 +144,10 @@ class AnswerRecord:
         return self.words, forms
 
     def is_among(self, samples: Sequence[AnswerRecord]) -> bool:
-        """Returns whether the answer is of the same kind as some samples, and as close as they are.
+        """Returns whether the answer is like some samples: of the same kind, and in their range.
 
-        Its shares must be in or near the range of the shares of samples with the same signature. If
-        too few samples have that signature, nothing is known about it; if few were drawn at all, an
+        Its shares must be in or near the range of those of samples with the same signature. If too
+        few of many samples have that signature, the range is unknown; if few samples were drawn, an
         equal signature is enough.
         """
         alike = [sample for sample in samples if sample.signature == self.signature]
@@ -161,7 +161,7 @@ class AnswerRecord:
     def has_another_value_than(self, solution: AnswerRecord) -> bool:
         """Returns whether a call returned a different value, or an intended error is different.
 
-        Other errors alone say little about the intention.
+        Other differences in errors say little about the intention.
         """
         return any(
             (not call.raised or call.raised in _ON_PURPOSE or right.raised in _ON_PURPOSE)
@@ -189,7 +189,7 @@ def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Returns whether a figure is outside the range of others by at most the range's width.
+    """Returns whether a figure is at most the width of the others' range away from that range.
 
     If the others have few different values, such as all or nothing, it must be one of these.
     """
@@ -225,7 +225,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns a value without its numbers, which go to `tensors`; sizes may be random too."""
+    """Returns a value without its numbers, which `tensors` collects; sizes may also be random."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)
@@ -268,8 +268,8 @@ def largest_of(tensors: Iterable[torch.Tensor]) -> float:
 def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
     """Yields figures of a tensor, each with the largest change by rounding.
 
-    Gradients have larger bounds: in float32, and in proportion to the largest of all gradients,
-    which may be part of sums that cancel.
+    The bounds of gradients are larger in float32, and grow with the largest of all gradients, which
+    may be part of sums that cancel.
     """
     if not _is_plain(tensor):
         return
@@ -300,7 +300,7 @@ def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
 
 
 def shares_of(tensor: torch.Tensor) -> Iterator[float]:
-    """Yields figures that samples of one mistake roughly share; the sizes are first."""
+    """Yields figures that are similar in all samples of one mistake, sizes first."""
     yield from map(float, tensor.shape)
     if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return

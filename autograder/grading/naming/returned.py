@@ -18,7 +18,7 @@ DIMENSIONS = "{} has {} dimensions than asked for"
 DTYPE = "the result has another dtype than asked for"
 
 _CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
-#: the number of results that are needed to say so
+#: the fewest results that are needed to say so
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
@@ -32,7 +32,7 @@ _Kind = int | tuple[int, ...] | None
 
 
 def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
-    """Returns what is wrong with the kind of all results, in words; and the same with numbers.
+    """Returns what is wrong with the kind of all results in words, without and with numbers.
 
     Empty if some results are of the right kind, or if they are wrong in different ways.
     """
@@ -61,7 +61,7 @@ def _dtype_returned(calls: Sequence[tuple[str, str]]) -> tuple[str, str]:
 
 
 def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
-    """Returns whether all values are right, and the only fault is that arguments are changed.
+    """Returns whether all values are right and the only fault is that arguments are changed.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
     to are wrong as a consequence.
@@ -83,7 +83,7 @@ def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[Answer
 
 def _changes_only_arguments(own: Call, asked: Call) -> bool:
     value, _, after = asked.form.rpartition(f"'{UNCHANGED}'")
-    count = len(asked.figures)  # those of the value are first
+    count = len(asked.figures)  # the tensors of the value are first
     figures, bounds = own.figures[:count], own.bounds[:count]
     return (
         own.operation in _CALLS

@@ -22,9 +22,9 @@ class Row:
     """One mistake that can be reported.
 
     `code` are the words of code that it refers to: an answer without them has a different mistake.
-    Of the rows that fit, the lowest rank is reported. `words` describe the mistake. A family's row
-    also has a `detail` about its member, a `lead` (a hint), the `member`'s number, and the family's
-    `key`; it is `in_check` if it changes what is refused.
+    Of the rows that fit, the one with the lowest rank is reported. `words` describe the mistake. A
+    family's row also has a `detail` about its member, a `lead` (a hint), the number of the
+    `member`, and the family's `key`; `in_check` means that it changes which inputs are refused.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, sentence: str, lead: str) -> Row:
-        """Returns a row that describes the answer itself, because no known code does the same."""
+        """Returns a row that describes the answer itself, because no known mistake is equal."""
         return cls(name, f"{sentence[0].upper()}{sentence[1:]}. {lead}")
 
     @classmethod
@@ -104,11 +104,11 @@ class Row:
 
     @property
     def precise(self) -> str:
-        """The text for a student if all rows that fit give the same detail."""
+        """The text for a student, if all rows that fit give the same detail."""
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns whether code contains one of the words that the mistake refers to, if any."""
+        """Returns whether code contains a word that the mistake refers to, if it has any."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
@@ -126,7 +126,7 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
 
 
 def hint_of(variant: Variant) -> str:
-    """Returns a student's text: what seems to be confused, and a question."""
+    """Returns the text for a student: what seems to be confused, and a question."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     if happens:
         return f"The likely mistake: {happens}. {variant.hint}"
@@ -150,7 +150,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Returns a text about behavior, because code may do the same without that step or tensor."""
+    """Returns a text about behavior, because code without that step or tensor may do the same."""
     return f"This answer behaves as if {words}. {lead}"
 
 

@@ -1,8 +1,8 @@
 """Finds rows of a table that explain an answer: one, two together, or one for most of it.
 
 The answer is compared once with each different answer that a table has for a request. Unknown cells
-are computed within a budget of calls that is the same everywhere: a mistake that is not identified
-within it has no name.
+are computed within a fixed budget of calls, which is the same on every machine; a mistake that is
+not identified within it gets no name.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
-#: the calls to members for one answer
+#: the most calls to members for one answer
 MOST_CALLS = 1500
 #: the number of rows with the best estimates for which the exact value is computed
 _LIKELY = 4
 #: the note on a mistake that does not explain every value
 NOTE = " Something else may be wrong as well."
 
-#: how many wrong values a mistake must explain for each one that it contradicts, and for each one
-#: that it does not explain if nothing else seems to be wrong
+#: how many wrong values a mistake must explain for each value that it contradicts, and for each
+#: that it leaves open if nothing else seems to be wrong
 _MORE, _NEARLY_ALL = 2, 5
-#: the weight of contradicting a right answer, because a mistake does not come and go
+#: the weight of contradicting a right answer, which is large because a mistake does not come and go
 _RIGHT = 1000
 
 Cells = NDArray[np.bool_]
@@ -40,7 +40,7 @@ AskMember = Callable[[int, str], AnswerRecord | None]
 
 
 class RecordedAnswers(Protocol):
-    """The answers in each test; `judged` adds what is compared for stochastic answers."""
+    """The answers in each test; `judged` adds the words and shares of stochastic answers."""
 
     def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
@@ -53,8 +53,8 @@ class RecordedAnswers(Protocol):
 class ExplainedCalls:
     """The number of calls that a mistake explains, leaves open, and contradicts.
 
-    Of the calls that are left open, `slopes` are gradients that differ only in their numbers, or
-    that can't be computed: both may be a consequence.
+    Of the calls that are left open, `slopes` are gradients that differ only in their numbers or
+    can't be computed, which may be a consequence of the mistake.
     """
 
     wrong: int = 0
@@ -77,20 +77,20 @@ class ExplainedCalls:
 
     @property
     def is_most(self) -> bool:
-        """Returns whether it explains most, and contradicts far less than it explains."""
+        """Returns whether the mistake explains most calls, and far more than it contradicts."""
         return self.wrong > self.left and self.wrong >= _MORE * self.against
 
     @property
     def is_all(self) -> bool:
-        """Returns whether nothing else seems to be wrong: two mistakes would differ in many calls.
+        """Returns whether nothing else seems wrong; a second mistake would show in many calls.
 
-        Gradients do not count: rounding moves them, as with a ReLU near zero.
+        Gradients do not count, because rounding can change them, as with a ReLU near zero.
         """
         return _NEARLY_ALL * (self.against + self.left - self.slopes) <= self.wrong
 
     @property
     def margin(self) -> int:
-        """The number of explained calls minus that of contradicted ones."""
+        """The number of explained calls minus the number of contradicted calls."""
         return self.wrong - self.against
 
 
@@ -108,7 +108,7 @@ class Outcome:
         self.is_right = came.equals(right)
         self.is_wrong = came.is_wrong(right)
         self.of_gradients = came.operation in OF_GRADIENTS
-        #: whether no row needs to explain it, because it may fail for another reason
+        #: whether no row needs to explain the call, because it may fail for another reason
         self.is_open = came.is_failing(right) or bool(right.raised) or self.of_gradients
 
 
@@ -151,7 +151,7 @@ class Search:
         self._equal = self._cells(lambda at: table.column(at).equal_to(self._came[at]))
         self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
 
-    # comparisons of cells, rows and tests
+    # methods that compare cells, rows and tests
 
     def _cells(self, holds: Callable[[int], Cells]) -> Cells:
         """Returns the cells for which something holds, or may hold because they are unknown."""
@@ -161,7 +161,7 @@ class Search:
         return found
 
     def _learn(self, row: int, test: str) -> bool:
-        """Computes a member's answers in a test; returns False if that is not possible any more."""
+        """Computes a member's answers in a test; returns False if that is no longer possible."""
         columns = self.tests[test]
         if self._known[row, columns].all():
             return True
@@ -193,10 +193,10 @@ class Search:
 
     @property
     def is_right(self) -> bool:
-        """Returns whether no reply is wrong, so that the tests must fail for another reason."""
+        """Returns whether no reply is wrong, in which case the tests fail for another reason."""
         return len(self._right_tests) == len(self.tests)
 
-    # rows that explain all of an answer
+    # methods that find rows that explain all of an answer
 
     def entries(self) -> list[Row]:
         """Returns the entries with equal answers; otherwise those equal up to randomness."""
@@ -246,17 +246,17 @@ class Search:
         columns = self.tests[test]
         calls = zip(self._came[columns], self._right[columns], samples.may_be_right, strict=True)
         if any(came.equals(right) and not may_be for came, right, may_be in calls):
-            return False  # a call that the entry never answers right is right here
+            return False  # the answer is right in a call that the entry never gets right
         return self.answers.judged(test).is_among(samples.judged)
 
     def _fails_alike(self, row: int) -> bool:
-        """Returns whether tests say the same about an entry and an answer that seems right."""
+        """Returns whether an entry and an answer that seems right fail in the same words."""
         return all(
             self.table.words.get((row, test)) == self.answers.judged(test).words
             for test in self.tests
         )
 
-    # rows that explain most of an answer
+    # methods that find rows that explain most of an answer
 
     def most(self) -> SearchResult:
         """Returns the rows that explain most of what is wrong."""
@@ -288,7 +288,7 @@ class Search:
             if by_test[row, numbers[test], 2]:
                 by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
         sums = by_test.sum(1).tolist()
-        # a member is not asked for more if nothing that is known of it explains a wrong value
+        # a member is asked no further if none of its known answers explains a wrong value
         may_explain = (self._known * wrong).sum(1) == 0
         may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
         chosen = np.flatnonzero(self._entries | (self._plain & may_explain)).tolist()
@@ -297,9 +297,9 @@ class Search:
     def _explained(self, row: int) -> ExplainedCalls:
         """Returns how far a row explains what is wrong; nothing if that can't be computed.
 
-        An answer by chance explains another one only if it explains most of what is not by chance:
-        failing in the same words is not enough. It stops where the calls that remain can't make up
-        for those that are contradicted.
+        A stochastic entry must also explain most of the calls that do not depend on chance; failing
+        in the same words is not enough. The comparison stops when the remaining calls can't make up
+        for the contradicted ones.
         """
         whole, by_chance, left = ExplainedCalls(), ExplainedCalls(), sum(self._missed.values())
 
@@ -335,11 +335,11 @@ class Search:
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
-    """Compares a row's call with the answer's: it explains it, leaves it open, or contradicts it.
+    """Compares a row's call with the answer's, which it explains, leaves open, or contradicts.
 
-    It need not explain a call that fails in either of them for another reason, such as an unknown
-    device or dtype. Nor need it explain gradients: if two numbers are equal, they depend on how the
-    larger one is found.
+    A row need not explain a call that fails in either of them for another reason, such as an
+    unknown device or dtype. It need not explain gradients either: if two numbers are equal,
+    gradients depend on how the larger one is found.
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):

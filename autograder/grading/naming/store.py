@@ -1,8 +1,8 @@
-"""Keeps tables of known mistakes: in the course, which they travel with, and in the user's cache.
+"""Keeps tables of known mistakes in the course, with which they are distributed, and in a cache.
 
-A table is known by a key, a digest of all that its answers depend on. The course holds one table
-for each question, which is committed with the suite. If there is no table for
-the current suite, it is made on first use and kept in both places.
+The key of a table is a digest of everything that its answers depend on. The course has one table
+for each question, which is committed with the suite. If there is no table for the current suite, it
+is made on first use and kept in both places.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .table import Table
 
 #: the errors for a file that is missing or is not a table
 _NO_TABLE = (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError)
-#: the number of tables of one question in a cache, and the days that unused ones are kept
+#: the most tables of one question in a cache, and the days that unused ones are kept
 _KEPT, _DAYS = 3, 30
 _DAY = 86400.0
 
@@ -36,11 +36,11 @@ class Store:
     def get(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> Table:
-        """Returns the table of a question that has this key and fits.
+        """Returns the table of a question that has this key and fits; makes it if needed.
 
-        Only one process makes it, while others wait. In the course, it replaces a table with a
-        different key. A table that has the key but does not fit was made on a machine that rounds
-        or draws differently, and is kept.
+        Only one process makes a table, while others wait. In the course, it replaces a table with a
+        different key. A table with the same key that does not fit was made on a machine that rounds
+        or draws differently, so it is kept.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 
@@ -63,9 +63,9 @@ class Store:
     def renew(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> None:
-        """Writes the table that fits into the course, even if there is one with the same key.
+        """Writes the table that fits into the course, even if the course has one with the same key.
 
-        That one has answers to earlier inputs if the suite changed and the key did not.
+        The old table has answers to earlier inputs if the suite changed and the key did not.
         """
         if self.is_current(question, key, fits):
             return
@@ -121,7 +121,7 @@ def _is_folder(folder: Path) -> bool:
 def _alone(lock: Path, folder: Path) -> Iterator[None]:
     """Lets one process at a time work on a question, if a folder for the lock can be written.
 
-    Without a cache folder, this is one lock for all questions, in the course's folder.
+    Without a cache folder, all questions share a lock in the course's folder.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):

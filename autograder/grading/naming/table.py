@@ -1,9 +1,9 @@
-"""The answers of known mistakes to the probe: computed once, and kept in the course or a cache.
+"""The answers of known mistakes to the probe, which are computed once and kept.
 
-A table has a row for each mistake and a column for each request. Few answers to a request differ,
-so a cell contains the number of an answer. Entries of the catalogue are answers of students: they
-run in a worker, and only when the table is made. Members of families are changes of the solution:
-they run on the `screen`, which are the tests with the fewest requests, and on the rest only if
+A table has a row for each mistake and a column for each request. A request has few different
+answers, so a cell contains the number of an answer. Entries of the catalogue are answers of
+students: they run in a worker, and only when the table is made. Members of families are changes of
+the solution: they run on the `screen` (the tests with the fewest requests), and on the rest only if
 nothing is wrong there. `search` computes the remaining cells, within its budget.
 """
 
@@ -22,20 +22,21 @@ from numpy.typing import NDArray
 from .record import AnswerRecord, Call, Request
 from .rows import Row
 
-#: the number of requests that members are asked before it is known whether they matter
+#: the number of requests that members must answer before it is known whether they matter
 SCREEN = 60
 #: how often an entry with random answers is asked: a kind of answer with probability q has been
 #: seen before with probability 1 - (1 - q)^n
 SAMPLES = 6
-#: the number of members of one family that are kept if the screen can't tell them apart; more would
-#: take time without adding anything
+#: the number of members of one family that are kept if the screen can't distinguish them; more
+#: would only cost time
 _ALIKE = 3
 UNKNOWN = -1
 Numbers = NDArray[np.float64]
-#: a layer's parameters say something even if it can't be called
+#: the name of the operation for a layer's parameters, which are informative even if it can't be
+#: called
 _WEIGHTS = "weights"
-#: a figure is stored to this share of its bound, a share to this one of itself: more digits would
-#: only make the file larger
+#: figures are rounded to this fraction of their bounds, and shares to this fraction of themselves;
+#: more digits would only make the file larger
 _OF_BOUND, _OF_SHARE = 1 / 16, 1e-5
 
 
@@ -72,7 +73,7 @@ class Column:
         }
 
     def equal_to(self, call: Call) -> NDArray[np.bool_]:
-        """Returns for each answer whether it equals the call; see `Call.equals`."""
+        """Returns for each different answer whether it equals the call; see `Call.equals`."""
         found = np.zeros(self._size, bool)
         if own := self._kinds.get(_kind(call)):
             numbers, figures, bounds = own
@@ -82,7 +83,7 @@ class Column:
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
         """Returns for each answer which of `count` figures equal those of the call.
 
-        All or none do if the results differ in more than figures; none do for an error.
+        If the results differ in more than figures, all or none are equal; for an error, none are.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
@@ -106,9 +107,9 @@ def _kind(call: Call) -> object:
 class Table:
     """The rows of a question, and the answers of each.
 
-    `answers` are the different ones to each request, `cells` their numbers; `right` are the numbers
-    of the solution's. `samples` are by row and test; `words` are those of tests, by row and
-    test, for entries whose answers are all right.
+    `answers` are the different answers to each request, `cells` their numbers by row, and `right`
+    the numbers of the solution's answers. `samples` are by row and test, and so are `words`, the
+    words of tests for entries whose answers are all right.
     """
 
     rows: tuple[Row, ...]
@@ -219,7 +220,7 @@ class RowAnswers:
         return AnswerRecord(self.answered(test).calls, words)
 
 
-#: returns a row's answers to some tests; None if it can't be asked
+#: returns a row's answers in some tests; None if it can't be asked
 Ask = Callable[[Sequence[str]], Mapping[str, AnswerRecord] | None]
 
 
@@ -301,7 +302,7 @@ class TableMaker:
         )
 
     def _numbered(self, answers: Mapping[str, AnswerRecord]) -> list[int]:
-        """Returns the numbers of the answers to each request; UNKNOWN if it was not asked."""
+        """Returns the number of the answer to each request; UNKNOWN if it was not asked."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)
@@ -320,7 +321,7 @@ def _forms(answered: AnswerRecord) -> list[tuple[str, str, str, int]]:
 
 
 def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
-    """Returns the next call in a table; its figures and bounds are the next ones."""
+    """Returns the next call in a table, with the next figures and bounds."""
     operation, raised, text, count = form
     own = [next(pairs) for _ in range(count)]
     figures, bounds = (f for f, _ in own), (b for _, b in own)
@@ -328,7 +329,7 @@ def _call(form: Sequence[Any], pairs: Iterator[tuple[float, float]]) -> Call:
 
 
 def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float]) -> AnswerRecord:
-    """Returns the next sample in a table: samples are compared by their forms and shares alone."""
+    """Returns the next sample in a table; samples are compared only by their forms and shares."""
     calls = [
         Call(str(o), str(raised), str(text), (), (), tuple(next(shares) for _ in range(count)))
         for o, raised, text, count in forms
@@ -338,7 +339,7 @@ def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float])
 
 def _rounded(values: Numbers, units: Numbers) -> Numbers:
     """Returns the nearest multiples of a power of two that is at most a value's unit."""
-    with np.errstate(all="ignore"):  # infinite ones, and those without a unit, stay as they are
+    with np.errstate(all="ignore"):  # infinite values, and values without a unit, stay unchanged
         powers = np.exp2(np.floor(np.log2(units)))
         rounded = np.round(values / powers) * powers
     return np.where(np.isfinite(rounded), rounded, values)

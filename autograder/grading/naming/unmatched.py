@@ -35,7 +35,7 @@ OTHER_LAYERS = "the trained parameters have other names and sizes than the quest
 #: the number of parameters that are named in a text
 _MOST_NAMED = 4
 _SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
-#: the row of an answer that gives other values when it is asked again
+#: the row of an answer that returns different values when it is asked again
 BY_CHANCE = Row.shown(
     "two_equal_calls_give_different_results",
     "two equal calls give different results",
@@ -45,7 +45,7 @@ BY_CHANCE = Row.shown(
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns rows about parameters, the type of results, the calls that are right, and errors."""
+    """Returns rows about parameters, the type of results, right calls, and errors."""
     return (
         of_parameters(known, question, answers)
         or of_causes(known, question, answers)
@@ -63,7 +63,7 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
 
 
 def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about a mistake that the line and the text of every error prove."""
+    """Returns a row about a mistake that the line and the text of every error show."""
     found = {
         cause_of(error)
         for test in known.tests(question)
@@ -88,7 +88,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
     def is_right(test: str) -> bool:
         return answers.answered(test).equals(known.right(question, test))
 
-    # wrong values come first: most answers have some, and then no other test need be run
+    # wrong values come first, because most answers have some, and then no other test needs to run
     tests = sorted(known.tests(question), key=is_right)
     messages = (answers.judged(test).words for test in tests)
     words, lead = found_by_statistics(w for w in messages if w not in (PASSED, OFF_PLAN))
@@ -128,7 +128,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row whose id is the first of the words; `sentence` is longer, for a student."""
+    """Returns a row whose id is the start of the words; `sentence` is longer, for students."""
     name = f"{id_of(words)}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
@@ -150,13 +150,13 @@ def _came_and_right(
     return [answers.answered(t) for t in tests], [known.right(question, t) for t in tests]
 
 
-# wrong parameters, which prevent further tests
+# functions about wrong parameters, which prevent further tests
 
 
 def parameter_sentences(
     answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
 ) -> tuple[str, str]:
-    """Returns what is wrong with a layer's parameters, in words; and the same with names.
+    """Returns what is wrong with a layer's parameters in words, without and with names.
 
     If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
     right by chance if two of them are equal.
@@ -219,14 +219,14 @@ def _parameters(call: Call) -> dict[str, str]:
     return dict(_PARAMETER.findall(call.form))
 
 
-# findings of the statistics of dropout, and sizes that torch compared
+# findings of the statistics of dropout, and sizes in the errors of torch
 
 
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
     """Returns the finding that all failures of an answer share, and a hint; otherwise empty.
 
-    `failures` are texts of failed tests without their numbers. It stops at the first one that fits
-    no finding, because each costs a test.
+    `failures` are texts of failed tests without their numbers. Stops at the first one that fits no
+    finding, because each one costs a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

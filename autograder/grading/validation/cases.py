@@ -28,7 +28,7 @@ FORMS = ("module", "notebook")
 class Case:
     """One submission with a known verdict. `question` and `name` are empty for a whole module.
 
-    A combination, or an answer whose intent is known, may only get one of the names in `fitting`.
+    A combination, or an answer whose intent is known, may get only one of the names in `fitting`.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Case:
 
 
 def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
-    """Returns the named assignments, each with its named exercises; by default all of them.
+    """Returns the named assignments, each with its named exercises; all of them by default.
 
     Raises `UserError` for a name that the course does not have.
     """
@@ -70,7 +70,7 @@ def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 
 def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterator[Case]:
-    """Yields every submission of an exercise with a known verdict."""
+    """Yields every submission of an exercise whose verdict is known."""
     solution = exercise.solution.read_text(encoding="utf-8")
     for form in forms:
         yield Case("solution", exercise, solution, form)
@@ -129,7 +129,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
     text = modules_of((part,))[-1].text.replace("from .", f"from {PACKAGE}.")
     yield "imported_part", f"from {PACKAGE} import {part}\n"
     if isinstance(_definition(text, part), ast.ClassDef):
-        # Don't use a subclass: if the part is not given, it would already fail on import.
+        # This is not a subclass, which would already fail on import if the part is not given.
         own = f"class {part}:\n    def __new__(cls, *args):\n        return parts.{part}(*args)\n"
     else:
         own = f"def {part}(*arguments):\n    return parts.{part}(*arguments)\n"
@@ -139,7 +139,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _answered_by(exercise: Exercise, question: str, answer: str) -> str:
-    """Returns the solution module with a different answer to one question; future imports first."""
+    """Returns the solution with a different answer to one question, and future imports first."""
     solution = ast.parse(exercise.solution.read_text(encoding="utf-8"))
     solution.body = [node for node in solution.body if getattr(node, "name", "") != question]
     text = ast.unparse(solution) + "\n\n\n" + answer
@@ -155,7 +155,7 @@ def _definition(text: str, name: str) -> ast.stmt:
 
 
 def _in_other_words(text: str) -> str:
-    """Returns a text with a function's own names changed, without comments and layout."""
+    """Returns a function's text with its own names changed, and without comments and layout."""
     tree = ast.parse(text)
     for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}

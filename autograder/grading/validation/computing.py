@@ -1,10 +1,10 @@
-"""Finds what code does besides computing: an answer that becomes content of a course only computes.
+"""Finds anything that code does besides computing, because answers in a course must only compute.
 
-Whatever is not listed is refused: a name of Python or of a library, an attribute of their values, a
-change of what a library defines. So no list of functions that open files is needed.
+Anything that is not listed is refused: a name of Python or of a library, an attribute of their
+values, a change to a library. So no list of functions that open files is needed.
 
-This reads names, so nothing that is listed may find an attribute by a text: `functools.wraps` and
-patterns by position do, and so does a class that was not written as one but made by a call.
+Only names are checked, so nothing that finds an attribute by a text is listed: `functools.wraps`,
+patterns by position, and classes that are made by a call do this.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 _BUILTINS, _METHODS, _ATTRIBUTES, _SETTABLE = (
     frozenset(_LISTS[key].split()) for key in ("builtins", "methods", "attributes", "settable")
 )
-#: names in each module that may be imported; a module itself is never a value
+#: the allowed names of each module that may be imported; a module itself is never a value
 _MODULES = {name: frozenset(names.split()) for name, names in _LISTS["modules"].items()}
-#: methods of tensors that lead to memory, or call other code later
+#: methods of tensors that give access to memory, or call other code later
 _NOT_OF_TENSORS = frozenset({"data_ptr", "module_load", "share_memory_"}) | {
     *("register_hook", "register_post_accumulate_grad_hook"),
     *("storage", "storage_offset", "storage_type", "untyped_storage"),
 }
-#: containers, texts and numbers: all their methods only compute
+#: containers, texts and numbers, whose methods all only compute
 _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
@@ -47,10 +47,10 @@ def uses_besides_computing(code: str) -> tuple[str, ...]:
 
 
 def _refused_names(code: str) -> Iterator[str]:
-    """Yields names that are, or may be, names of Python that are not listed, and unknown names.
+    """Yields unlisted names that are or may be Python's, and unknown names.
 
-    In a function, a local name is never a name of Python. A name that nothing defines
-    could be a name of the file that the code is added to.
+    In a function, a local name is never one of Python's. A name that nothing defines could be
+    defined in the file that the code is added to.
     """
     tables = [symtable.symtable(code, "<answer>", "exec")]
     for table in tables:
@@ -95,7 +95,7 @@ class _Reader:
             and all(isinstance(by, ast.Is | ast.IsNot) for by in node.ops)  # others call `__eq__`
             for value in (node.left, *node.comparators)
         }
-        #: the names `type` in calls whose value is only compared, or asked for an attribute
+        #: the uses of `type` in calls whose value is only compared, or asked for an attribute
         self._types = {
             id(node.func)
             for node in self._nodes
@@ -103,7 +103,7 @@ class _Reader:
         }
 
     def refused(self) -> Iterator[str]:
-        """Yields what is not known to only compute."""
+        """Yields everything that is not known to only compute."""
         for node in self._nodes:
             for _, path in _imported(node):
                 if path not in _MODULES and not _is_listed(path):
@@ -193,12 +193,12 @@ def _is_listed(path: str) -> bool:
 
 @cache
 def _functions_of_tensors() -> frozenset[int]:
-    """Returns the identities of the functions that torch itself lists as functions of tensors."""
+    """Returns the ids of the functions that torch itself lists as functions of tensors."""
     return frozenset(id(f) for listed in get_overridable_functions().values() for f in listed)
 
 
 def _is_of_values(name: str) -> bool:
-    """Returns whether an attribute only computes, or can only be the code's or the course's own."""
+    """Returns whether an attribute only computes, or must be the code's or the course's own."""
     return name in _attributes() or not _is_taken(name)
 
 

@@ -62,7 +62,7 @@ def graded_entry(
     """Returns the suite's result for an entry, submitted like a student's answer, or None.
 
     `catalogue` is the text that contains the entry. It is executed only in a sandboxed worker. The
-    result's name is that of another known mistake with equal answers.
+    name in the result is that of another known mistake with equal answers.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     texts = {variant.name: text for variant, text in submissions_of(solution, catalogue)}

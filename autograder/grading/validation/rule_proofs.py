@@ -1,4 +1,4 @@
-"""Proves that suites and files contain a question's rules: forbidden calls, promised errors.
+"""Proves that suites check, and files state, a question's rules: forbidden calls, promised errors.
 
 A suite is run with an answer that breaks one rule and is otherwise right: the suite must refuse it.
 """
@@ -20,7 +20,7 @@ from ...suite.implementation import Outcome, WatchedCall
 from ..judging.suites import SuiteRunner, collect_suites
 
 T = TypeVar("T")
-#: the seed of the inputs for suites here
+#: the seed of the suites' inputs in these proofs
 _SEED = 1
 
 
@@ -109,7 +109,7 @@ def _text_of(path: Path) -> str:
 
 
 class _BreaksRule:
-    """The solution, except that it seems to make one of the calls that a rule forbids."""
+    """The solution, but it seems to make one of the calls that a rule forbids."""
 
     def __init__(self, inner: Any, rule: NotAllowed, by_name: bool) -> None:
         self._inner, self._rule, self._by_name = inner, rule, by_name
@@ -130,7 +130,7 @@ class _BreaksRule:
 
 
 class _RaisesNothing:
-    """The solution, except that neither it nor its layers raise an error that it promises."""
+    """The solution, but neither it nor its layers raise a promised error."""
 
     def __init__(self, inner: Any, promise: PromisedError) -> None:
         self._inner, self._promise = inner, promise

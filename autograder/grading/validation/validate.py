@@ -1,6 +1,6 @@
 """Proves the suites by grading solutions, stubs, alternatives, mistakes and combinations.
 
-Each is submitted like a student's work, as module and as notebook, and judged like any student's.
+Each is submitted as a module and as a notebook, and judged like a student's work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .rule_proofs import rule_problems
 
-#: the seed of the inputs of all cases; a class has one per attempt, `make soak` draws many
+#: the seed of the inputs of all cases; a class has one per attempt, and `make soak` draws many
 SEED = 1
 
 
@@ -57,8 +57,8 @@ class QuestionProof:
 class ValidationReport:
     """The figures by question, and every problem found.
 
-    `traits` says for each question which tests show each trait, and `rules` which check each
-    general rule: see `suite.traits`.
+    For each question, `traits` says which tests show each trait, and `rules` says which tests check
+    each general rule; see `suite.traits`.
     """
 
     questions: tuple[QuestionProof, ...]
@@ -93,13 +93,13 @@ def validate(
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all).
 
-    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases, those that are `wanted` are
-    graded, all with the inputs of one `seed`, so that the answers of known mistakes are computed
-    once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
-    question's result; `start_sandbox` provides the fork server. The answers of known mistakes are
-    kept with the course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier
-    works, `UserError` for a name that the course does not have, `ContentError` for content that
-    can't be judged.
+    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`. Their `wanted` cases are graded, all with the
+    inputs of one `seed`, so that the answers of known mistakes are computed once. `starts` is
+    called with the number of cases, `judged` after each, `on_question` with each question's result;
+    `start_sandbox` provides the fork server. The answers of known mistakes are kept with the
+    course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier works,
+    `UserError` for a name that the course does not have, `ContentError` for content that can't be
+    judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -249,7 +249,7 @@ def _targets(verdicts: Iterable[JudgedCase]) -> Iterator[JudgedCase]:
 
 
 def _is_named(item: JudgedCase) -> bool:
-    """Returns whether a case got its own name, or is `forbidden`, which explains itself."""
+    """Returns whether a case got its own name, or is `forbidden`, which needs no name."""
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"
@@ -283,7 +283,7 @@ def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]
 
 
 def _not_asked(text: str, batch: Batch) -> None:
-    """Does nothing, because the tables exist: the wrong answers have been graded."""
+    """Does nothing: the tables exist, because the wrong answers have been graded."""
 
 
 def _group(diagnosis: Diagnosis, case: Case) -> Group:

@@ -1,4 +1,4 @@
-"""Families of mistakes: small changes of a solution at known steps, each with a description."""
+"""Families of mistakes: small changes of a solution's steps, each with a description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .words import SMALL_CHANGES
 
-#: ranks of changes: 0 of known steps, then those of any step, small ones, and sizes
+#: ranks of changes: 0 for known steps, then for any step, small changes, and sizes
 _ANY_STEP, _SMALL, _SIZE = 1, 200, 299
 #: small changes that parallel steps may share
 _OF_GROUPS = ("call removed", "operand left out", "argument removed")
@@ -34,11 +34,10 @@ _OF_ANY_STEP = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of a family: the `key` is the family's (see `words`).
+    """One member of a family; `key` is the family's key in `words`.
 
-    `detail` returns more about this member: which step it is, or which tensor, or an empty text. Of
-    members with equal answers, the one with the lowest rank is reported: 0 is a change of a known
-    step.
+    `detail` returns the step or tensor of this member in words, or an empty text. Of members with
+    equal answers, the one with the lowest rank is reported; 0 is a change of a known step.
     """
 
     key: str
@@ -49,7 +48,7 @@ class Member:
 
     @property
     def is_confusion(self) -> bool:
-        """Returns whether it confuses two values that both have a name in the question."""
+        """Returns whether the member confuses two values that both have a name in the question."""
         nodes = [new for _, new in self.change.parts]
         is_read = not any(isinstance(getattr(new, "ctx", None), ast.Store) for new in nodes)
         return self.key in (ANOTHER, OF_ANOTHER_SIZE) and is_read and bool(self.detail())
@@ -78,32 +77,32 @@ def _members(
 
 
 def is_small(rank: int) -> bool:
-    """Returns whether a rank is that of a change in any code, whose cause is then unclear."""
+    """Returns whether a rank is that of small changes in any code, whose cause is unclear."""
     return rank >= _SMALL
 
 
 def is_plain(rank: int) -> bool:
-    """Returns whether a change is of a known step or leaves one out: these may occur in pairs."""
+    """Returns whether a change alters a known step or leaves one out; these may occur in pairs."""
     return rank in (0, _SMALL)
 
 
 def may_be_in_a_pair(rank: int) -> bool:
     """Returns whether a change may be one of two mistakes: of a known step, or a small one.
 
-    Changes of any step are too many.
+    There are too many changes that apply to any step.
     """
     return rank == 0 or _SMALL <= rank < _SIZE
 
 
 def is_left_out(member: Member) -> bool:
-    """Returns whether a member leaves out a step: this one family has all of them."""
+    """Returns whether a member leaves out a step; all of these are in one family."""
     return member.rank == _SMALL
 
 
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
-    """Yields every change of one node, or of all nodes in steps that differ only in names."""
+    """Yields the changes of one node, or of the same node in steps that differ only in names."""
     seen: set[tuple[object, str]] = set()
     stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [

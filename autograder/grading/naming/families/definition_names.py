@@ -1,7 +1,7 @@
-"""Names of a definition in words that students know: a question's own names, and common terms.
+"""Describes the names in a definition by words that students know.
 
-An answer has its own names. So only the names of a question are used - arguments, and layers with
-parameters - and names that everybody uses, such as the scores.
+An answer may use its own names. So descriptions use only names that the question gives (arguments,
+and layers with parameters) and common terms, such as the scores.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class DefinitionNames:
         return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
 
     def meaning(self, node: ast.AST | None) -> str:
-        """Returns the meaning of a name in words; empty if only this code has the name."""
+        """Returns the meaning of a name in words; empty if the name occurs only in this code."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
             return own or _CONCEPTS.get(node.id, "")
@@ -93,7 +93,7 @@ class DefinitionNames:
         return self.layer(node.func) or self.others.get(name, "") or _CALLED.get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
-        """Returns the meaning of a size in words; empty if only this code has it."""
+        """Returns the meaning of a size in words; empty if the size occurs only in this code."""
         if isinstance(node, ast.Constant):
             return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):

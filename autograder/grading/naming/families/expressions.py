@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that could be mistaken for one another: those of the function and of `self`."""
+    """The names that could be confused with each other: those of the function and of `self`."""
 
     names: tuple[str, ...]
     attributes: tuple[str, ...]

@@ -81,7 +81,7 @@ def _twin(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields calls with a size that is one too large or too small, such as `torch.ones(n, n)`."""
+    """Yields calls such as `torch.ones(n, n)` with a size that is one too large or too small."""
     if isinstance(node, ast.Call) and _called(node) in _TAKE_SIZES:
         for index, arg in enumerate(node.args):
             if isinstance(arg, ast.Name | ast.Attribute):

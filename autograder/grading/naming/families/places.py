@@ -19,7 +19,7 @@ _NAMED = re.compile(r"\b(?:(?:id|attr)='\w+'|value=\d+)")
 
 #: the path to a node from the root: fields, and positions in lists
 Place = tuple[str | int, ...]
-#: places and the new nodes there; None removes a statement
+#: places with their new nodes; None removes a statement
 Parts = tuple[tuple[Place, ast.AST | None], ...]
 
 
@@ -154,7 +154,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Returns the parts with one more: separate, inside a part's new node, or around it."""
+    """Returns the parts with one added: separately, inside a part's new node, or around it."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:

@@ -46,7 +46,7 @@ WRAPPED = rows_of("wrapped")
 RETURNED = rows_of("returned")
 WITH_ARGUMENT = rows_of("with_argument")
 WITH_NAME = rows_of("with_name")
-#: changes of scores: by any other size, and by the size itself; and changes of `1 - {r}`
+#: changes of scores by other sizes, and by the size itself; and changes of `1 - {r}`
 OF_OTHER_SIZES = rows_of("of_other_sizes")
 OF_SCALE = rows_of("of_scale")
 OF_THE_REST = rows_of("of_the_rest")
@@ -62,7 +62,7 @@ KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     called: tuple((keyword, key, tuple(values)) for keyword, key, values in several)
     for called, several in STEPS["keywords"].items()
 }
-#: families that may apply to any step: other families of a step have priority over these, and
+#: families that may apply to any step; a step's other families have priority over these, and
 #: earlier ones over later ones
 _ANY_STEP = (*(key for _, key in (*WRAPPED, *RETURNED)), ORDER, OF_FIRST_CALL)
 ANY_STEP = tuple(dict.fromkeys(key for key in _ANY_STEP if key not in (CUT, SINGLE)))

@@ -34,7 +34,7 @@ from .step_tables import (
 from .words import Rows
 
 _MOST_DIMENSIONS = 4
-#: the number of names of a function that are compared in a check
+#: the most names of a function that are compared in a check
 _MOST_COMPARED = 4
 #: prefixes of a called name that make it a function, not a method
 _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
@@ -93,7 +93,7 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:
-    """Yields one of several results alone, and all of them in a different order."""
+    """Yields each of several results alone, and all of them in a different order."""
     for index, item in enumerate(items):
         yield item, "less_comes_back_than_is_asked_for"
         yield f"torch.stack([{', '.join(items)}])", "one_tensor_comes_back_in_place_of_several"
@@ -146,7 +146,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields rows for the two sides of an operation; a side transposed twice is unchanged."""
+    """Yields rows for the two sides of an operation; transposing one twice changes nothing."""
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):

@@ -36,12 +36,12 @@ def rows_of(name: str) -> Rows:
 
 
 def rows_by_name(name: str) -> Mapping[str, Rows]:
-    """Returns the rows of several tables, by what they apply to."""
+    """Returns the rows of several tables by the step that they apply to."""
     return {of: tuple((text, key) for text, key in rows) for of, rows in STEPS[name].items()}
 
 
 def words_of(key: str) -> str:
-    """Returns the effect of a family, to follow "This answer behaves as if"."""
+    """Returns the effect of a family, in words that follow "This answer behaves as if"."""
     words: str = _WORDS[key]["words"]
     return words
 
