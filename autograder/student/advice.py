@@ -1,4 +1,4 @@
-"""Advice about an exception: a text for each kind that students meet.
+"""Advice about exceptions, with a text for each kind that students meet.
 
 The text depends on the exception, not on the check in which it was raised.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from ..submission.near_names import closest
 from ..suite import raised
 
-#: names that code often uses without having imported them
+#: names that code often uses without importing them
 _IMPORTS = {
     "F": "import torch.nn.functional as F",
     "nn": "from torch import nn",
@@ -23,7 +23,7 @@ _IMPORTS = {
     "torch": "import torch",
     "functional": "from torch.nn import functional",
 }
-#: names of JSON and of other languages
+#: names from JSON and from other languages
 _IN_PYTHON = {
     "null": "`null` comes from the file of a notebook: a module contains only its code, as text",
     "true": "Python writes it `True`",
@@ -35,10 +35,10 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class AdviceContext:
-    """The facts about an answer that advice uses: its question, right signatures, names, exercises.
+    """The facts about an answer that advice uses, such as its question and the right signatures.
 
-    `signatures` maps a question, and `<question>.forward`, to its arguments as text; `source` is
-    the line that raised the error, `answer` the value of the question's name.
+    `signatures` maps `<question>` and `<question>.forward` to their arguments as text; `source` is
+    the line that raised the error, and `answer` is the value of the question's name.
     """
 
     question: str = ""
@@ -50,7 +50,7 @@ class AdviceContext:
 
 
 def advice(error: BaseException, context: AdviceContext | None = None) -> str:
-    """Return what to do about an exception; empty if nothing is known."""
+    """Return advice about an exception; empty if there is none."""
     context = context or AdviceContext()
     text = exception_text(error)
     for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
@@ -121,7 +121,7 @@ def _about_import(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_signature(error: BaseException, context: AdviceContext) -> str:
-    """Advise on a call of the question's own function, which the error names."""
+    """Advise on a wrong call of the question's own function, which the error names."""
     match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
         exception_text(error),

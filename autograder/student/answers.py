@@ -1,4 +1,4 @@
-"""Finds the file of an exercise that counts on a student's machine, and the names it defines."""
+"""Finds the file that counts for an exercise on a student's machine, and the names in it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _TOO_SLOW = (
 class Answer:
     """The file that counts, as one module's text.
 
-    `broken` maps questions whose cell is not valid Python to what is wrong there, `elsewhere` maps
-    questions that are missing to what may have become of them.
+    `broken` maps questions whose cell is not valid Python to the error, and `elsewhere` maps
+    missing questions to what may have become of them.
     """
 
     path: Path
@@ -76,7 +76,7 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     if not notebook.is_file():
         return answer
     is_stub = is_unanswered(answer.text, questions)
-    if not _was_answered(notebook, questions):  # whichever counts, nothing of it does
+    if not _was_answered(notebook, questions):  # whichever file counts, it can't be used
         is_begun = any(unfinished(name, answer.text) for name in questions)
         return _notebook(notebook, questions) if is_stub and not is_begun else answer
     if is_stub:
@@ -88,7 +88,7 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
-    """Execute an answer's file as grading does: a failing line affects only what reads its names.
+    """Execute an answer's file as grading does: a failing line affects only users of its names.
 
     From a notebook, only the code that its answers need runs: plots are not shown again.
     """
@@ -128,7 +128,7 @@ def _problem(
     answer: Answer, error: BaseException, module: types.ModuleType, exercises: tuple[str, ...]
 ) -> str:
     slow = isinstance(error, CheckTimeout)
-    # the timeout was raised in our code, and its cause in the student's
+    # the timeout was raised in our code, but its cause is in the student's
     at = error.__cause__ if slow and error.__cause__ else error
     places = places_of(at.__traceback__, vars(module), locator(answer.path, answer.text))
     where = places[-1].where if places else answer.path.name
@@ -160,7 +160,7 @@ def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
 
 
 def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
-    """Return the questions that only the notebook answers, and not the module."""
+    """Return the questions that the notebook answers and the module does not."""
     try:
         other = _notebook(notebook, questions).text
     except SubmissionError:
@@ -180,7 +180,7 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
 
 
 def _module(path: Path, questions: Sequence[str]) -> Answer:
-    """Return the answer in a module, with notes on what grading ignores in it."""
+    """Return the answer in a module, with notes on the parts that grading ignores."""
     data = _bytes_of(path)
     if is_notebook(data):
         answer = _notebook(path, questions)
@@ -234,6 +234,6 @@ def _functions(node: ast.stmt) -> Iterator[ast.FunctionDef]:
 
 
 def _is_begun(function: ast.FunctionDef) -> bool:
-    """Return whether a function has the student's code and still has the stub's line."""
+    """Return whether a function has code of the student's and still the line of the stub."""
     own = [node for node in function.body if not isinstance(node, ast.Expr)]
     return len(own) > 1 and any(map(is_stubs_line, own))

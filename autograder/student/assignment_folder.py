@@ -1,4 +1,4 @@
-"""Finds the checks of a notebook: usually next to it, on a server perhaps below it."""
+"""Finds the checks of a notebook, which are usually next to it, or below it on some servers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from ..course.manifest import MANIFEST, read_manifest
 
-#: the folder of the bundle with all assignments, even with a number from several downloads
+#: the folder of the bundle with all assignments, which may have a number after several downloads
 _WHOLE_COURSE = "all_assignments*"
 
 
 def assignment_folder(here: Path, question: str = "") -> Path:
     """Return the assignment's folder for a notebook that runs in `here`.
 
-    That is `here`, the folder above (extras), or the first folder below that knows the question,
-    where a bundle was unzipped next to the notebook; `here` if there is none.
+    This is `here`, the folder above it (for extras), or the first folder below it that has the
+    question, if a bundle was unzipped next to the notebook; otherwise `here`.
     """
     if (here / "checks").is_dir():
         return here

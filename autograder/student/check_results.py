@@ -14,7 +14,7 @@ class Standing(enum.StrEnum):
 
     PASSED = "passed"
     FIX = "fix"
-    #: right, but the checked definition is not what the cell says now
+    #: right, but the checked definition differs from the cell's current text
     STALE = "stale"
     NOT_IMPLEMENTED = "not_implemented"
     MISSING = "missing"
@@ -26,7 +26,7 @@ class Standing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTest:
-    """One public check; `message` says what to fix.
+    """One public check; `message` says how to fix it.
 
     `call` is the failing call as code that can be pasted; `places` are the outermost and the
     innermost line of the student's own code that raised; failures of one question with the same
@@ -45,9 +45,9 @@ class CheckedTest:
 class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
-    `note` says what else the student should know: a different name, a cell that was changed since;
-    `mistake` what the answer seems to confuse, if a known mistake gives the same results; `ran` the
-    run of a notebook's cell that was checked, as Jupyter names it: `In[7]`.
+    `note` is a remark, for example on a different name or a cell that has been changed since;
+    `mistake` says what the answer seems to confuse, if a known mistake gives the same results;
+    `ran` is the run of the notebook's cell that was checked, as Jupyter names it: `In[7]`.
     """
 
     question: str
@@ -63,9 +63,9 @@ class CheckedQuestion:
 class CheckedExercise:
     """One exercise of a student's folder: the file that counts and its questions.
 
-    `problem` says why the file can't be read or run; `note` what else the student should know;
-    `printed` is what the file printed while it was loaded; `saved` is the time of a notebook's
-    last save, in seconds, because later edits are not in what was checked.
+    `problem` says why the file can't be read or run; `note` is a remark for the student; `printed`
+    is the text that the file printed while it was loaded; `saved` is the time of a notebook's last
+    save, in seconds, because later edits were not checked.
     """
 
     exercise: str
@@ -91,7 +91,7 @@ class CheckedExercise:
 class Progress:
     """All exercises of a folder in teaching order.
 
-    `points` are the points of each question, as far as the bundle says; `due` is the due date.
+    `points` are the points of each question, if the bundle has them; `due` is the due date.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Progress:
         return next((item for item in self.exercises if not item.finished), None)
 
     def worth(self, exercise: CheckedExercise) -> tuple[float, float]:
-        """Return the points of the questions of one exercise that pass, and of all of them."""
+        """Return the points of an exercise's questions that pass, and of all its questions."""
         names = [item.question for item in exercise.questions]
         passed = [i.question for i in exercise.questions if i.standing is Standing.PASSED]
         return self._sum(passed), self._sum(names)
@@ -135,12 +135,12 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 
 
 def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
-    """Return the checks that failed, those with a known cause first: a student sees the first."""
+    """Return the failed checks, known causes first, because a student sees the first one."""
     return sorted((test for test in tests if not test.passed), key=lambda test: not test.cause)
 
 
 def with_graded(result: CheckedQuestion, graded: str) -> CheckedQuestion:
-    """Add what grading also tries to the result of a question that passes."""
+    """Add the further tests of grading to the result of a question that passes."""
     if result.standing is not Standing.PASSED or result.note or not graded:
         return result
     return replace(result, note=f"grading also tries: {graded}")

@@ -1,7 +1,7 @@
 """Shows results as text for a terminal, and as HTML for a notebook.
 
-The HTML uses the colors of the notebook around it, so it is readable in light and dark themes; a
-sign and a word accompany every color. All text from a student's code is escaped.
+The HTML uses the notebook's colors, so it is readable in light and dark themes; a sign and a word
+accompany every color. All text from a student's code is escaped.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ LOOKS = {
     Standing.TOO_SLOW: StandingStyle("■", "!", _ORANGE, "red", "took too long"),
 }
 _STOPPED_HINT = "Is there a loop that never ends?"
-#: single checks are shown only with one of these standings
+#: standings of a question with which its single checks are shown
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
 _LABEL = "to try it:"
 _PRINTED = "your code printed:"
-#: the most lines of one failing check, and of printed text: one cause fits on one screen
+#: the most lines of a failing check, and of printed text, so that one cause fits on a screen
 _MOST_LINES, _MOST_PRINTED = 14, 6
 #: the most names of checks in one line
 _MOST_NAMES = 4
@@ -105,7 +105,7 @@ def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
-    """Cut the middle out of very many lines: the last one says what to do."""
+    """Cut the middle out of very many lines; the last one is kept because it says what to do."""
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
 
@@ -152,7 +152,7 @@ def folded(summary: str, text: str) -> str:
 
 
 def unfolding(summary: str, parts: Sequence[str]) -> str:
-    """Return HTML that shows its parts, which are HTML as well, after a click."""
+    """Return HTML that shows its parts, which are also HTML, after a click."""
     return (
         f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
         f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'
@@ -167,7 +167,7 @@ def notice(sign: str, text: str) -> NotebookOutput:
 
 
 class NotebookOutput:
-    """The value that a notebook displays: as HTML if it can, otherwise as text."""
+    """A value that a notebook displays as HTML if it can, otherwise as text."""
 
     def __init__(self, text: str, html: str) -> None:
         self._text, self._html = text, html
@@ -246,7 +246,7 @@ def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, 
     return [(test, tuple(names.get(test.cause, ()))) for test in first]
 
 
-#: the part of grading that public checks don't cover
+#: a sentence about the part of grading that public checks don't cover
 BEYOND = (
     "Grading also tries what these checks do not: other sizes, batches, other number types, "
     "gradients. The docstring of each question says everything that is required."
@@ -254,7 +254,7 @@ BEYOND = (
 
 
 def what_to_submit(progress: Progress) -> tuple[str, ...]:
-    """Return the lines for a finished assignment; empty if a question does not pass yet."""
+    """Return lines that say what to submit; empty if a question does not pass yet."""
     if progress.next is not None or not progress.exercises:
         return ()
     files = [item.file for item in progress.exercises if item.file]

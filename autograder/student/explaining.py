@@ -1,8 +1,8 @@
 """Turns a failed check into a message: got, expected, where, and what to do.
 
-Before explaining, it classifies the failure: whether an error was expected, what was returned,
-whether the answer agrees with itself, and whether there are numbers to compare. A check's remark
-about its subject is shown only if none of these is the cause.
+First, the failure is classified: was an error expected, what was returned, does the answer agree
+with itself, and are there numbers to compare? A check's remark about its subject is shown only if
+none of these explains the failure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .weights import differing_names
 
 #: the number of results of questions with several ones
 _PAIR = 2
-#: our own message about the shape of a result whose gradient is needed
+#: matches our message about the shape of a result whose gradient is needed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
 _NONE = (
@@ -58,7 +58,7 @@ _BY_CHANCE = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """The context of answers: their namespace, how to find its lines, what is known about them.
+    """The context of answers: their namespace, a function that locates its lines, and known facts.
 
     `retry` is the call that repeats the failing call of a question, with `{}` for the name.
     """
@@ -70,7 +70,7 @@ class AnswerContext:
     retry: str = 'retry("{}")'
 
     def context(self, question: str, places: tuple[CodeLine, ...]) -> AdviceContext:
-        """Return what advice needs to know about an error that was raised at these places."""
+        """Return the facts that advice needs about an error that was raised at these places."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)
@@ -221,7 +221,7 @@ def is_stub(failure: BaseException) -> bool:
 def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    """Keep the message of a check about an error, because it says which error was expected."""
+    """Return the message of a check about an error, because it says which error was expected."""
     message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None
@@ -247,7 +247,7 @@ def _error_message(
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
-    """Return a text that is equal for one mistake with inputs of several sizes."""
+    """Return a text that is equal for the same mistake with inputs of different sizes."""
     return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 
@@ -259,7 +259,7 @@ def _step_message(
     places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
-    """Return the message of a step; the default cause is what was returned."""
+    """Return the message of a step; by default, its cause is the returned value."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)

@@ -33,10 +33,10 @@ from .stars import star_line
 def check_folder(
     folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
 ) -> tuple[CheckedExercise, ...]:
-    """Run public checks in an assignment's folder: of exercises or questions, by default all.
+    """Run public checks in an assignment's folder, of all or some exercises and questions.
 
-    `on_question` receives each question before its checks run. After a question that Ctrl-C ends,
-    no other runs. Raises `UserError` if the folder is not an assignment, or a name is unknown.
+    `on_question` receives each question before its checks run. If Ctrl-C ends a question, no other
+    question runs. Raises `UserError` if the folder is not an assignment, or a name is unknown.
     """
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
@@ -56,7 +56,7 @@ def status(folder: Path) -> Progress:
 def _chosen(
     folder: Path, manifest: Manifest, names: Sequence[str]
 ) -> dict[str, tuple[str, ...] | None]:
-    """Return the exercises of these names, each with its questions, or None for all of them."""
+    """Return the exercises of these names, each with its chosen questions, or None for all."""
     chosen: dict[str, tuple[str, ...] | None] = {}
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -160,7 +160,7 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Return the shapes in each line while a question's failing call runs, as text.
+    """Return a text with the shapes in each line of a question's failing call.
 
     Raises `UserError` if the folder has no such question, or its file does not run.
     """
@@ -171,7 +171,7 @@ def trace_folder(folder: Path, question: str) -> str:
 
 
 def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
-    """Repeat a question's failing call; returns its output as text, and whether it returned.
+    """Repeat a question's failing call; return its output as text, and whether the call returned.
 
     Raises `UserError` as `trace_folder` does.
     """
@@ -186,7 +186,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
 
 
 def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerContext]:
-    """Return the call at which a question fails, and the context of its answer."""
+    """Return the call at which a question's check fails, and the context of its answer."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"

@@ -1,7 +1,7 @@
-"""Refuses in checks what the sandbox refuses in grading, with the errors that are raised there.
+"""Makes checks refuse the same operations as the grading sandbox, with the same errors.
 
-An answer that writes a file, opens a connection or starts a process would otherwise be right in
-its checks and get no points. The errors are the same, so code that handles them works in both.
+Otherwise, an answer that writes a file, opens a connection or starts a process would pass its
+checks and get no points. Code that handles the errors works in both.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _OTHERS = frozenset(
     + ("os.spawn", "os.startfile", "socket.__new__", "subprocess.Popen")
 )
 _LISTS = frozenset(("os.listdir", "os.scandir"))
-#: the files of code that imports, and that reads source for the text of errors
+#: the files of Python's code that imports modules, or reads source for the text of errors
 _IMPORTS, _READERS = "<frozen importlib", ("linecache.py", "tokenize.py", "inspect.py")
 
 
 class _Hook:
-    """An audit hook, which Python cannot remove: it refuses only in the thread that is set."""
+    """An audit hook, which Python can't remove; it refuses only in one thread, if that is set."""
 
     def __init__(self) -> None:
         self.thread: int | None = None
@@ -63,7 +63,7 @@ _hook = _Hook()
 
 @contextlib.contextmanager
 def as_in_grading() -> Iterator[None]:
-    """Refuse in this thread what grading refuses; nothing is compiled, as in grading."""
+    """Refuse in this thread the operations that grading refuses; like there, compile nothing."""
     _hook.install()
     save = torch.save
     with not_compiling(), _eager():
@@ -76,7 +76,7 @@ def as_in_grading() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _eager() -> Iterator[None]:
-    """Run functions that were compiled before as they were written."""
+    """Run functions that were compiled earlier without their compiled code."""
     if not hasattr(sys.modules.get("torch._dynamo"), "eval_frame"):
         yield  # the compiler has never been used, and importing it takes seconds
         return
@@ -85,7 +85,7 @@ def _eager() -> Iterator[None]:
 
 
 def _saved(save: Callable[..., None], thing: object, f: Any, *args: Any, **kwargs: Any) -> None:
-    """Save to memory only: torch would open a path in C++, unseen by Python."""
+    """Save to memory only, because torch would open a path in C++, unseen by Python."""
     if isinstance(f, str | os.PathLike):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(f))
     save(thing, f, *args, **kwargs)
@@ -115,7 +115,7 @@ def _open(path: Any, mode: str | None, flags: int) -> None:
 
 
 def _is_known(path: Any) -> bool:
-    """Return whether a path is one of Python's, torch's or a device's, which grading has too."""
+    """Return whether a path belongs to Python, torch or a device, which grading also has."""
     if not isinstance(path, str | bytes | os.PathLike):
         return path is not None
     place = os.path.abspath(os.fsdecode(path))
@@ -131,7 +131,7 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 
 def _is_read_by_python() -> bool:
-    """Return whether Python itself reads: an import, or source for the text of an error."""
+    """Return whether Python itself is reading, for an import or for the text of an error."""
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_code.co_filename == __file__:
         caller = caller.f_back

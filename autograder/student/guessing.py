@@ -1,4 +1,4 @@
-"""Predict, then run: compares a student's guess with what happens."""
+"""Predict, then run: compares a student's guess with the actual result."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
     """Show whether a guess is right; without a guess, ask for one and run nothing.
 
     Args:
-        guess: a number, a text, a shape or a list of numbers; "error" for code that should fail.
-            None: not guessed yet.
+        guess: a number, a text, a shape or a list of numbers; "error" for code that should fail;
+            None if there is no guess yet.
         run: called without arguments; its return value is compared.
         within: the allowed error of a number.
     """
@@ -27,7 +27,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
         return
     try:
         found = _plain(run())
-    except Exception as error:  # the guess may be that it fails
+    except Exception as error:  # the guess may be that the code fails
         found = f"error: {type(error).__name__}: {error}".splitlines()[0]
     if _alike(_plain(guess), found, within):
         _say("✓", f"as you said: {found}")

@@ -66,7 +66,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Return the exercise and the question of a name; None if all its questions pass."""
+    """Return the exercise and the question that a name means; None if all its questions pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
@@ -119,5 +119,5 @@ def afterwards(folder: Path, question: str) -> str:
 
 
 def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
-    """Return other right ways, each with its code; empty before the course gives them out."""
+    """Return other right ways, each with its code; empty until the course publishes them."""
     return read_ways(folder).get(question, ())

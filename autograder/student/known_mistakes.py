@@ -1,10 +1,10 @@
 """Finds the known mistake that fails the public checks in the same way, by a digest of its results.
 
-The digest is of the results in all failing checks and in no others: how an answer differs from the
-solution in a check that passes is not part of the mistake.
+The digest covers the results in failing checks only, because differences from the solution in a
+check that passes are not part of the mistake.
 
-The bundle encrypts the sentence of a mistake with that mistake's results: nobody can learn from it
-what others do wrong. It contains no code either. Two mistakes may have the same results.
+The bundle encrypts the sentence of a mistake with that mistake's results, so that nobody can read
+what others do wrong, and it contains no code. Two mistakes may have the same results.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import torch
 from ..course.manifest import MISTAKES
 from ..errors import AnswerFault, AnswerRaised
 
-#: the beginning of an error's text among the results
+#: the text with which an error begins among the results
 RAISED = "raised "
-#: the number of decimals, then of digits that are kept, so that rounding does not matter
+#: the numbers of decimals, and then of digits, that are kept, so that rounding does not matter
 _DECIMALS, _DIGITS = 4, 3
 _WORD = re.compile(r"[^\W_]+")
 #: a whole number
@@ -42,7 +42,7 @@ _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
 def comparable_text(value: Any) -> str:
-    """Write a value as it is compared, the same for any rounding of its last digits."""
+    """Return a value as text for comparison, the same for any rounding of its last digits."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
@@ -55,10 +55,10 @@ def comparable_text(value: Any) -> str:
 
 
 def comparable_error(fault: AnswerFault) -> str:
-    """Write a fault as it is compared: without the words of the student, or their order in torch's.
+    """Return a fault as text for comparison, without the student's words or the order of torch's.
 
-    `a @ b` and `b @ a` get the same words from torch in a different order, and so do an operation
-    and its form in place; everybody writes a different text after `raise`.
+    torch's message has the same words in a different order for `a @ b` and `b @ a`, and for an
+    operation and its in-place form; everybody writes a different text after `raise`.
     """
     error = fault.__cause__
     if error is None or not isinstance(fault, AnswerRaised):
@@ -68,7 +68,7 @@ def comparable_error(fault: AnswerFault) -> str:
 
 
 def comparable_chance(message: str) -> str:
-    """Write what a check found in random results: without counts, which vary with each draw."""
+    """Return a finding in random results as text, without counts, which vary with each draw."""
     return _COUNT.sub("#", message)
 
 
@@ -86,7 +86,7 @@ def _is_raised_by_student(error: BaseException) -> bool:
 
 
 def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
-    """Return the place of sentences, and the sentences, readable only with equal answers."""
+    """Return the key and the encrypted text of sentences, which only equal answers can read."""
     text = _all(answers)
     place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
     return place, base64.b64encode(_mixed("\n".join(sentences).encode(), text)).decode()
@@ -132,7 +132,7 @@ def _all(answers: Answers) -> str:
 
 
 def _mixed(data: bytes, text: str) -> bytes:
-    """Return the exclusive or with a stream of bytes that depends on `text`."""
+    """Return the data, combined by exclusive or with a stream of bytes that depends on `text`."""
     return bytes(one ^ other for one, other in zip(data, _stream(text), strict=False))
 
 

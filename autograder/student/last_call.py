@@ -43,7 +43,7 @@ NO_CALL = "no call was made"
 
 
 def again(step: RecordedCall) -> Any:
-    """Repeat a step's call with the same numbers and weights; raises what it raises."""
+    """Repeat a step's call with the same numbers and weights; raise any error that it raises."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
     try:
@@ -56,7 +56,7 @@ def again(step: RecordedCall) -> Any:
 class Recorder:
     """An implementation that passes everything on, and keeps the last step.
 
-    `results` are all results in the check, by which known mistakes are compared.
+    `results` are all results in the check, with which known mistakes are compared.
     """
 
     def __init__(self, inner: Implementation) -> None:

@@ -1,4 +1,4 @@
-"""Finds answers that do not count: with a wrong name, in a wrong file, or split over files."""
+"""Finds answers that do not count because of a wrong name, a wrong file, or several files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Name another question that an answer calls and that is not right yet; empty if none is."""
+    """Name another question that an answer calls and that is not right yet; otherwise empty."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]
@@ -32,7 +32,7 @@ def start_with(question: str, source: str, others: Collection[CheckedQuestion]) 
 
 
 def nearly_named(folder: Path, exercise: str) -> str:
-    """Find a file with a similar name instead of an exercise's file, or one in a folder below."""
+    """Find a file that may be meant as an exercise's: with a similar name, or in a folder below."""
     if near := closest(exercise, [path.stem for path in folder.glob("*") if _is_code(path)]):
         return f"; there is {near}: is it misnamed?"
     moved = [path for path in sorted(folder.glob(f"*/{exercise}.*")) if _is_code(path)]
@@ -97,8 +97,8 @@ def _holds(value: Any, question: str) -> bool:
     return any(part.co_name == question for part in inner)
 
 
-#: the packages that answers may import when they are graded: `sandbox.ALLOWED`, what torch
-#: requires, and our own, for what the stub imports
+#: the packages that answers may import in grading: `sandbox.ALLOWED`, the requirements of torch,
+#: and our own package, for the stub's imports
 IN_GRADING = frozenset(
     ("autograder", "einops", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "numpy")
     + ("setuptools", "sympy", "torch", "typing_extensions")
@@ -122,8 +122,8 @@ def wrong_import(
 ) -> CheckedQuestion | None:
     """Return the question as not right yet if it imports what grading lacks, otherwise None.
 
-    This is another file, which belongs to another exercise or is a module in the folder, or a
-    package that is installed for notebooks only.
+    Such an import is the module of another exercise, a module in the folder, or a package that is
+    installed for notebooks only.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):
@@ -140,7 +140,7 @@ def wrong_import(
 def _certainly_imported(question: str, source: str) -> set[str]:
     """Return the modules that an answer imports or uses in each call, whatever its arguments.
 
-    Grading replaces IPython if it is imported at the top, so that `display` shows nothing.
+    Grading replaces an IPython that is imported at the top, so that `display` shows nothing.
     """
     imports, found = imports_of(source), set()
     for node in (node for step in _steps(question, source) for node in ast.walk(step)):
@@ -154,7 +154,7 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yield the statements of an answer that contain no block: each call executes them."""
+    """Yield the statements of an answer outside of blocks, which each call executes."""
     definition = definition_of(source, question)
     inner = definition.body if isinstance(definition, ast.ClassDef) else [definition]
     for part in inner:

@@ -1,7 +1,7 @@
-"""Explains a NameError in a kernel: the name is made in a cell that has not been run.
+"""Explains a NameError in a kernel whose name is defined in a cell that has not been run.
 
-After a restart nothing is defined. As soon as a cell imports one of our modules, a NameError is
-followed by a sentence that says what to run; before that, a comment in the cell says it.
+After a restart, nothing is defined. Once a cell has imported one of our modules, a NameError is
+followed by a sentence that says what to run; until then, a comment in each cell does.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _explain(
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yield the names that the cells of this notebook define; of all in its folder if unknown."""
+    """Yield the names that this notebook's cells define, or all notebooks here if it is unknown."""
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

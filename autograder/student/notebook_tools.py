@@ -32,12 +32,12 @@ from .stale import FAILED, run_of, stale, unsaved
 from .stars import star_line
 from .tracing import traced
 
-#: with this variable nbgrader says that it runs the notebook: "autograde" or "validate"
+#: the variable with which nbgrader says that it runs the notebook: "autograde" or "validate"
 _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference way"
-#: the folder of our own code, whose lines say nothing to a student
+#: the folder of our own code, whose lines mean nothing to a student
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways, as code, and what they cost"
 
@@ -126,7 +126,7 @@ def retry(question: object) -> Any:
 
 
 def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the part of a traceback that begins outside this package; all of it if none does."""
+    """Return the part of a traceback that begins outside this package; otherwise all of it."""
     place = traceback
     while place is not None:
         if not Path(place.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
@@ -158,7 +158,7 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
 
 
 def _name_of(question: object) -> str:
-    """Return the name of a question that is given by name, or as the function or class."""
+    """Return the name of a question that is given as a name, a function or a class."""
     return str(getattr(question, "__name__", question))
 
 
@@ -252,7 +252,7 @@ def _here(question: str) -> Path:
 
 
 def _show(result: NotebookOutput) -> None:
-    from IPython.display import display  # takes as long to load as a small program
+    from IPython.display import display  # loading it takes as long as running a small program
 
     display(result)  # type: ignore[no-untyped-call]  # IPython leaves it without types
 
@@ -290,7 +290,8 @@ def _manifest(folder: Path) -> Manifest:
 def _source(namespace: Mapping[str, Any]) -> str:
     """Return the cells run so far as one text, for messages about calls that are not allowed.
 
-    Leaves out cells that only define what a later cell defines again: a student's earlier tries.
+    Leaves out cells that only define names that a later cell defines again, which are earlier
+    tries.
     """
     cells = namespace.get("In", [])
     if not isinstance(cells, list):
@@ -306,7 +307,7 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Return what a cell defines, if it does nothing else; None if it is not valid Python."""
+    """Return the names that a cell only defines; None if it is not valid Python."""
     try:
         body = ast.parse(cell).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

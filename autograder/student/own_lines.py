@@ -9,7 +9,7 @@ from typing import Any
 
 from ..suite.message import CodeLine
 
-#: returns the place as text and the source line, for a code's file name and a line number
+#: returns a place as text and its source line, for a file name and a line number
 Locate = Callable[[str, int], tuple[str, str]]
 
 
@@ -18,7 +18,7 @@ def places_of(
 ) -> tuple[CodeLine, ...]:
     """Return the outermost and the innermost line of code whose globals are `namespace`.
 
-    One place if both are the same, none if no line of the student's was reached.
+    Returns one place if both are the same, and none if no line of the student's was reached.
     """
     found: list[CodeLine] = []
     while traceback is not None:

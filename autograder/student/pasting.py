@@ -10,11 +10,11 @@ import torch
 
 from .last_call import RecordedCall
 
-#: a tensor with more numbers is written as a name of the notebook's, if it has one
+#: a tensor with more numbers is written as a name from the notebook, if it has one
 _MOST_NUMBERS = 32
-#: a tensor with at most so many numbers is easier to read than to look up
+#: a tensor with at most this many numbers is easier to read than to look up
 _FEW_NUMBERS = 6
-#: drawn numbers have more digits than this, and nobody reads them
+#: random numbers have more digits than this, and nobody reads them
 _LONGEST_NUMBER = 12
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
@@ -25,7 +25,7 @@ Names = Mapping[str, Any]
 def pasteable(step: RecordedCall, names: Names) -> str:
     """Return the lines that repeat a step; empty if their numbers would differ from the check's.
 
-    `names` are the notebook's or the module's own.
+    `names` are the names that the notebook or the module defines.
     """
     code = _CodeWriter(names)
     if step.built is None:

@@ -16,7 +16,7 @@ PRINTED_CHARACTERS, PRINTED_LINES = 2000, 10
 class LimitedOutput(io.TextIOBase):
     """Keeps the first characters and lines since `start`, and drops the rest.
 
-    Who writes more than `most` characters gets an error, as in grading.
+    Code that writes more than `most` characters gets an error, as in grading.
     """
 
     def __init__(self, limit: int = PRINTED_CHARACTERS, most: int | None = None) -> None:
@@ -48,7 +48,7 @@ class LimitedOutput(io.TextIOBase):
 def quiet(output: LimitedOutput) -> Iterator[None]:
     """Send printed text to `output`; drop warnings and everything on stderr.
 
-    Nothing waits for the student: `input` raises `EOFError`, and a breakpoint does not stop.
+    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop.
     """
     with (
         contextlib.redirect_stdout(output),
@@ -63,7 +63,7 @@ def quiet(output: LimitedOutput) -> Iterator[None]:
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
     before = sys.stdin, builtins.input, sys.breakpointhook
-    tracing = sys.gettrace()  # if an answer starts pdb, it replaces the trace function
+    tracing = sys.gettrace()  # an answer that starts pdb replaces the trace function
     # a kernel has an `input` of its own, which would ask below the cell
     sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
     try:

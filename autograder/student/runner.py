@@ -1,7 +1,7 @@
-"""Runs public checks in this process: quietly, without writing files or using a student's set-up.
+"""Runs public checks in this process, without output, files or a student's pytest settings.
 
-A student's own pytest settings (an ini file further up, `PYTEST_ADDOPTS`, a conftest, plugins)
-have no effect here.
+These settings (an ini file in a folder above, `PYTEST_ADDOPTS`, a conftest, plugins) have no effect
+here.
 """
 
 from __future__ import annotations
@@ -68,9 +68,8 @@ def run_checks(
 ) -> tuple[CheckedQuestion, ...]:
     """Run the checks of some questions of a suite (default: all) against an implementation.
 
-    A question that Ctrl-C ends has the standing `stopped`, and no question after it runs; one
-    that takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be
-    used.
+    A question that Ctrl-C ends has the standing `stopped`, and no later question runs; one that
+    takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be used.
     """
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
@@ -93,9 +92,9 @@ def answers_in(
 def answers_in_turn(
     suite: Path, asked: Sequence[tuple[LocalImplementation, Collection[str]]]
 ) -> list[Mapping[str, Answers]]:
-    """Return what `answers_in` does for each of many implementations and some of its questions.
+    """Return the same as `answers_in` for each of many implementations and some of its questions.
 
-    Collecting the checks once, and explaining no failure, takes a third of the time.
+    This takes a third of the time, because checks are collected once and no failure is explained.
     """
     run = _Run(suite, LocalImplementation({}), AnswerContext({}), None, lambda question: None)
     turns = _Turns(run, asked)
@@ -155,7 +154,7 @@ class _QuestionResults:
 
     tests: list[CheckedTest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    #: the mistake that the error of a check always has, by the name of the check
+    #: the mistake that a check's error always indicates, by the name of the check
     causes: dict[str, str] = field(default_factory=dict)
     printed: str = ""
     is_too_slow: bool = False
@@ -210,7 +209,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Skip the remaining checks of a question that is too slow: each would take as long."""
+        """Skip the remaining checks of a question that is too slow, as each would take as long."""
         question = _question(item)
         if question not in self._found:
             self._found[question] = _QuestionResults()
@@ -311,9 +310,9 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Return the sentence of the known mistake, or else of the mistake that all errors show.
+        """Return the sentence about the known mistake, or about the one that all errors show.
 
-        The second must be that of the failure which is shown first.
+        The latter must also be the mistake of the failure that is shown first.
         """
         if known := sentence_of(self._checks, question, found.results, self._text):
             return known

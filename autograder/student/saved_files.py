@@ -1,4 +1,4 @@
-"""Notices saved files: for `autograder watch`, which checks them at once."""
+"""Notices saved files for `autograder watch`, which checks them at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..course.manifest import read_manifest
 
-_PAUSE = 0.4  # seconds between two looks: a dozen files are read in no time
+_PAUSE = 0.4  # seconds between two looks
 _KINDS = (".py", ".ipynb")
 
 #: the state of a file, which changes when it is saved
@@ -23,7 +23,7 @@ def saved_exercises(
     """Yield the exercises whose module or notebook was saved, after each save; never ends.
 
     Watches some exercises of an assignment's folder (default: all). A file that appears or
-    disappears also counts as saved; an empty one does not yet, because editors empty a file before
+    disappears also counts as saved; an empty one does not, because some editors empty a file before
     they write it. `pause` waits between two looks. Raises `UserError` if this is not an assignment.
     """
     names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises

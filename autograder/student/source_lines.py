@@ -53,7 +53,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=8)
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
-    """Return name and source of each code cell; the number is the one that Jupyter shows."""
+    """Return the name, with the number that Jupyter shows, and the source of each code cell."""
     try:
         cells = cells_of(notebook_of(path.read_bytes())[0])
     except (OSError, SubmissionError):

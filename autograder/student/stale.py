@@ -1,4 +1,4 @@
-"""Detects that the running code differs from a notebook's cells, so a green check would mislead.
+"""Detects running code that differs from a notebook's cells, for which a green check would mislead.
 
 Everything is read from what the kernel keeps anyway (the cells that were run, in order) and from
 the saved notebook; nothing is hooked into the kernel.
@@ -25,9 +25,9 @@ UNSAVED = "not saved yet: save the notebook before you submit it, or check it in
 def stale(
     question: str, namespace: Mapping[str, Any], folder: Path, questions: Collection[str] = ()
 ) -> str:
-    """Say why a question's definition differs from its cell; empty if nothing shows it.
+    """Say why a question's definition differs from its cell; empty if nothing indicates that.
 
-    A later definition of another of the assignment's `questions` is not taken for a renamed one.
+    A later definition of another one of the `questions` does not count as a renamed definition.
     """
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     ran = _ran_at(namespace.get(question), cells)
@@ -48,7 +48,7 @@ def stale(
 
 
 def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Say that no saved notebook has the cell that defined a question; empty if one has."""
+    """Say that no saved notebook has the cell that defined a question; empty if one has it."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     saved = [source for source, _ in _saved_cells(folder)]
@@ -65,7 +65,7 @@ def run_of(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
-    """Return the number of the cell that defined a function or class, the last of equal ones."""
+    """Return the number of the (last) cell that defined a function or class."""
     for code in _codes(value):
         source = "".join(linecache.getlines(code.co_filename))
         for number in range(len(cells) - 1, -1, -1):

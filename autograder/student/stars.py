@@ -56,7 +56,7 @@ def _no_product(definition: ast.stmt, text: str) -> str:
     return ""
 
 
-#: each constraint, with the function that finds what breaks it
+#: each constraint, with the function that finds code that breaks it
 RULES: dict[str, Callable[[ast.stmt, str], str]] = dict(
     zip(CONSTRAINTS, (_one_line, _no_loop, _no_product), strict=True)
 )
@@ -91,8 +91,8 @@ def broken(question: str, rule: str, text: str) -> str:
 def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
     """Return the line about the second star of a question that passes its checks.
 
-    With a `rule`, say whether the answer in `text` keeps it; otherwise offer the question's star,
-    if it has one. `call` is how to ask for it, with places for question and rule. Raises
+    With a `rule`, say whether the answer in `text` obeys it; otherwise offer the question's star,
+    if it has one. `call` is the call that checks a star, with places for question and rule. Raises
     `UserError` for an unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")

@@ -1,4 +1,4 @@
-"""Interrupts slow code on every operating system, from another thread, as Ctrl-C would."""
+"""Interrupts slow code from another thread, as Ctrl-C would, on every operating system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 #: the limit of a check, and of loading a file: normal code takes milliseconds, loops over every
 #: number a tenth of a second
 SECONDS = 10.0
-#: how often that time passes before code that uses less than half of it is interrupted
+#: how many times this limit code may take if it uses less than half of the processor time
 _LONGEST = 3
 
 
@@ -39,7 +39,7 @@ def limited(seconds: float) -> Iterator[None]:
         raise CheckTimeout(f"took longer than {seconds:g} seconds") from interrupt
     finally:
         watch.end()
-        if before is not None:  # None: installed by code other than Python's
+        if before is not None:  # None means that code other than Python's installed it
             signal.signal(signal.SIGINT, before)
 
 
@@ -68,7 +68,7 @@ class _Watch(threading.Thread):
 
 
 def _interrupt() -> None:
-    """Interrupt as Ctrl-C does; a real signal also ends a sleep or a wait for input."""
+    """Interrupt as Ctrl-C does, with a real signal, which also ends a sleep or a wait for input."""
     if os.name == "nt":
         _thread.interrupt_main()
     else:

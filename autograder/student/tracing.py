@@ -1,8 +1,8 @@
 """Implements `trace`, which shows the shapes in each line of a function in the failing call.
 
-It marks the first line whose shape differs from the written one: in the docstring for arguments and
-result, in the student's own comments (`# (B, T, d)`) for the lines between. It runs on demand only,
-because `sys.settrace` makes Python many times slower.
+It marks the first line whose shape differs from the written one, which is in the docstring for
+arguments and result, and in the student's own comments (`# (B, T, d)`) for the lines between. It
+runs only on demand, because `sys.settrace` makes Python many times slower.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _call(step: RecordedCall, namespace: Mapping[str, Any], recorder: _Recorder)
         function.train(not step.is_eval)
         tensors = [argument for argument in step.args if isinstance(argument, torch.Tensor)]
         if real := [tensor.dtype for tensor in tensors if tensor.is_floating_point()]:
-            function.to(real[0])  # as the check did
+            function.to(real[0])  # with the dtype of the check
     copies = [execution.copy_of(argument) for argument in step.args]
     with recorder.on():
         function(*copies)

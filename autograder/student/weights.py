@@ -43,7 +43,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Return attributes with two names: the wanted one, and one with the same weights below it."""
+    """Return renamed attributes: the expected name, and the one that has the same weights."""
     pairs: dict[str, str] = {}
     for name in missing:
         for other in extra:

@@ -1,4 +1,4 @@
-"""The worker: executes one student's module and answers calls to it, one frame each.
+"""The worker, which executes one student's module and answers each call to it with one frame.
 
 Runs inside the sandbox. The grader trusts none of its replies: it decodes each one as hostile and
 does all comparisons on its own side.
@@ -111,7 +111,7 @@ class Worker:
                 timer = bounds.enter_context(loading.Timer(*limits).installed())
             stand_ins = {one: self._stand_in(one) for one in substituted}
             statements.execute(source, file, vars(self._module), answers, timer, stand_ins)
-        torch.set_grad_enabled(True)  # a demonstration may have turned it off
+        torch.set_grad_enabled(True)  # a statement of the module may have turned it off
         self._settings = settings()
         return [name for name in vars(self._module) if not name.startswith("__")]
 
@@ -135,7 +135,7 @@ class Worker:
         self._keep(other, lambda: execution.restored(self._layers[layer], build), build)
 
     def _keep(self, number: int, make: Callable[[], Any], build: Callable[[], Any]) -> None:
-        self._layers.pop(number, None)  # a layer that can't be made is not kept
+        self._layers.pop(number, None)  # a layer that can't be built is not kept
         self._layers[number] = make()
         self._builds[number] = build
 
@@ -222,7 +222,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
 
 
 def _where(error: BaseException) -> str:
-    """Returns the last few lines of the traceback that are the student's own."""
+    """Returns the last few of the student's own lines in the traceback."""
     try:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not frame.filename.startswith(os.sep)]
@@ -233,7 +233,7 @@ def _where(error: BaseException) -> str:
 
 
 def requests_in(frame: bytes) -> Sequence[Request]:
-    """Returns the requests of a batch from the grader's frame."""
+    """Returns the requests in a frame from the grader."""
     _, header_size, _ = wire.HEAD.unpack_from(frame)
     middle = wire.HEAD.size + header_size
     header, data = frame[wire.HEAD.size : middle], bytearray(frame[middle:])

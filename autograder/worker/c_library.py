@@ -10,7 +10,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def _function(name: str) -> Any:
-    """Returns None if the system has no such function and so can't offer that sandbox tier."""
+    """Returns a function, or None if the system lacks it and so can't offer some sandbox tier."""
     return getattr(_LIBRARY, name, None)
 
 

@@ -1,8 +1,8 @@
-"""Moves the code of torch that answers use into huge pages of this process.
+"""Moves the code of torch that answers use into huge memory pages of this process.
 
-A fork does not inherit page-table entries of code that is mapped from a file: each worker would
-load it page by page, and the kernel would remove thousands of entries when the worker ends. A
-process's own memory is inherited, with one entry for 2 MiB. `benchmarks/tricks.py` measures the
+A fork does not inherit page-table entries of code that is mapped from a file. Each worker would
+load the code page by page, and the kernel would remove thousands of entries when the worker ends. A
+process's own memory is inherited, with one entry per 2 MiB. `benchmarks/tricks.py` measures the
 gain.
 """
 
@@ -31,7 +31,7 @@ def use_huge_pages(use: Callable[[], None]) -> None:
     code = list(_code())
     for start, end in code:
         c.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)
-    use()  # loads the pages that it needs, and no others
+    use()  # loads the needed pages, and no others
     try:
         used = [run for start, end in code for run in _used(start, end)]
     except OSError:  # /proc/self/pagemap may not be read here

@@ -25,13 +25,13 @@ def defer() -> None:
 
 
 def never_compile() -> None:
-    """Makes `torch.compile` return its argument: a worker has nowhere to compile."""
+    """Makes `torch.compile` return its argument, because a worker can't compile."""
     torch.compile = _as_it_is
 
 
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
-    """Disables `torch.compile` for a while, for our code in a process that is not ours."""
+    """Disables `torch.compile` within the block, for our code in a process that is not ours."""
     before = torch.compile
     never_compile()
     try:
@@ -60,7 +60,7 @@ def _real() -> ModuleType:
 
 
 class _DeferredModule(ModuleType):
-    """Stands in for `torch._dynamo` where it is merely mentioned; otherwise loads the real one."""
+    """Stands in for `torch._dynamo` while code only mentions it; otherwise loads the real one."""
 
     @staticmethod
     def disable(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:

@@ -59,7 +59,7 @@ class LowLimit(Exception):
 
 
 def pid_namespaces() -> int:
-    """Continues as the first process of new user and pid namespaces, from which it may make more.
+    """Continues as the first process of new user and pid namespaces, in which it may make others.
 
     Returns the descriptor that `next_child_apart` needs. The original process waits for the new one
     and ends with it; it executes another program, so that they share no memory.
@@ -77,17 +77,17 @@ def pid_namespaces() -> int:
 
 def next_child_apart(own: int) -> None:
     """Makes the next fork the first process of a new pid namespace."""
-    # A new namespace can be requested only while children would be created in one's own.
+    # A process can request a new namespace only while its children would be created in its own.
     check(setns(own, _NEWPID), "setns")
     check(unshare(_NEWPID), "unshare")
 
 
 def leave_namespaces() -> None:
-    """Enters new user, mount and ipc namespaces, with the same ids inside.
+    """Enters new user, mount and ipc namespaces, in which all ids are the same.
 
-    The network namespace is the fork server's own, which is empty, and nothing can be opened in it:
-    the filter denies every socket. `benchmarks/tricks.py` measures what a network namespace for
-    each worker would cost; the kernel also needs time to remove it.
+    The network namespace is the fork server's; it is empty, and the filter denies every socket.
+    `benchmarks/tricks.py` measures what a network namespace for each worker would cost; the kernel
+    also needs time to remove it.
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
     _keep_ids()
@@ -109,9 +109,9 @@ def drop_privileges() -> None:
 
 
 def empty_bounding_set() -> None:
-    """Lets no program of this process gain a capability; the kernel refuses it to ordinary users.
+    """Keeps all programs of this process from gaining capabilities; ordinary users may not do this.
 
-    Nothing depends on it, because `no_new_privs` forbids the same.
+    Nothing depends on it, because `no_new_privs` also forbids that.
     """
     for capability in range(_LAST_CAPABILITY):
         prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -128,7 +128,7 @@ def show() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Lets the kernel end this process with its parent; without namespaces nothing else would."""
+    """Lets the kernel end this process with its parent; without namespaces, nothing else would."""
     check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
     if os.getppid() != parent:  # the parent ended before the call above
         os._exit(0)
@@ -175,7 +175,7 @@ def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
         try:
             resource.setrlimit(kind, (soft, hard))
         except ValueError:
-            there = resource.getrlimit(kind)[1]  # a shell counts some of them in blocks
+            there = resource.getrlimit(kind)[1]  # a shell counts some of the limits in blocks
             raise LowLimit(
                 f"a worker needs a resource limit (ulimit -{_FLAGS[kind]}) of {hard}; the grader "
                 f"was started with {there}\n    fix: start it without this limit, or raise it in "

@@ -1,8 +1,8 @@
-"""Keeps the files next to a notebook in memory, because a worker may not open files.
+"""Keeps the files next to a notebook in memory, because workers may not open files.
 
 The notebook can read, import and change these files and write new ones; all of them end with the
-worker. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and the like), and so
-also numpy, pandas and matplotlib, but not code in C.
+worker. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and so on), and
+therefore numpy, pandas and matplotlib, but not code in C.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Files:
             self.folders.update("/".join(parts[: n + 1]) for n in range(len(parts)))
 
     def install(self) -> None:
-        """Replaces Python's own file functions, before packages keep references to them."""
+        """Replaces Python's own file functions; call it before packages keep references to them."""
         builtins.open = io.open = self.open
         os.stat = self.stat
         os.lstat = self.stat
@@ -134,7 +134,7 @@ class Files:
         return os.path.dirname(name) in self.folders - {name} and name not in self.folders
 
 
-#: the files of this process, which has only one `open`
+#: the files of this process, which has a single `open`
 DATA_FILES = Files()
 
 

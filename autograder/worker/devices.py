@@ -1,8 +1,8 @@
 """Makes the meta device as strict as a second device, but no stricter than a real one.
 
-The meta device alone is not a fair judge of "works after the module is moved": there `masked_fill_`
-accepts a mask that stayed on the CPU, and an output that was allocated on the meta device raises
-the wrong error.
+The meta device alone can't judge fairly whether a module works after it is moved: its
+`masked_fill_` accepts a mask that stayed on the CPU, and an output that was allocated on the meta
+device raises the wrong error.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from . import compiler, late
 
-#: part of the message of every error that mixed devices cause
+#: part of the message of every error about mixed devices
 MIXED_DEVICES = "tensors on two devices"
 
-#: part of the message if the tensor is an attribute that `module.to` does not know
+#: part of the message if the tensor is an attribute that `module.to` does not move
 PLAIN_ATTRIBUTE = "is a plain attribute, and no buffer"
 
 #: operators whose indices may stay on the CPU, on any device
@@ -40,9 +40,9 @@ def on_second_device(value: Any) -> Any:
 def second_device(
     tensors: Iterable[torch.Tensor], function: object = None
 ) -> contextlib.AbstractContextManager[Any]:
-    """Applies the rules of a second device if one of these tensors is on the meta device.
+    """Applies the rules of a second device within the block if a tensor is on the meta device.
 
-    `function` is the called function: messages name plain attributes of a module.
+    `function` is the called function. Messages name its attributes that are plain tensors.
     """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
@@ -63,11 +63,11 @@ def _plain_attributes(function: object) -> dict[int, tuple[torch.Tensor, str]]:
 
 
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
-    """Raises RuntimeError if an operator needs its tensors on one device and gets them on two."""
+    """Raises RuntimeError if an operator needs all tensors on one device and gets them from two."""
 
     def __init__(self, attributes: dict[int, tuple[torch.Tensor, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
-        #: also what was made of them; the tensors are kept, so that no id is used again
+        #: also tensors that were made from them; all are kept, so that no id is used again
         self._attributes = attributes
 
     def __torch_dispatch__(
@@ -93,7 +93,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
     def _named(self, tensors: Sequence[torch.Tensor], result: Any) -> Any:
-        """Returns a result of tensors, with the name of the attribute that one of them has."""
+        """Returns a result, and records for it the attribute from which its tensors were made."""
         if (
             _is_tensor(result)
             and not _is_moved(result)

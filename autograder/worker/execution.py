@@ -22,9 +22,9 @@ from .wire import memory_of
 
 
 def error_text(error: BaseException) -> str:
-    """Returns an error's message; for an unknown name, with the most similar known one.
+    """Returns an error's message; for an unknown name, also the most similar known one.
 
-    Empty if the message can't be read: the error's class may be the student's.
+    Empty if the message can't be read, because the error's class may be the student's.
     """
     try:
         return _error_text(error)
@@ -83,7 +83,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 def call(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Calls with copies of `args`; returns the result and the copies as they are afterwards."""
+    """Calls with copies of `args`; returns the result, and the copies after the call."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
     leaves = list(memo.values())
@@ -98,16 +98,16 @@ def call(
 def as_used(
     function: Callable[..., Any], no_grad: bool = False
 ) -> contextlib.AbstractContextManager[Any]:
-    """Disables gradients on request, and always for a layer in eval mode, which is used that way.
+    """Disables gradients on request, and for every layer in eval mode, as when it is used.
 
-    Nothing else reveals values that a layer keeps only when no gradients are needed.
+    Only this reveals values that a layer keeps when no gradients are needed.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
 
 
 def _left_on(value: Any) -> str:
-    """Returns what a call left on an argument besides numbers; empty if it left nothing."""
+    """Returns the attributes that a call left on an argument; empty if it left none."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
             return "a tensor with a hook on it, which the call left there"
@@ -117,9 +117,9 @@ def _left_on(value: Any) -> str:
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
-    """Returns the copies of a call's arguments, or None if nothing changed, as is usual.
+    """Returns the copies of a call's arguments, or None if nothing changed, which is usual.
 
-    `benchmarks/tricks.py` measures what sending all of them back costs.
+    `benchmarks/tricks.py` measures the cost of sending all of them back.
     """
     return None if _is_same(args, after) else after
 
@@ -153,10 +153,10 @@ def gradients(
 
     Gradients to inputs have the structure of the inputs: a tuple of tensors has a tuple of
     gradients. Arguments at the positions in `frozen` need no gradient, like data, and neither do
-    the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; such a call is also
-    checked for what it left behind. If it left anything, this is returned as a fourth item, after
-    the result, the gradients to inputs and those to weights. Raises what the answer raises, and
-    RuntimeError if a cotangent has a different shape.
+    the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; the call is then also
+    checked for anything that it left behind, which is returned as a fourth item after the result,
+    the gradients to inputs and those to weights. Raises the errors of the answer, and RuntimeError
+    if a cotangent has a different shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -185,10 +185,10 @@ def gradients(
     return found
 
 
-#: ways of calling: arguments are results of other operations; `backward()` is called and `.grad`
-#: read
+#: ways of calling: with arguments that are results of other operations; with `backward()`, reading
+#: `.grad`
 RESULTS, BACKWARD = "results", "backward"
-#: what a call may leave behind for its caller
+#: things that a call may leave behind for its caller
 HOOK, CHANGED, SEED_CHANGED = "hook", "argument", "cotangent"
 LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED})
 
@@ -292,15 +292,15 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Returns copies of the trainable parameters by name; empty for a lazy one without a shape."""
+    """Returns copies of the trainable parameters by name; empty for lazy ones without a shape."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
     }
 
 
-#: how weights get into a layer: an optimizer changes them in place, old code through `.data`, a
-#: checkpoint is loaded, or code assigns a new parameter
+#: the ways to set a layer's weights: in place as an optimizer does, through `.data` as old code
+#: does, from a checkpoint, or by assigning a new parameter
 COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
 
 
@@ -346,7 +346,7 @@ def _replace(
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
-    """Returns the shape of a weight, with the number of outputs that a lazy layer has."""
+    """Returns the shape of a weight, with the number of outputs of a lazy layer."""
     owner = layer.get_submodule(name.rpartition(".")[0])
     outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
     return (*outputs, *value.shape[1:])
@@ -369,9 +369,9 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Returns a new layer that loaded the state of `layer`; raises what the answer raises."""
+    """Returns a new layer that loaded the state of `layer`; raises any error of the answer."""
     fresh = build()
-    # A mask may be a frozen parameter with a different dtype, so use trainable ones only.
+    # A mask may be a frozen parameter with a different dtype, so use only trainable ones.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
     # Leave out buffers that only one of them has or that differ in size: a call may have made them.
     known = fresh.state_dict()

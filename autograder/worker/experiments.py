@@ -1,7 +1,8 @@
-"""Finds statements at the top of a module that only experiment with its answers, by names alone.
+"""Finds top-level statements that only experiment with a module's answers, by names alone.
 
-An experiment reads an answer, or a result of one, and makes nothing that an answer needs: a check,
-a plot, a training loop. All other statements are executed, so nobody has to guess what they do.
+An experiment reads an answer, or a result of one, and makes nothing that an answer needs, such as a
+check, a plot or a training loop. All other statements are executed, so their effects need not be
+guessed.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
 class UsedNames:
     """The names of its module that a statement uses.
 
-    `reads` are looked up by the statement or by a function in it, `binds` are assigned. `sets` are
-    objects into which it writes: `a` in `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`. For calls
-    that are statements, `asked` are the objects whose method is called (`a` in `a.append(1)`),
-    `called` the functions, and `given` the names passed as arguments.
+    `reads` are the names that the statement, or a function in it, looks up; `binds` are assigned;
+    `sets` are objects that it writes into: `a` in `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`.
+    For calls that are statements, `asked` are the objects whose method is called (`a` in
+    `a.append(1)`), `called` the functions, and `given` the names passed as arguments.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -51,7 +52,7 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Returns whether it makes a function or class, by a definition or by `lambda`."""
+        """Returns whether it makes a function or class, with a definition or a `lambda`."""
         return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
 
     @property
@@ -77,7 +78,7 @@ class Statement:
 
 
 def experiments(statements: Sequence[Statement], answers: Collection[str]) -> set[Statement]:
-    """Returns the statements to skip: they read an answer, and no answer needs what they make."""
+    """Returns the statements to skip: they read an answer, and no answer needs their results."""
     found = set(_reading(statements, answers))
     if not any(_may_be_needed(statement.names) for statement in found):
         return found
@@ -124,7 +125,7 @@ def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Itera
         if statement.is_import or (statement.is_definition and statement.binds <= made):
             continue
         if made.isdisjoint(statement.names.reads):
-            made = made - statement.binds | answers  # reassigned: depends on no answer now
+            made = made - statement.binds | answers  # reassigned: no longer depends on an answer
             continue
         made |= statement.binds
         if not statement.is_definition:
@@ -189,7 +190,7 @@ class _Scope:
         self.outside: set[str] = set()  # names declared global
 
     def hand_on(self) -> None:
-        """Passes on names that are not local; a class may read a name before it binds it."""
+        """Passes on names that are not local; a class may read an outer name before binding it."""
         if self.parent is not None:
             own = set() if self.is_class else self.binds - self.outside
             self.parent.reads |= self.reads - own
@@ -262,7 +263,7 @@ def _note_bound(part: ast.AST, scope: _Scope) -> None:
 
 
 def _note_change(part: ast.AST, names: UsedNames) -> None:
-    """Records what a part of a statement writes into when the statement is executed."""
+    """Records the objects that a part of a statement writes into when it is executed."""
     if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
         names.sets.update(_root(part))
         match part:

@@ -1,8 +1,8 @@
-"""The fork server: loads torch once; each worker is a fork of it.
+"""The fork server, which loads torch once; each worker is a fork of it.
 
 Started by `sandbox.fork_server` inside bubblewrap. It stores the requests to workers, which every
-worker sees anyway, but no answers. It never sees a student's code, which goes directly from the
-grader to the worker, so that later workers can't find it.
+worker sees anyway, but no answers. It never sees a student's code, which is sent directly to the
+worker, so that later workers can't find it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     """Loads torch, and forks workers until the grader closes the connection.
 
     The only argument is the descriptor of a file with the settings. Workers inherit the stack
-    frames from here, so these hold nothing from the settings.
+    frames from here, so no frame may hold the settings.
     """
     _prepared(int(sys.argv.pop())).run()
 
@@ -48,7 +48,7 @@ def _prepared(descriptor: int) -> Forking:
         if settings["many_workers"]:
             code_pages.use_huge_pages(lambda: warming.use(settings["second_device"], True))
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
-    # Make the rules as the original user: the user `nobody` may not even see some of the paths.
+    # Make the rules as the original user, because `nobody` may not even see some of the paths.
     rules = _above_channel(
         landlock.ruleset(settings["readable"], settings["listable"], ["/dev/null"])
     )
@@ -57,7 +57,8 @@ def _prepared(descriptor: int) -> Forking:
     namespaces = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
     confine.ignore_signals()
-    # Freeze the garbage too: collecting it takes longer than it ever costs (benchmarks/tricks.py).
+    # Freeze the garbage too, because collecting it costs more than keeping it
+    # (benchmarks/tricks.py).
     gc.freeze()
     if settings["many_workers"]:
         heap.use_huge_pages()
@@ -69,10 +70,10 @@ def _prepared(descriptor: int) -> Forking:
 
 
 class _Pipe(io.FileIO):
-    """A file that claims to be a pipe, because a worker's output is one."""
+    """A file that claims to be a pipe, because a worker's output will be one."""
 
     def seekable(self) -> bool:
-        """Returns False: otherwise a text stream could not change its encoding."""
+        """Returns False, because otherwise a text stream could not change its encoding."""
         return False
 
 

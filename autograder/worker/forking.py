@@ -1,9 +1,9 @@
 """Forks a worker for each request, and reports to the grader how it ended.
 
 A datagram on the control socket requests a worker: its limits as JSON, and three descriptors
-(channel, status, output). Another kind passes a file with a batch of requests that any worker may
-be sent. The status socket returns `P` with the worker's pidfd, then the worker's exit status as
-JSON; or `E` and a reason. The channel returns `C` once the worker is confined.
+(channel, status, output). Another kind of datagram passes a file with a batch of requests that may
+be sent to any worker. The status socket returns `P` with the worker's pidfd, then the worker's exit
+status as JSON; or `E` and a reason. The channel returns `C` once the worker is confined.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _REQUEST_BYTES = 1 << 16
 #: the worker's descriptor of its channel
 CHANNEL = 3
 
-#: kept because an answer may change `os`
+#: references that are kept because an answer may change `os`
 _exit = os._exit
-#: `os.fork` runs the handlers that modules registered, for locks that are never held in a process
-#: with one thread (`benchmarks/tricks.py` measures their cost). Without them, `random` has the same
-#: state in each fork
+#: `os.fork` would run the handlers that modules registered for locks, which are never held in a
+#: process with one thread (`benchmarks/tricks.py` measures their cost). Without them, `random` has
+#: the same state in each fork
 _fork = getattr(ctypes.PyDLL(None, use_errno=True), "_Fork", os.fork)
 
 #: keeps an object alive even if nothing refers to it
@@ -68,7 +68,7 @@ class Forking:
         self._batches: dict[str, Sequence[Request]] = {}
 
     def run(self) -> None:
-        """Never returns: the process ends with the grader, and the kernel then ends the workers."""
+        """Serves requests until this process ends with the grader; the kernel ends the workers."""
         self._poll.register(self._control, select.POLLIN)
         while True:
             for descriptor, _ in self._poll.poll():
@@ -113,7 +113,7 @@ class Forking:
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
         """Stores a batch from the grader; no student's text is part of it.
 
-        With `kernels`, right answers to it need the late-loaded kernels of the second device.
+        With `kernels`, right answers need kernels of the second device that are loaded late.
         """
         if kernels:
             warming.load_kernels()
@@ -152,7 +152,7 @@ class Forking:
             if self._namespaces is not None:
                 confine.show()
                 confine.leave_namespaces()
-            else:  # with a pid namespace, the worker ends with that
+            else:  # with a pid namespace, the worker ends with its namespace
                 confine.die_with_parent(self._pid)
             os.dup2(channel, CHANNEL)
             os.dup2(output, 1)
@@ -166,7 +166,7 @@ class Forking:
             confine.drop_privileges()
             confine.lock_down(self._rules)
             own_channel = socket.socket(fileno=CHANNEL)
-            own_channel.sendall(b"C")  # from now on, an end is the student's fault
+            own_channel.sendall(b"C")  # if the worker ends after this, it is the student's fault
             answering.Server(own_channel, self._others, self._batches).serve()
         except confine.LowLimit as error:
             os.write(2, str(error).encode())

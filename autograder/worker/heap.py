@@ -1,9 +1,9 @@
-"""Prepares the heap of a process that will fork often: huge pages, and no holes.
+"""Prepares the heap of a process that will fork often, with huge pages and without holes.
 
 A fork copies one entry of the page table for a huge page instead of 512.
 
 Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands these out
-first, and writing to each copies a page. With all holes taken, what a fork allocates is in one
+first, and writing to each copies a page. If all holes are filled, a fork allocates memory in one
 region. `benchmarks/tricks.py` measures both effects.
 """
 
@@ -20,7 +20,7 @@ MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 _M_MMAP_THRESHOLD = -3
 _LARGEST_THRESHOLD = 32 << 20
 _BEYOND_ANY_HOLE = 16 << 20
-#: the sizes of blocks that fill the holes, largest first: small ones alone would take millions
+#: the sizes of blocks that fill the holes, largest first; small blocks alone would be millions
 _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
 
@@ -68,7 +68,7 @@ def side_by_side(value: Any) -> Any:
 
 
 def _copied(value: Any, tensors: dict[int, torch.Tensor]) -> Any:
-    """Returns a copy in which one tensor at two positions is still one."""
+    """Returns a copy in which a tensor at two positions is still a single tensor."""
     if isinstance(value, torch.Tensor):
         return tensors.setdefault(id(value), value.detach())
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Landlock system calls: a process may read some paths, but not write or connect anywhere.
+"""Landlock's system calls, which let a process read some paths, but not write or connect anywhere.
 
 Source: the kernel's `Documentation/userspace-api/landlock.rst`. Landlock permits chmod, utime and
 setxattr; `seccomp` denies them.
@@ -31,10 +31,9 @@ def abi() -> int:
 
 
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
-    """Returns a descriptor of these rules, for any number of forks; raises OSError.
+    """Returns a descriptor of these rules, for any number of forks; may raise OSError.
 
-    Names in `listable` folders may be listed; `forgetful` devices such as /dev/null may be read and
-    written.
+    `listable` folders may be listed; `forgetful` devices such as /dev/null may be read and written.
     """
     version = abi()
     if version < 1:

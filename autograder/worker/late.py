@@ -1,9 +1,9 @@
 """Delays loading parts of torch that most processes never use.
 
 torch registers a thousand kernels of the meta device in Python, and loads decompositions and
-reference operators that only its compiler and these kernels use: a fifth of the cost of its import,
-in the grader and again in its fork server (`benchmarks/startup.py`). Most operators also have a
-kernel of the meta device in C++. This module does not import torch, because it affects how torch is
+reference operators that only its compiler and these kernels use. This is a fifth of the cost of its
+import, in the grader and in its fork server (`benchmarks/startup.py`). Most operators also have a
+C++ kernel for the meta device. This module does not import torch, because it affects how torch is
 imported.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 _KERNELS = "torch._meta_registrations"
 #: modules that only the kernels import, but that torch expects to exist
 _THEIR_IMPORTS = ("_decomp", "_refs")
-#: imported by the kernels, but also needed elsewhere: without it, torch makes no generators
+#: imported by the kernels, but also needed elsewhere: without it, torch can't make generators
 _AT_ONCE = "torch._prims.rng_prims"
 _NAMED = re.compile(r"""["']meta["']""")
 
@@ -53,7 +53,7 @@ def load_if_named(source: str) -> None:
 
 
 def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function on the meta device; again if it lacked a delayed kernel."""
+    """Calls a function on the meta device; calls it again if it lacked a delayed kernel."""
     try:
         return function(*args, **kwargs)
     except NotImplementedError:

@@ -1,4 +1,4 @@
-"""Limits the loading of a module in a worker: time for each statement, and no output."""
+"""Limits the time of each statement while a module is loaded in a worker, and discards output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 
 from .statements import StatementTimeout
 
-#: how many times its CPU seconds a waiting statement may take on the clock, because many processes
+#: how many times its CPU seconds a waiting statement may take in real time, because many processes
 #: may share the machine
 _PATIENCE, _PATIENCE_IF_NEEDED = 5.0, 1.5
 _RINGS_EVERY = 0.1
@@ -70,7 +70,7 @@ class Timer:
 
 @contextlib.contextmanager
 def without_output() -> Iterator[None]:
-    """Discards output within the block: a worker's standard input is the null device."""
+    """Discards output within the block."""
     kept = [(number, os.dup(number)) for number in (1, 2)]
     for number, _ in kept:
         os.dup2(0, number)

@@ -1,7 +1,7 @@
 """Records the outputs of a running cell: streams, results, pictures and errors, in order.
 
-Limited in size to fit into one frame. Facts that decide a score are never dropped for their size:
-whether something was written to stderr, whether there was an error, and the text of a result.
+The size is limited, to fit into one frame. Facts that affect a score are never dropped: whether
+something was written to stderr, whether there was an error, and the text of a result.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Outputs:
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
-        """Returns the stream to extend: the last output, or any stream after too many outputs."""
+        """Returns the stream to extend: the last output or, after too many outputs, any stream."""
         last = self.entries if len(self.entries) >= _MOST_ENTRIES else self.entries[-1:]
         streams = (e for e in reversed(last) if e["kind"] == "stream" and e["name"] == name)
         return next(streams, None)
@@ -80,7 +80,7 @@ class Outputs:
         return part if self._left > 0 else part + _SHORTENED
 
     def _shown(self, data: Mapping[str, Any], reserved: int) -> dict[str, Any]:
-        """Returns plain text and pictures only; other formats could run code in a browser."""
+        """Returns only plain text and pictures; other formats could run code in a browser."""
         shown: dict[str, Any] = {}
         if isinstance(text := data.get("text/plain"), str):
             shown["text/plain"] = text[:reserved] + self._taken(text[reserved:])
@@ -93,7 +93,7 @@ class Outputs:
 
 
 def _decoded(image: Any) -> bytes:
-    """Returns the bytes of a picture, which IPython gives as bytes or in base64."""
+    """Returns the bytes of a picture, which IPython passes as bytes or in base64."""
     if isinstance(image, bytes):
         return image
     with contextlib.suppress(ValueError):

@@ -1,7 +1,7 @@
 """Runs a notebook's cells as a kernel would, but in IPython's own shell in this process.
 
-The fork server creates the notebook, with IPython and a course's packages loaded, so that its fork,
-a worker, has it ready. Magics, displayed values and tracebacks are IPython's.
+The fork server creates the notebook, with IPython and a course's packages loaded, so that it is
+ready in each fork. Magics, displayed values and tracebacks are IPython's.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Notebook:
         config.InteractiveShell.colors = "NoColor"
         self._shell = _Shell.instance(config=config, ipython_dir="/")
         self._running = False
-        #: kept because a student's cell could replace it
+        #: a reference that is kept because a student's cell could replace the original
         self._run_cell: Callable[..., Any] = _Shell.run_cell
         _load(modules)
         self.run("1 / 0", is_test=True)  # the first traceback takes longer than later ones
@@ -85,7 +85,7 @@ class Notebook:
         end = EndOfTest(mark)
         outputs = self._shell.outputs = Outputs()
         self._shell.source = source
-        if is_test:  # earlier cells could have made IPython rewrite what it runs
+        if is_test:  # earlier cells could have made IPython rewrite code
             self._shell.ast_transformers = [end] if mark else []
             self._shell.user_ns[end.name] = end.reach
             self._shell.input_transformers_post = []
@@ -95,7 +95,7 @@ class Notebook:
                 self._running = True
                 self._run_cell(self._shell, source, store_history=not is_test)
         except KeyboardInterrupt:
-            pass  # too late to be shown by the cell itself
+            pass  # too late for the cell itself to show it
         finally:
             self._running = False
             self._shell.user_ns.pop(end.name, None)
@@ -157,7 +157,7 @@ class _Publisher(DisplayPublisher):
 
 
 class _Shell(InteractiveShell):
-    """IPython's shell, but it writes no files, starts no programs and records all outputs."""
+    """IPython's shell, which here writes no files, starts no programs and records all outputs."""
 
     displayhook_class = Type(_ValueHook)
     display_pub_class = Type(_Publisher)
@@ -212,7 +212,7 @@ def _nobody_answers(*args: Any, **kwargs: Any) -> str:
 
 
 def _load(modules: Sequence[str]) -> None:
-    """Imports modules; one that fails will fail again, visibly, in the cell that imports it."""
+    """Imports modules; if one fails, it will fail again, visibly, in the cell that imports it."""
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     place = _writable()
     os.environ["MPLCONFIGDIR"] = place  # matplotlib needs a writable folder for its list of fonts
@@ -235,7 +235,7 @@ def _writable() -> str:
 
 
 def _draw(pyplot: Any) -> None:
-    """Draws one picture now, because the first takes half a second longer than later ones."""
+    """Draws a picture now, because the first one takes half a second longer than later ones."""
     pyplot.plot([0, 1])
     pyplot.gcf().canvas.draw()
     pyplot.close("all")
@@ -273,7 +273,7 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class EndOfTest(ast.NodeTransformer):
-    """Makes a test report as its last action that it reached its end, keeping its last value."""
+    """Makes a test report, as its last action, that it reached its end; keeps its last value."""
 
     def __init__(self, mark: str) -> None:
         self.name = f"_end_{mark}"

@@ -39,9 +39,9 @@ def operators(
     """Returns the names of all operators that a call dispatches, and its result.
 
     With `backward`, includes the backward pass. Composite operators are included (`aten::softmax`).
-    The profiler sees every way to reach an operator - alias, method, getattr, `torch.ops` - because
-    it observes the dispatcher itself. The legacy profiler is quiet and starts no thread. The state
-    of random numbers is restored afterwards.
+    The profiler sees every way to reach an operator (alias, method, getattr, `torch.ops`), because
+    it observes the dispatcher itself. The legacy profiler is used, which is quiet and starts no
+    thread. The state of random numbers is restored afterwards.
     """
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
@@ -53,7 +53,7 @@ def operators(
     finally:
         torch.default_generator.set_state(chance)
     names = profiler.names | functions
-    # In other processes, threads belong to others, such as a notebook's kernel or a test runner.
+    # In other processes, threads may belong to other code, such as a notebook's kernel.
     if _is_heard() and (len(starts) > started or _thread._count()):
         names.add(THREAD)
     return sorted(names), value
@@ -76,9 +76,9 @@ class _OperatorNames(profiler_legacy.profile):
 def _functions() -> Iterator[set[str]]:
     """Records the names of called functions of torch, as `torch.nn.functional::name`.
 
-    Functions written in Python may not be operators: `nn.MultiheadAttention` dispatches products
-    and a softmax, `SoftmaxTransform` exponentials and a sum. The backward pass is observed too,
-    because it runs in the calling thread.
+    Functions written in Python need not be operators: `nn.MultiheadAttention` dispatches products
+    and a softmax, and `SoftmaxTransform` exponentials and a sum. The backward pass is also
+    observed, because it runs in the calling thread.
     """
     names: set[str] = set()
     before = sys.getprofile()
@@ -99,7 +99,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Returns the value of a call, with its backward pass; tests of gradients report its errors."""
+    """Returns the value of a call, after a backward pass whose errors tests of gradients report."""
     try:
         return gradients(function, args, None)[0]
     except Exception:
@@ -108,7 +108,7 @@ def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 @cache
 def thread_starts() -> list[str]:
-    """Returns the list that gets an entry for each thread started since `record_thread_starts`."""
+    """Returns a list with an entry for each thread started since `record_thread_starts`."""
     return []
 
 

@@ -1,6 +1,6 @@
-"""A seccomp filter for a worker: it may compute, read, write to open files and start threads.
+"""A seccomp filter for workers, which may compute, read, write to open files and start threads.
 
-System calls outside the list in `system_calls` fail with EPERM, so that an honest mistake raises an
+System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
 error instead of killing the process; calls newer than the list fail with ENOSYS. Supports x86_64
 and aarch64; other machines raise OSError and have no tier.
 """
@@ -27,7 +27,7 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 MACHINE = os.uname().machine
 
-#: the flags that thread libraries set, and the one that makes it a thread
+#: the flags that thread libraries set for `clone`, and the one that makes the child a thread
 _THREAD_FLAGS, _CLONE_THREAD = 0x7D0F00, 0x10000
 _FUTEX_PRIVATE, _FUTEX_COMMAND = 0x80, 0x7F
 #: WAIT, WAIT_BITSET
@@ -59,14 +59,14 @@ def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
 
 
 def program_of(machine: str, pid: int) -> bytes:
-    """Returns the filter of a process, including its own end, which lets it signal itself."""
+    """Returns the filter of a process, including its last steps, which let it signal itself."""
     signals_itself = _case(LOOKED_AT["tgkill"][_column(machine)], _only(0, (pid,)))
     return b"".join([prepared(machine), *signals_itself, _step(_RETURN, 0, 0, _DENY)])
 
 
 @cache
 def prepared(machine: str) -> bytes:
-    """Returns the filter without the process's own end; raises OSError for other machines."""
+    """Returns the filter without the last steps of a process; raises OSError on other machines."""
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"there is no seccomp filter for {machine}")
     steps = [
@@ -94,14 +94,14 @@ def _decisions() -> dict[str, list[bytes]]:
         # Before version 3 of Landlock, a file opened read-only could be truncated.
         "open": _no_truncation(_ARGUMENT[1]),
         "openat": _no_truncation(_ARGUMENT[2]),
-        # only to the other end of the channel, not to an address
+        # only to the other end of the channel, not to any address
         "sendto": [*_is_zero(4), *_only(3, (0, _NOSIGNAL))],
-        # no out-of-band bytes, and not other sockets' errors
+        # no out-of-band bytes, and no errors of other sockets
         "recvfrom": _only(3, (0, _PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL)),
-        # no pages merged with those of other workers, and none returned to the machine
+        # no merging of pages with those of other workers, and no return of pages to the machine
         "madvise": _only(2, _ADVICES),
-        # Waking needs no write access and would reach others that wait at a library all processes
-        # map; the C library joins threads by waiting.
+        # Waking needs no write access, and would reach other processes that wait at an address in a
+        # shared library; the C library joins threads by waiting.
         "futex": [
             _step(_LOAD, 0, 0, _ARGUMENT[1]),
             _step(_ANY_BIT, 0, 1, _FUTEX_PRIVATE),
@@ -147,7 +147,7 @@ def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
 
 
 def _only(argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """Allows a call if an argument of 32 bits is one of these values."""
+    """Allows a call if a 32-bit argument is one of these values."""
     return [_step(_LOAD, 0, 0, _ARGUMENT[argument]), *_one_of(values)]
 
 

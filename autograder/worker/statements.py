@@ -1,9 +1,9 @@
-"""Executes a student's module statement by statement, with the same rule for notebooks.
+"""Executes a student's module or notebook statement by statement.
 
 Definitions, imports and statements that read no answer are executed in order. A statement that
-fails or exceeds its own limit affects only code that reads its names: they get a placeholder,
-which fails when it is used. A statement that needs a name which is bound further down is
-executed again after that, because the cells of a notebook may be in any order.
+fails or exceeds its limit affects only code that reads its names, which get a placeholder that
+fails when it is used. A statement that needs a name from further down is executed again after that
+name is bound, because the cells of a notebook may be in any order.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Alarm(Protocol):
 
 
 class MissingValue:
-    """Stands for a value that is not available, and fails when an answer uses it."""
+    """A placeholder for a value that is not available; it fails when an answer uses it."""
 
     def __init__(self, kind: type[BaseException], text: str) -> None:
         self.__dict__["_fail"] = (kind, text)
@@ -71,7 +71,7 @@ for _operator in _OPERATORS:
 
 
 class SilentDisplay:
-    """Stands for a function that only displays something, which nobody sees during grading."""
+    """A placeholder for a function that only displays something, unseen during grading."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> SilentDisplay:
         return self
@@ -97,8 +97,8 @@ def execute(
     `stand_ins` maps names to functions that make a replacement for whatever the module assigns to
     them, from that statement on, so that everything made with it later uses the replacement too.
     `failed` is called for each statement that fails. With `only_needed`, statements are also
-    skipped if no answer reads what they make. Raises an error only for text that is not valid
-    Python, or if `failed` raises one.
+    skipped if no answer reads the names that they bind. Raises an error only for text that is not
+    valid Python, or if `failed` raises one.
     """
     tree = ast.parse(source, file)
     statements = [Statement(node) for node in _single_imports(tree.body)]
@@ -170,7 +170,7 @@ class _Execution:
         statement = self._chosen[number]
         binds = statement.binds
         if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
-            return None  # it had to wait, and a later statement has bound its names
+            return None  # it had to wait, and a later statement has bound its names in the meantime
         functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
         try:
             self._execute(statement, alarm)
@@ -213,7 +213,7 @@ class _Execution:
 
     @cached_property
     def _left(self) -> Counter[str]:
-        """The number of statements that have yet to bind each name."""
+        """The number of remaining statements that bind each name."""
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
@@ -243,9 +243,9 @@ class _Execution:
         return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
 
     def _leave(self, statement: Statement, error: BaseException) -> None:
-        """Adds placeholders for the names of a failed statement; names that had a value keep it.
+        """Adds placeholders for a failed statement's names; names with earlier values keep them.
 
-        An endless loop may have assigned any values to its names, so none of them count.
+        An endless loop may have assigned any values to its names, so these values do not count.
         """
         lines = self._source.split("\n")
         line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]
@@ -259,7 +259,7 @@ class _Execution:
             self._own.setdefault(name, _missing_value(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """Replaces a name's value with its substitute, under all names that refer to it by now."""
+        """Replaces a name's value with its substitute, under all names that refer to the value."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, MissingValue)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)

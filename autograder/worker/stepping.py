@@ -21,10 +21,9 @@ def steps(
     Each call is its arguments and the number of the earlier call whose state it gets, or None. A
     state is the last item of a call's result, and is passed on as the same object: what a later
     call writes into it is visible in the results, which the caller reads after the last call. If no
-    state is passed on, later calls reuse the tensor objects of earlier arguments with the same
-    form, with new numbers, as an optimizer changes weights in place: anything cached per object is
-    then out of date. Also, the caller changes each result in place before the next call, as it is
-    free to do.
+    state is passed on, later calls reuse the tensor objects of earlier arguments with new numbers,
+    as an optimizer changes weights in place, so that anything cached per object is out of date.
+    Each result is also changed in place before the next call, which a caller may do.
     """
     memo: dict[int, torch.Tensor] = {}
     values: list[Any] = []
@@ -46,7 +45,7 @@ def _with_the_same_objects(
     for args in calls:
         memo: dict[int, torch.Tensor] = {}
         copies = [copy_of(arg, memo) for arg in args]
-        # A tensor at two positions is still one, and two tensors are still two.
+        # A tensor at two positions is still one tensor, and two tensors are still two.
         is_shared = len(memo) < len(tensors_in(copies))
         given = [_written_over(kept, (n, is_shared), arg) for n, arg in enumerate(copies)]
         value = function(*given)
@@ -80,7 +79,7 @@ class _HeldResult:
     def returned(self) -> Any:
         """Returns a copy of the result; if a later call wrote to it, with what it contains now.
 
-        The object gets its old values back, because an earlier call may have returned it too.
+        The object gets its old values back, because an earlier call may also have returned it.
         """
         if self._before is self._value:
             return self._value
@@ -105,7 +104,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """Returns the earlier argument of the same position and form, with the numbers of this."""
+    """Returns the earlier argument at the same position if its form is equal, with new numbers."""
     leaves = tensors_in(arg)
     if not leaves or not all(leaf.is_contiguous() for leaf in leaves):
         return arg
@@ -116,7 +115,7 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Returns the value with copies of the tensors that share one of these memories."""
+    """Returns the value with copies of the tensors that share memory with these."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):

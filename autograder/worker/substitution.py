@@ -1,8 +1,8 @@
 """Right answers to earlier questions, which the grader computes for answers that use them.
 
-A student's `attention_weights` may call the student's own `scale_scores`. If that one is wrong, the
-worker replaces it with a function that asks the grader: arguments are sent out, the right value or
-gradient is returned, and the solution itself never enters the worker.
+A student's `attention_weights` may call the student's own `scale_scores`. If that is wrong, the
+worker replaces it with a function that sends its arguments to the grader and gets the right value
+or gradient back. The solution itself never enters the worker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
     """Returns a differentiable substitute for the student's `own` function of that name.
 
-    If the student has none because its cell is broken, arguments are sent in the given order.
+    Without an `own` function, whose cell may be broken, arguments are sent in the given order.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +48,7 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
-    """Returns the grader's value; autograd also sees tensors in tuples, as separate leaves."""
+    """Returns the grader's value; autograd also follows tensors in tuples."""
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
     # torch's `apply` has no type annotations.

@@ -12,7 +12,7 @@ Numbers = tuple[int | None, int | None]
 
 #: calls that are allowed with any arguments
 ALLOWED: dict[str, Numbers] = {
-    # Its channel, its output, a pipe to itself: descriptors are limited, and files can't grow.
+    # Its channel, its output, and a pipe to itself; descriptors are limited, and files can't grow.
     "read": (0, 63),
     "readv": (19, 65),
     "pread64": (17, 67),
@@ -33,8 +33,8 @@ ALLOWED: dict[str, Numbers] = {
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
-    # Modules that are imported late, data of the standard library: Landlock limits what can be
-    # read.
+    # Modules that are imported late, and data of the standard library; Landlock limits which files
+    # can be read.
     "stat": (4, None),
     "lstat": (6, None),
     "fstat": (5, 80),
@@ -50,13 +50,13 @@ ALLOWED: dict[str, Numbers] = {
     "getcwd": (79, 17),
     "chdir": (80, 49),
     "fchdir": (81, 50),
-    # malloc; torch also writes machine code into pages that it then makes executable.
+    # Memory for malloc; torch also writes machine code into pages that it then makes executable.
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mprotect": (10, 226),
     "mremap": (25, 216),
     "brk": (12, 214),
-    # Threads, once `clone` has made them, and their end.
+    # Threads that `clone` has made, and their end.
     "set_robust_list": (273, 99),
     "rseq": (334, 293),
     "gettid": (186, 178),
@@ -78,7 +78,7 @@ ALLOWED: dict[str, Numbers] = {
     "alarm": (37, None),
     "getitimer": (36, 102),
     "setitimer": (38, 103),
-    # Clocks, random numbers and sizes: sorting asks for the machine's memory.
+    # Clocks, random numbers and sizes; sorting asks for the size of the machine's memory.
     "nanosleep": (35, 101),
     "clock_nanosleep": (230, 115),
     "clock_gettime": (228, 113),
@@ -122,7 +122,8 @@ LOOKED_AT: dict[str, Numbers] = {
     "tgkill": (234, 131),
 }
 
-#: calls whose flags are in memory, where a filter can't read them; the C library does without them
+#: calls whose flags are in memory, where a filter can't read them; the C library works without
+#: these calls
 ABSENT: dict[str, Numbers] = {"clone3": (435, 435), "openat2": (437, 437)}
 #: the first number that always fails as unknown, whatever call the kernel has there
 UNKNOWN = 450

@@ -1,8 +1,8 @@
-"""Runs in the fork server whatever is slow the first time, so that no worker has to.
+"""Runs in the fork server all code that is slow the first time, so that no worker has to.
 
-Python specializes code in its first few runs, and torch looks up its operators at the first use. In
-a fork, all of this would be done again, and each write to what the fork server loaded copies a
-page. `benchmarks/tricks.py` measures the gain.
+Python specializes code in its first few runs, and torch looks up its operators at the first use.
+Each fork would do all of this again, and each write to memory of the fork server would copy a page.
+`benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import nn
 
 from . import answering, compiler, execution, late, operator_watch, wire
 
-#: Python specializes code by the eighth run, and its parts a few runs later
+#: the number of runs: Python specializes code by the eighth one, and its parts a few runs later
 _TIMES = 24
 _NAME = "warming"
 _TEXT = '''
@@ -73,7 +73,7 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
 
 
 def use(second_device: bool, many_workers: bool) -> None:
-    """Runs what answers usually need, once."""
+    """Runs code that answers usually need, once."""
     _use_torch()
     if many_workers:
         torch.vmap(torch.sum)(torch.ones(2, 3))  # loads what few answers need
@@ -83,7 +83,7 @@ def use(second_device: bool, many_workers: bool) -> None:
 
 
 def load_kernels() -> None:
-    """Loads the delayed kernels and uses them, with everything that they load."""
+    """Loads the delayed kernels and uses them, which loads everything that they need."""
     late.load_kernels()
     _use_second_device()
 

@@ -1,4 +1,4 @@
-"""Frames between grader and worker: a JSON header and raw little-endian tensor bytes. Never pickle.
+"""Frames between grader and worker: a JSON header and raw little-endian tensor bytes, never pickle.
 
 A frame is `<id u32, header length u32, data length u64> header data`. In the header, a value is
 itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again, M
@@ -50,7 +50,7 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor can be sent as it is in memory, as most can."""
+    """Returns whether a tensor can be sent as it is in memory, which is usual."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
@@ -79,10 +79,10 @@ def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
 HEAD = struct.Struct("<IIQ")
 MAX_DEPTH = 20
 MAX_ITEMS = 100_000
-#: the number of items in a dictionary: keys can be chosen so that each is compared with all others
+#: the most items in a dictionary, whose keys can be chosen so that each is compared with all others
 MAX_PAIRS = 2_000
 MAX_DIMENSIONS = 12
-#: the number of tensors in a frame, each counted as often as it is referenced
+#: the most tensors in a frame, each counted as often as it is referenced
 MAX_TENSORS = 10_000
 MAX_HEADER_BYTES = 1 << 20
 _MOST_OF_ONE_SIZE = 1 << 40
@@ -100,7 +100,7 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
     encoder = _Encoder(layouts)
     header = encoder.node(value).encode()
     start = HEAD.pack(frame_id, len(header), encoder.size) + header
-    if encoder.size < SMALL_BYTES:  # send it as one part: every part wakes the other side
+    if encoder.size < SMALL_BYTES:  # send it as one part, because every part wakes the other side
         yield b"".join([start, *map(bytes_of, encoder.tensors)])
         return
     yield start
@@ -109,14 +109,14 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
 
 
 def header_of(value: Any) -> bytes:
-    """Returns the header of a frame with a value: everything in it but the numbers of tensors."""
+    """Returns the header of a frame with a value: everything except the numbers of tensors."""
     return _Encoder(layouts=True).node(value).encode()
 
 
 def decode(
     header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
 ) -> Any:
-    """Returns the value of a frame; raises `BadFrame`. `most_bytes` counts repeated tensors too."""
+    """Returns the value of a frame or raises `BadFrame`; `most_bytes` includes repeated tensors."""
     try:
         decoder = _Decoder(data, layouts, most_bytes)
         value = decoder.value(json.loads(header))
@@ -194,7 +194,7 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """Returns the node of a tensor, which is sent as `plain`; a subclass may lie."""
+        """Returns the node of a tensor, which is sent as `plain`, because a subclass may lie."""
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size
