@@ -1,6 +1,6 @@
-"""Reads a folder of cloned repositories from a code classroom: their owners and their answers.
+"""Reads a folder of repositories cloned from a code classroom: their owners and their answers.
 
-GitHub Classroom calls them `<assignment>-<login>` in a folder `<assignment>-submissions`.
+GitHub Classroom names them `<assignment>-<login>`, in a folder `<assignment>-submissions`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from .owners import words
 from .platforms import platform_name
 
 _SUBMISSIONS = "-submissions"
-#: names that releases and tools put next to answers; those of runners and editors begin with a dot
+#: names that releases and tools put next to answers; names from runners and editors begin with a
+#: dot
 _NOT_WORK = ("checks", "extras", "venv", "node_modules", "requirements.txt")
 #: endings of files that may contain answers
 _WORK = (
     *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
     *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
 )
-#: with at least this many clones, files that most of them have are the template's
+#: with at least this many clones, files that most of them have belong to the template
 _A_CLASS = 3
 _NO_NEARER = "another file of this name, at the same depth, was taken: which one counts?"
 _NOBODYS = "next to clones, so its student is unknown: collect it on its own"
-#: nobody writes a longer answer by hand
+#: the most bytes of an answer; nobody writes a longer one by hand
 MAX_ANSWER_BYTES = 10 << 20
 
 
@@ -50,11 +51,11 @@ class Clone:
 def clones_in(
     folder: Path, assignments: Sequence[str], logins: Collection[str]
 ) -> tuple[list[Clone], list[RefusedFile]]:
-    """Returns the clones in a folder of clones, and what is left out next to them.
+    """Returns the clones in a folder of clones, and the files next to them that are left out.
 
     Returns none for other folders. The majority in the folder decides, so that a single student's
-    `.git` does not: a folder next to clones is read as one of them. `logins` are those of a roster,
-    in lower case.
+    `.git` does not; a folder next to clones is read as one of them. `logins` are from a roster, in
+    lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -158,10 +159,10 @@ def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
 def answers_of(
     clone: Clone, exercises: frozenset[str], template: Collection[tuple[str, ...]] = ()
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files of exercises in a clone, nearest to its top first, and its other own files.
+    """Yields the files of exercises in a clone, nearest to the top first, then its other files.
 
-    Files with other names are reported to a person, as for any upload that contains unused files.
-    Only names are examined; nothing is read yet.
+    As in every upload, files with other names are reported to a person. Only names are examined;
+    nothing is read yet.
     """
     seen: dict[str, int] = {}
     others: list[tuple[str, ...]] = []
@@ -186,7 +187,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields files with other names, each name once; archives stay packed if there are answers."""
+    """Yields files with other names, each name once; if there are answers, archives stay packed."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:
@@ -200,7 +201,7 @@ def _entry(clone: Clone, own: tuple[str, ...]) -> DownloadEntry:
 
 
 def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of files that may be a student's work, without those of tools and releases.
+    """Yields the paths of files that may be a student's work, not those of tools and releases.
 
     Links are not followed.
     """
@@ -220,9 +221,9 @@ LOGIN, STUDENT = "github_username", "identifier"
 
 
 def read_logins(path: Path) -> dict[str, str]:
-    """Returns the student's identifier for each login, in lower case: GitHub ignores case.
+    """Returns the student's identifier for each login, in lower case because GitHub ignores case.
 
-    The table of another platform has none. Raises `UserError` if a login has two students.
+    The table of another platform has no logins. Raises `UserError` if a login has two students.
     """
     columns, rows = read_csv(path)
     if not {LOGIN, STUDENT} <= set(columns):

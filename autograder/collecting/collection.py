@@ -1,7 +1,7 @@
 """Runs one collection: finds the owner of every file, and places each submission in one step.
 
-Files are first put together in a separate folder, so that a collection that is stopped, or finds
-the disk full, changes nothing that was there.
+Files are first gathered in a separate folder, so that a collection that is stopped or fills the
+disk changes no existing files.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from .transaction import collecting_alone
 
 @dataclass(frozen=True, slots=True)
 class CollectReport:
-    """The outcome of a collection: what it placed, which files it left out and why, and notes.
+    """The outcome of a collection: placed submissions, files left out with reasons, and notes.
 
     `waiting` are new submissions of this and earlier collections that a person has to look at,
-    because what they would replace was edited by hand. `looks` are new files that answer no
-    exercise, and times of a table that can't be used. `asked` are requests to look at a grade
-    again; they do not belong to a submission.
+    because the files that they would replace were edited by hand. `looks` are notes on new files
+    that answer no exercise, and on a table's times that can't be used. `asked` are requests to look
+    at a grade again, which do not belong to a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -115,14 +115,14 @@ def collect(
 
 
 def _check_source(source: Path) -> None:
-    """Refuses special files: opening a pipe waits for its other end, and a device never ends."""
+    """Refuses special files: a pipe waits for its other end, and a device never ends."""
     if not (source.is_file() or source.is_dir()):
         got = "neither a regular file nor a folder" if source.exists() else "not there"
         raise UserError(f"{source} is {got}; expected an archive (.zip) or a folder")
 
 
 class _Collection:
-    """Sorts downloads one after the other, then puts the results in their places."""
+    """Sorts downloads one after the other, then puts submissions in their places."""
 
     def __init__(
         self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions
@@ -180,7 +180,7 @@ class _Collection:
             for refused in listed:
                 if isinstance(refused, RefusedFile):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
-            # answers first: they show which assignment a student's other files belong to
+            # answers first, because they show which assignment a student's other files belong to
             for entry, place in sorted(places, key=lambda found: not self._may_answer(*found)):
                 if isinstance(place, OwnedFile):
                     self._sorting.take(entry, place, name)
@@ -195,7 +195,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns where a file belongs; to all members, if a group of the roster submitted it."""
+        """Returns a file's owners and place; all members, if a group of the roster submitted it."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -268,13 +268,13 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
 
 
 def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
-    """Returns an owner with a file's outermost name, which is all that is known about it."""
+    """Returns an owner with the outermost name of a file whose owner is otherwise unknown."""
     name = entry.path[0]
     return None if reason == READ else Owner(name, name)
 
 
 def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
-    """Returns the owner of a file that can't be taken: by its path, or else by its first name."""
+    """Returns the owner of a file that can't be taken, from its path or its outermost name."""
     parts = refused.path.split("/")
     if ".." in parts or "" in parts:
         return None
@@ -298,7 +298,7 @@ def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> O
     """Returns the row of a submission; `email` is the owner's in the table of times."""
     owner = pile.owner
     return Origin(
-        student=for_file_name(pile.student),  # the name that all later steps use
+        student=for_file_name(pile.student),  # the name that all later steps will use
         assignment=pile.assignment,
         platform=owner.platform,
         name=owner.student,

@@ -1,10 +1,9 @@
 """Reads when a repository's last commit was made, from the repository's files alone.
 
-No program is started. git obeys the settings of the repository that it looks at, and a student
-chooses those: with `fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a
-hook. Every read is bounded, and is from a regular file in a real folder below `.git`. If git would
-have to look elsewhere (alternates, a remote, a `.git` file that names a different folder), the time
-is unknown.
+No program is started, because git obeys the settings of a repository, which a student chooses: with
+`fetch.bundleURI` and `extensions.partialClone`, even `git rev-list` runs a hook. Every read is
+bounded, and is from a regular file in a real folder below `.git`. If git would have to look
+elsewhere (alternates, a remote, a `.git` file that names a different folder), the time is unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
 _REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
 #: limits for chains of references and of deltas; git itself makes at most 5 and 50
 _MOST_LINKS, _MOST_DELTAS = 5, 100
-_MOST_FILES = 4000  # of packs and their indices
+_MOST_FILES = 4000  # the most files of packs and indices
 _MOST_OF_REF, _MOST_OF_PACKED_REFS, _MOST_OF_COMMIT = 1 << 10, 8 << 20, 1 << 20
 _PIECE = 1 << 16
 _LOOSE, _INDEX = re.compile(rb"commit \d+\0"), b"\xfftOc\0\0\0\2"
@@ -201,10 +200,10 @@ class _Pack:
         raise _UnknownTime
 
     def _header(self, at: int) -> tuple[int, int | None, int]:
-        """Returns an object's kind, its base's offset if it is a delta, and its data's offset."""
+        """Returns an object's kind, the offset of a delta's base, and the offset of its data."""
         head = os.pread(self.file, 32 + self.index.size, at)
         kind, end = head[0] >> 4 & 7, 0
-        while head[end] & 0x80:  # skip the size, which zlib knows, too
+        while head[end] & 0x80:  # skip the size, which zlib also knows
             end += 1
         end += 1
         if kind == _BY_OFFSET:
@@ -222,10 +221,10 @@ class _Pack:
 def _inflated(file: int, at: int) -> bytes:
     """Inflates the data that begin at an offset; refuses more than a commit's text may have."""
     inflating, data = zlib.decompressobj(), b""
-    # twice as much compressed data, because a stream may go on without any text in it
+    # twice as much compressed data, because a stream may continue without any text in it
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
         if inflating.eof or len(data) > _MOST_OF_COMMIT or not (read := os.pread(file, _PIECE, at)):
-            break  # a limit of 0 bytes would be none to zlib
+            break  # zlib would treat a limit of 0 bytes as no limit
         at += len(read)
         data += inflating.decompress(read, _MOST_OF_COMMIT + 1 - len(data))
     if not inflating.eof:
@@ -239,7 +238,7 @@ def _applied(delta: bytes, base: bytes) -> bytes:
     while at < len(delta):
         code, at = delta[at], at + 1
         if code & 0x80:
-            numbers = [0] * 7  # four bytes for the start of the piece, three for its length
+            numbers = [0] * 7  # up to four bytes for the start of the piece, three for its length
             for place in range(7):
                 if code >> place & 1:
                     numbers[place], at = delta[at], at + 1

@@ -1,7 +1,7 @@
 """Lists the outermost files of a download by name; their contents are read only on request.
 
-Nothing is unpacked to disk. A file that is not safe is refused with a reason, and the others
-continue. Each submission has its own limits, so that none can use up those of another.
+Nothing is unpacked to disk. An unsafe file is refused with a reason, and the other files are still
+read. Each submission has its own limits, so that none can use up another's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .downloaded import (
     name_problem,
 )
 
-#: the most files in one archive, of which only the names are read
+#: the most files in one archive, from which only names are read
 MAX_ENTRIES = 1_000_000
 #: the errors that zipfile raises for a member that can't be read
 BROKEN = (
@@ -78,7 +78,7 @@ def _unzipper(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], b
 
 def _name_of(info: zipfile.ZipInfo) -> str:
     name = info.orig_filename
-    if not info.flag_bits & 0x800:  # many archives contain UTF-8 without this mark
+    if not info.flag_bits & 0x800:  # many archives contain names in UTF-8 without this flag
         with contextlib.suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/")
@@ -107,7 +107,7 @@ MAX_DEPTH = 3
 
 @contextlib.contextmanager
 def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
-    """Opens a folder or a zip archive; yields an iterator over its files, in the order of names."""
+    """Opens a folder or a zip archive, and yields an iterator over its files, sorted by name."""
     if source.is_dir():
         yield _in_folder(source, ())
         return

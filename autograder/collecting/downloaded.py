@@ -11,7 +11,7 @@ from ..submission.opened import MAX_FILES
 from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 
 MAX_FILE_BYTES = 100 << 20
-#: deeper than anybody stores their work, and shallow enough for a recursive walk
+#: the deepest folder: deeper than anybody stores work, and shallow enough for recursion
 MAX_FOLDERS = 100
 #: the reason to refuse files that a system creates
 OF_A_SYSTEM = "created by an operating system, not by a student"
@@ -42,7 +42,7 @@ class DownloadEntry:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFile:
-    """A file that may be accepted: its path (an archive counts as a folder) and its bytes."""
+    """A file that may be accepted: its path, where an archive counts as a folder, and its bytes."""
 
     path: tuple[str, ...]
     data: bytes
@@ -52,8 +52,8 @@ class AcceptedFile:
 class RefusedFile:
     """A file that was not accepted, and why.
 
-    `student` is the one whose work is missing; empty if no work is, because the file is nobody's or
-    a different one counts.
+    `student` is the student whose work is missing; empty if no work is missing, because the file is
+    nobody's or a different one counts.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Reads who submitted what and when from Gradescope's export: `submission_metadata.yml`."""
+"""Reads who submitted when from `submission_metadata.yml` in Gradescope's export."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
 
 
 def _word(value: object) -> str:
-    """Returns a text or a number as text; lists that repeat each other could become gigabytes."""
+    """Returns a text or a number as text; nested lists with references could become gigabytes."""
     return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _time(value: object) -> datetime | None:
-    """Returns the time that YAML or its text gives; None without a zone, since it could be any."""
+    """Returns a time from YAML's own type or its text; None if it has no zone."""
     try:
         return read_time(str(value) if isinstance(value, datetime) else _word(value))
     except MissingZone:

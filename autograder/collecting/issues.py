@@ -1,6 +1,6 @@
-"""Reads requests for a second look that were not part of an upload: issues, tables, folders.
+"""Reads requests for a second look that are not part of an upload, from issues, tables and folders.
 
-Issues are JSON lists as GitHub's and GitLab's interfaces and their command line tools write them.
+Issues are JSON lists, as written by the APIs and command-line tools of GitHub and GitLab.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..untrusted_json import read_untrusted_json
 
 _MOST_BYTES = 20 << 20
 _LONGEST_FILE, _MOST_FILES = 1 << 16, 100
-#: the names that GitHub and GitLab, and their tools, give to the same fact
+#: the keys that GitHub, GitLab and their tools use for each fact
 _WRITERS = ("author", "user")
 _ACCOUNTS = ("login", "username")
 _BODIES = ("body", "description")
@@ -30,7 +30,7 @@ _ISSUES = f"a JSON list of issues, such as the output of `gh issue list --json {
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request as it was found: who asks (a login, a name, an address), the words, and where.
+    """A request as it was found: the student (a login, name or address), the words, and the source.
 
     `repository` is the name of the issue's repository; `assignment` and `question` are empty if
     only the text may name them.
@@ -69,7 +69,7 @@ def _of_folder(folder: Path) -> Iterator[FoundRequest]:
 
 
 def _words(path: Path) -> bytes:
-    """Returns the text of a file, or why it can't be read, so that other requests are not lost."""
+    """Returns the text of a file, or why it can't be read: other requests must not be lost."""
     try:
         return read_bytes(path, _LONGEST_FILE)
     except SubmissionError as error:
@@ -134,7 +134,7 @@ def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _text(value: object) -> str:
-    """Returns a value of JSON as text that can be written: JSON can spell half a character."""
+    """Returns a JSON value as text that can be written, because JSON can spell half a character."""
     return str(value).encode("utf-8", "replace").decode()
 
 

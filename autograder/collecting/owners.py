@@ -68,11 +68,11 @@ class CourseNames:
         return self._of_exercise.get(stem, ()) if self.is_exercise(file) else ()
 
     def folder(self, name: str) -> str | None:
-        """Returns the assignment after which a folder is named, however its words are joined."""
+        """Returns the assignment that a folder is named after, however its words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)
 
     def assignment_of_download(self, place: OwnedFile, source: str) -> str | None:
-        """Returns the assignment of a whole download: the chosen one, or that in its name."""
+        """Returns the assignment of a whole download: the chosen one, or the one in its name."""
         return self._chosen or (None if place.assignment else self._named_assignment(source))
 
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
@@ -107,7 +107,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` is Gradescope's, in a file of the download; `owners` replaces all names."""
+        """`metadata` is Gradescope's file in the download; `owners` replaces all names."""
         self._names = names
         self._metadata = metadata
         self._owners = owners
@@ -159,14 +159,14 @@ class DownloadLayout:
 
 
 def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Returns the path of Gradescope's own table, at the top or one below, or None."""
+    """Returns the path of Gradescope's own table, at most one level deep, or None."""
     found = [path for path in paths if path[-1] == METADATA]
     top = [p for p in found if len(p) == 1 or (len(p) == 2 and EXPORT.fullmatch(p[0]))]
     return min(top, key=len, default=None)
 
 
 def _folders_around(paths: Sequence[Sequence[str]], source: str) -> int:
-    """Counts the folders around all students: known ones, and one with the download's name."""
+    """Counts the folders around all students, which have known names or the download's name."""
     for depth in range(_DEEPEST):
         level = {path[depth] for path in paths if len(path) > depth}
         inner = {path[depth + 1] for path in paths if len(path) > depth + 1}
@@ -190,7 +190,7 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
 
 
 def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
-    """Refuses a download as a whole if no name of a platform shows the owners."""
+    """Refuses a whole download if no name from a platform shows the owners."""
     if any(map(SUBMISSION.fullmatch, tops)) and not has_metadata:
         raise UserError(
             f"{source} is an export of Gradescope without {METADATA}, so the students are "

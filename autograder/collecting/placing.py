@@ -1,7 +1,7 @@
 """Moves collected submissions to `submitted/`, each in one step; an earlier submission is kept.
 
-Files that somebody edited in `submitted/` since they were collected stay there: the same upload
-changes nothing, and a new one waits next to it until a person has decided.
+Files in `submitted/` that somebody has edited since they were collected stay there: the same upload
+changes nothing, and a new upload waits next to them until a person has decided.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Outcome(enum.StrEnum):
     WAITING = "waiting"
     #: an existing submission has a later time, and stays
     OLDER = "older"
-    #: it is late, the existing one is on time, and the class counts the last one on time
+    #: it is late, while the existing one is on time, and the class counts the last one on time
     LATE = "late"
-    #: the same upload as before, and an earlier submission has earned more, in a class in which the
-    #: best one counts
+    #: the same upload as before, but an earlier submission has earned more, and the class counts
+    #: the best one
     WORSE = "worse"
 
 
@@ -61,9 +61,9 @@ class Outcome(enum.StrEnum):
 class CollectedSubmission:
     """A student's submission for one assignment, after it was placed.
 
-    `folder` is where it is. `earlier` is where the submission before this one was moved, or where
-    an older one is kept. `time` is when it was submitted, as the platform reports it. `lacks` are
-    the files of the submission before that this one does not have.
+    `folder` contains it. `earlier` is the new place of the previous submission, or the place of
+    this one if it is older. `time` is the platform's time of submission. `lacks` are files of the
+    previous submission that this one does not have.
     """
 
     student: str
@@ -88,7 +88,7 @@ class CollectedSubmission:
 
 
 class SubmittedFolder:
-    """The folder of submissions: the students in it, and what `collect` wrote there."""
+    """The folder of submissions: the students in it, and the files that `collect` wrote there."""
 
     def __init__(self, submitted: Path, ends: Ends) -> None:
         self._ends = ends
@@ -131,7 +131,7 @@ class SubmittedFolder:
         if known.placed and not target.exists():
             target = self._moved_by_hand(known) or target
         upload, there = digest_of(pile.folder), digest_of(target)
-        if pile.has_request and upload == there:  # asking for a second look makes nobody late
+        if pile.has_request and upload == there:  # a request for a second look makes nobody late
             time = _stamped(target) or time
         made = _Placement(pile, time, target)
         if upload == there and target.parent.name == key[0]:
@@ -143,7 +143,7 @@ class SubmittedFolder:
         if is_edited and upload == known.upload:
             self._stamp_again(key, target, time)
             return made.collected(Outcome.EDITED, target)
-        if there and upload == known.upload:  # `grade` has put a better one here
+        if there and upload == known.upload:  # `grade` has put a better submission here
             return made.collected(Outcome.WORSE, target)
         if _is_older(pile, time, target):
             place = self._keep(pile, key, EARLIER, upload)
@@ -190,7 +190,7 @@ class SubmittedFolder:
         return made.collected(Outcome.NEW, target, earlier=earlier, lacks=lacks)
 
     def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
-        """Keeps a pile next to `submitted/`, the same one only once."""
+        """Keeps a pile next to `submitted/`; equal piles are kept once."""
         folder = self._class_folder / where / key[0] / key[1]
         for kept in sorted(folder.glob("*")):
             if digest_of(kept) == digest:
@@ -202,7 +202,7 @@ class SubmittedFolder:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Writes a time that may have become known since; a time that was edited by hand stays."""
+        """Writes a time that may have become known; a time that was edited by hand stays."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)
@@ -232,7 +232,7 @@ class _Placement:
 
 
 def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: datetime) -> bool:
-    """Returns whether a submission of this time is in the class, or was kept next to it."""
+    """Returns whether a submission with this time is in `submitted/` or was kept next to it."""
     if origin is not None and origin.time == utc_text(time):
         return (class_folder / SUBMITTED / key[0] / key[1]).is_dir()
     kept = (class_folder / where / key[0] / key[1] for where in (EARLIER, WAITING))
@@ -240,17 +240,17 @@ def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: date
 
 
 def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
-    """Returns new submissions that wait because what they would replace was edited by hand."""
+    """Returns new submissions that wait because they would replace files edited by hand."""
     return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
 
 
 def earlier_place(class_folder: Path, key: Key, folder: Path) -> Path:
-    """Returns a free place for a submission among the earlier ones, named after its time."""
+    """Returns a free place among the earlier submissions, named after a submission's time."""
     return _free(class_folder / EARLIER / key[0] / key[1] / _time_of(folder))
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
-    """Returns whether the existing submission is newer; a repository always counts as it is now."""
+    """Returns whether the existing submission is newer; never true for a repository."""
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
     there = _stamped(target)
@@ -272,7 +272,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 
 
 def _time_of(folder: Path) -> str:
-    """Returns when a submission arrived, or the date of its folder, in a form for file names."""
+    """Returns a submission's time of arrival, or the date of its folder, as part of a file name."""
     moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
     return _time_text(moment)
 

@@ -26,13 +26,14 @@ from ..classroom import (
 from ..errors import UserError
 from .platforms import MOODLE, Owner
 
-#: the columns of Moodle's worksheet, Gradescope's and GitHub Classroom's tables, or one's own
+#: the columns of times in Moodle's worksheet, the tables of Gradescope and GitHub Classroom, or
+#: one's own table
 _COLUMNS = (
     *("Last modified (submission)", "Submission Time", "submission_timestamp"),
     *("submitted_at", "submitted", "time", "timestamp"),
 )
 _NOTHING = ("", "-", "Never")
-#: Moodle's column of `Participant 17`: this number is in the names of its download, too
+#: Moodle's column of `Participant 17`, a number that the names in its download also have
 _MOODLES_NUMBER = "Identifier"
 
 
@@ -45,14 +46,14 @@ class Times:
     emails: tuple[str, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
-    #: the number in each row of Moodle's own worksheet; otherwise empty
+    #: the number in each row of Moodle's own worksheet; empty for other tables
     numbers: tuple[str, ...] = ()
     is_named: tuple[bool, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
         """Returns the time of an owner's submission; None if the table is not certain about it.
 
-        `person` is who the owner is on the class's roster.
+        `person` is the owner's entry on the class's roster.
         """
         keys = _keys(owner)
         keys += _names(person) if person else []
@@ -72,7 +73,7 @@ class Times:
             )
 
     def _is_anothers(self, row: int, owner: Owner) -> bool:
-        """Returns whether a row is about other work: Moodle's numbers differ by assignment."""
+        """Returns whether a row is about other work; Moodle's numbers differ by assignment."""
         number = self.numbers[row] if self.numbers and owner.platform == MOODLE else ""
         return bool(number and owner.number and number != owner.number)
 
@@ -89,8 +90,8 @@ class Times:
     def _row_of(self, owner: Owner) -> int | None:
         """Returns the row of an owner: by Moodle's number, which is surer, or by names.
 
-        Behind a group's name, Moodle writes the number of the group, which may also be that of
-        somebody: only a row whose name fits is meant.
+        Behind a group's name, Moodle writes the number of the group, which may also be a person's,
+        so only a row whose name fits is used.
         """
         if owner.platform != MOODLE or not owner.number or not self.numbers:
             return self._row(_keys(owner))

@@ -1,7 +1,7 @@
 """Reads the names that learning platforms give to files, and the facts in these names.
 
-Only the outermost name of a file is read: it is the platform's, and everything inside is the
-student's.
+Only the outermost name of a file is read, because the platform wrote it, and the student chose all
+names inside.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ TEXT_ENTRY = "a text entry, not a file: ask for the file, or grade it by hand"
 class Owner:
     """The owner of an outermost name. `key` distinguishes namesakes, `rank` orders uploads.
 
-    `number` is the platform's number for the person, `time` the time that it reports, `problem` the
-    reason why a file of this name counts only if its owner has no other. `name` is the person's
-    name if `student` is something surer; for a clone, the identifier in the classroom's roster.
+    `number` is the platform's number for the person, `time` is the time that it reports, and
+    `problem` is the reason why a file of this name counts only if its owner has no other. `name` is
+    the person's name if `student` is something surer; for a clone, it is the identifier in the
+    classroom's roster.
     """
 
     student: str
@@ -61,14 +62,14 @@ class PlatformName:
 
 
 def platform_name(name: str) -> PlatformName | None:
-    """Returns what Moodle or Canvas says in an outermost name; None if neither wrote it."""
+    """Returns the facts in an outermost name that Moodle or Canvas wrote, otherwise None."""
     return _moodle(name) or _canvas(name)
 
 
 def _moodle(name: str) -> PlatformName | None:
     match = _MOODLE.fullmatch(name)
     if match is None or MOODLE_WORD in (match["file"] or ""):
-        return None  # the numbers of two people in one name: believe neither
+        return None  # two people's numbers in one name: trust neither
     student, number = match["name"].strip(), match["number"]
     if student == _PARTICIPANT:  # with blind marking, everybody has this name
         student = f"{_PARTICIPANT} {number}"

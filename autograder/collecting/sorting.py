@@ -1,7 +1,7 @@
 """Sorts files onto the piles of their owners, in a folder of the collection's own.
 
 If one person uploaded a file twice, the newer one counts. If two different files claim the same
-place and it is not certain which is newer, both are refused: nobody's work replaces somebody
+place and it is uncertain which is newer, both are refused, so that nobody's work replaces somebody
 else's.
 """
 
@@ -30,7 +30,7 @@ _NO_TIME = "no time with a known zone: the time of submission is unknown"
 _ANSWERS = (".py", ".ipynb", ".zip")
 #: the most lines about one person's files; the others are counted
 _LINES = 20
-#: from this number on, equal names side by side are students, not versions of one student's work
+#: at least this many equal names side by side are students, not versions of one student's work
 _MANY = 3
 
 Rank = tuple[int, int, int]
@@ -49,7 +49,7 @@ class _Claim:
 
 @dataclass(slots=True)
 class Pile:
-    """The files of one submission that is put together; `time` is the one that nbgrader wrote.
+    """The files gathered for one submission; `time` is the one that nbgrader wrote.
 
     `has_request` means that a request for a second look came with them.
     """
@@ -94,7 +94,7 @@ class Sorting:
     def requests(self) -> Iterator[FoundRequest]:
         """Takes the requests for a second look out of the piles, and yields them.
 
-        So a request makes no new submission, which could be late.
+        So a request does not make a new submission, which could be late.
         """
         for pile in self.piles:
             texts, source = list[bytes](), ""
@@ -116,7 +116,7 @@ class Sorting:
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; its owner misses it if it may have been an answer, or was all."""
+        """Leaves a file out; its owner misses it if it may be an answer, or was the only file."""
         if owner is None or reason == OF_A_SYSTEM:
             self._refused.append(RefusedFile(path, reason))
         elif _may_be_an_answer(path):
@@ -147,10 +147,10 @@ class Sorting:
                 self.refuse(path, "an archive without a file in it", owner)
 
     def take_others(self) -> None:
-        """Takes typed texts and damaged archives of those who have no other file.
+        """Takes typed texts and damaged archives of students who have no other file.
 
-        So their work is graded with nothing, and looked at. It never replaces a submission that is
-        already there.
+        So their work gets no points, and a person looks at it. It never replaces an existing
+        submission.
         """
         have_files = {pile.owner.key for pile in self.piles}
         for owner, entry, place, source in self._others:
@@ -205,8 +205,8 @@ class Sorting:
     def _apart(self, named: str, file: str, owner: Owner) -> str:
         """Returns the assignment of a file in a download whose assignment the user has named.
 
-        A file that can only belong to a different assignment is placed there, unless its owner has
-        a submission there from elsewhere, which it would replace.
+        A file that can only belong to a different assignment is placed there, unless it would
+        replace a submission that came from elsewhere.
         """
         fits = self._names.fits(file)
         self._fit[named] |= {owner.key} if named in fits else set()
@@ -285,7 +285,7 @@ class Sorting:
         return ()
 
     def refused(self) -> tuple[RefusedFile, ...]:
-        """Returns the files that were left out; after the first ones of an owner, only a count."""
+        """Returns the files that were left out: the first ones of each owner, then only a count."""
         self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []
@@ -320,7 +320,7 @@ def _may_be_an_answer(path: str) -> bool:
 def _is_nbgraders(entry: DownloadEntry, place: OwnedFile, owner: Owner) -> bool:
     """Returns whether nbgrader wrote the time.
 
-    It does so in `<student>/<assignment>/timestamp.txt` of a folder.
+    nbgrader writes it to `<student>/<assignment>/timestamp.txt` of a folder.
     """
     is_there = place.assignment is not None and len(place.own) == 1
     return is_there and not entry.in_archive and not owner.platform

@@ -22,8 +22,8 @@ from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 class Students:
     """Names the owners of one collection. Students who have a folder keep it.
 
-    They keep it even under a new name if the platform's number says for certain that it is the same
-    person: people marry, and names are corrected.
+    They keep it even under a new name, if the platform's number proves that it is the same person,
+    because people marry and names are corrected.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class Students:
     def members(self, owner: Owner) -> tuple[Owner, ...]:
         """Returns an owner for each member of a group that submitted together; others unchanged.
 
-        A group is one of the roster's, and nobody on the roster has its name. Students choose the
-        names of repositories, and perhaps their own: a clone is never a group's, and Canvas's
-        number must be that of a member.
+        A group must be on the roster, and no person there may have its name. Students choose the
+        names of repositories, and perhaps their own, so a clone never counts as a group's, and
+        Canvas's number must be that of a member.
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email
@@ -77,10 +77,9 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform that numbers groups, too; otherwise empty.
+        """Returns a person's own number on a platform that also numbers groups; otherwise empty.
 
-        Moodle's number belongs to one assignment, so only the worksheet of that assignment contains
-        it.
+        Moodle's number belongs to one assignment, so only that assignment's worksheet contains it.
         """
         if platform == MOODLE:
             return self._table.number_of(person)
@@ -98,7 +97,7 @@ class Students:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on work that is in folders with different names than on the platform."""
+        """Returns notes on folders whose names differ from the names on the platform."""
         renamed = (
             f"{theirs!r} has the {what} of {ours!r}, so the work is in the folder {ours!r}"
             for theirs, (what, ours) in sorted(self._renamed.items())
@@ -134,13 +133,13 @@ class Students:
         folder = for_file_name(self.name(owner, assignment))
         origin = self._origins.get((folder, assignment))
         is_there = (self._submitted / folder / assignment).exists()
-        # an upload may have an entry for each file, and the origin names only one of them
+        # an upload may have an entry for each file, but the origin names only one of them
         return is_there and (origin is None or origin.entry not in self._entries[owner.key])
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
-        """Returns the platform's name, with its number if the name alone means several people.
+        """Returns the platform's name, with its number if several people have that name.
 
-        Students who had the name alone in an earlier collection keep it.
+        Students who had the name without a number in an earlier collection keep it.
         """
         if not owner.number or owner.email or owner.platform == CLASSROOM:
             return owner.student
@@ -156,7 +155,7 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """Returns the folder of a platform's number in earlier collections; empty if not certain.
+        """Returns the folder of a platform's number in earlier collections; empty if uncertain.
 
         Canvas's number and a login always belong to one person, Moodle's number to one person in
         one assignment.

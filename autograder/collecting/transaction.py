@@ -1,4 +1,4 @@
-"""Makes a collection exclusive, and records each change before it is made, to be able to undo it.
+"""Makes a collection exclusive, and records each change beforehand, so that it can be undone.
 
 Even a collection that was killed can be undone.
 """
@@ -38,7 +38,7 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """The outcome of undoing a collection: its date, its submissions, and what was left and why."""
+    """The outcome of undoing a collection: its date, its submissions, and what stayed and why."""
 
     began: str
     taken_back: tuple[Key, ...]
@@ -47,7 +47,7 @@ class UndoReport:
 
 @contextlib.contextmanager
 def collecting_alone(class_folder: Path) -> Iterator[Path]:
-    """Yields a folder to put files together in, while no other collection changes the class.
+    """Yields a folder for gathering files, while no other collection changes the class.
 
     Folders that a killed collection left there are removed. Raises `UserError` if a different
     collection is running.
@@ -60,7 +60,7 @@ def collecting_alone(class_folder: Path) -> Iterator[Path]:
 
 
 class CollectionLog:
-    """Records what a collection is about to change, once it changes anything."""
+    """Records the changes that a collection is about to make."""
 
     def __init__(self, class_folder: Path) -> None:
         self._folder = class_folder

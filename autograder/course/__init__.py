@@ -1,4 +1,4 @@
-"""Reads a course from disk: its exercises, the points of its tests, and its released files."""
+"""Reads a course from disk: its exercises, the points of its tests, and the files of releases."""
 
 from .content import (
     BEGIN_SOLUTION,

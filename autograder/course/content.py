@@ -47,7 +47,7 @@ class Course:
         raise UserError(f"no assignment is called {name!r}; this course has: {known}")
 
     def assignment_called(self, text: str) -> Assignment:
-        """Returns the assignment with that name or title, in any case; otherwise as above."""
+        """Returns the assignment with that name or title, in any case; raises like `assignment`."""
         found = [a for a in self.assignments if words_of(text) in map(words_of, (a.name, a.title))]
         return found[0] if len(found) == 1 else self.assignment(text)
 
@@ -69,8 +69,8 @@ def words_of(name: str) -> str:
 def find_root(start: Path) -> Path:
     """Returns the nearest folder at or above `start` with `source/` and `solutions/` in it.
 
-    A folder among what students submitted is a course only if it is named itself. Raises
-    `UserError` if there is none.
+    A folder among submissions counts only if `start` itself is the course. Raises `UserError` if
+    there is none.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "source").is_dir() and (folder / "solutions").is_dir():
@@ -88,7 +88,7 @@ def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
 
     If `must_be_whole` is false, adds broken assignments to `broken` instead of raising.
     """
-    root = root.resolve()  # pytest names the suites by their whole paths
+    root = root.resolve()  # pytest names the suites by their full paths
     files = sorted((root / "source").glob("*/assignment.toml"))
     if not files:
         raise ContentError(
@@ -214,7 +214,7 @@ def questions_in(solution: Path) -> tuple[Question, ...]:
 def _check_markers(solution: Path, tree: ast.Module, lines: list[str], question: Question) -> None:
     node = next(n for n in tree.body if getattr(n, "name", None) == question.name)
     body = lines[node.lineno - 1 : node.end_lineno]
-    # the end marker may be the line after the last statement: comments belong to no node
+    # the end marker may follow the last statement, because comments belong to no node
     body += lines[node.end_lineno : (node.end_lineno or 0) + 1]
     stripped = [line.strip() for line in body]
     if BEGIN_SOLUTION not in stripped or END_SOLUTION not in stripped:

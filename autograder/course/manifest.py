@@ -18,7 +18,7 @@ AFTERWARDS = "afterwards.json"
 STARS = "stars.json"
 #: the constraints of second stars, which `autograder.student.stars` checks
 CONSTRAINTS = ("one line", "no loop", "no @")
-#: the file with other right ways as code, only in bundles for after the due date
+#: the file with the code of other right answers, only in bundles for after the due date
 WAYS = "ways.json"
 #: the file with one sealed sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
@@ -114,7 +114,7 @@ def read_stars(folder: Path) -> dict[str, str]:
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
     """Reads other right ways by question, with their code; empty until the course publishes them.
 
-    A way is a pair: what it does and costs, and its code.
+    A way is a pair of a text on what it does and costs, and its code.
     """
     return {
         name: tuple((str(text), str(code)) for text, code in ways)
@@ -143,7 +143,7 @@ def texts_text(texts: Mapping[str, object]) -> str:
 def signatures_in(text: str) -> dict[str, str]:
     """Returns the calls of a module's functions and classes, such as `scores(inputs, query)`.
 
-    A class has two: its own, without `self`, and the one of its `forward`.
+    A class has two: its own, without `self`, and that of its `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

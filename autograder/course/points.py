@@ -1,7 +1,7 @@
 """Reads the question and the points of each test from a suite's text, without running it.
 
-As in pytest, every case of a parametrised test counts as a test: each case is worth its `points`.
-All cases of a test share its `shared` points, however many there are.
+As in pytest, every case of a parametrized test counts as a test and is worth its `points`. All
+cases of a test share its `shared` points, however many there are.
 """
 
 from __future__ import annotations

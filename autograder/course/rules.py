@@ -1,4 +1,4 @@
-"""The rules of questions: the calls that are not allowed, and the errors that must be raised.
+"""Reads the rules of questions: calls that are not allowed, and errors that must be raised.
 
 `source/<assignment>/rules.toml` declares both by question, and `source/not_allowed.toml` lists the
 calls of each kind. The tests of a rule, in hidden suites and in public checks, read it from here,
@@ -28,8 +28,9 @@ _THREADS = "Threads and processes are not allowed either."
 class NotAllowed:
     """The calls that a question does not allow, and the explanation for its students.
 
-    `operators` are names that torch dispatches, `names` the last parts of names in source code.
-    `words` is the sentence in the docstring, `instead` the next step for an answer that is refused.
+    `operators` are names that torch dispatches, and `names` are the last parts of names in source
+    code. `words` is the sentence in the docstring, and `instead` is the next step for an answer
+    that is refused.
     """
 
     operators: frozenset[str]
@@ -40,7 +41,7 @@ class NotAllowed:
 
 @dataclass(frozen=True, slots=True)
 class PromisedError:
-    """An error that a call must raise, and when; in a class, `method` is the one that raises it."""
+    """An error that a call must raise, and when; in a class, `method` raises it."""
 
     error: str
     when: str
@@ -64,8 +65,8 @@ class QuestionRules:
 def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
     """Reads the rules of an assignment, by question, given the path of one of its suites.
 
-    In a course they are in `source/`, in a student's folder next to the checks. Returns an empty
-    mapping if the assignment has none. Raises `ContentError` if a file is not valid.
+    In a course, they are in `source/`; in a student's folder, they are next to the checks. Returns
+    an empty mapping if the assignment has none. Raises `ContentError` if a file is not valid.
     """
     if (suite.parent / RULES).is_file():
         return read_rules(suite.parent / RULES, suite.parent / CALLS)

@@ -1,4 +1,4 @@
-"""Other ways to answer a question: right ones as code, and the sentence of each known mistake.
+"""Other ways to answer a question: right answers as code, and sentences about known mistakes.
 
 `source/<assignment>/ways.toml` names alternatives of `tests/alternatives/`, which `validate`
 grades, so only code that gets all points is shown. Students see it after they have submitted.
@@ -65,7 +65,7 @@ def _text(path: Path, way: str, text: object) -> str:
 
 
 def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
-    """Returns the code of an alternative under the question's name, after the helpers it uses."""
+    """Returns an alternative's code under the question's name, after the helpers that it uses."""
     source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
     known = {
         node.name: node
@@ -81,13 +81,13 @@ def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
         name: "\n".join(lines[known[name].lineno - 1 : known[name].end_lineno])
         for name in _used(known, way)
     }
-    # the name alone: `torch.einsum` stays in a way that is called einsum
+    # only the bare name: `torch.einsum` stays in a way that is called einsum
     own = re.sub(rf"(?<![\w.]){way}(?!\w)", question, texts.pop(way))
     return "\n\n\n".join([*texts.values(), own])
 
 
 def _used(known: Mapping[str, ast.stmt], way: str) -> list[str]:
-    """Returns a definition and the unmarked ones that it uses, in the order of the file."""
+    """Returns a definition and the unmarked definitions that it uses, in the order of the file."""
     wanted, waiting = {way}, [way]
     while waiting:
         for node in ast.walk(known[waiting.pop()]):

@@ -1,1 +1,1 @@
-"""Results of submissions: their file, the ones that count, reviews, manual work and wording."""
+"""Handles results of submissions: their file, the ones that count, manual work and wording."""

@@ -1,4 +1,4 @@
-"""The changes that regrading made: student, question, old and new score, and the causes."""
+"""Finds the changes that regrading made: student, question, old and new score, and causes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Change:
     """A question of a student whose points or maximum changed.
 
     `before` is None for a new question, `after` for one that was removed. `between` are scores in
-    the meantime that are above or below both, such as the 100 in 0, 100, 0.
+    the meantime that were above or below both, such as 100 in 0, 100, 0.
     """
 
     student: str
@@ -114,7 +114,7 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """Returns the automatic scores that differ from those in the line before."""
+    """Returns the automatic scores that differ from those in the earlier line."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 
@@ -168,7 +168,7 @@ def _changes_of(one: Attempts) -> Iterator[Change]:
 
 
 def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
-    """Yields the scores between the first and the last that are above or below both.
+    """Yields the scores between the first and the last one that are above or below both.
 
     Equal scores in a row are yielded once.
     """
@@ -183,7 +183,7 @@ def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
 def _causes(
     before: SubmissionResult, after: SubmissionResult, was: Score | None, is_now: Score | None
 ) -> Iterator[Cause]:
-    # another version of judging changes the suite's digest too
+    # another version of judging also changes the suite's digest
     is_regraded = before.judging != after.judging
     is_same = (
         before.submission_digest == after.submission_digest,

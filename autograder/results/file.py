@@ -27,12 +27,12 @@ GradedKey = tuple[str, str, str, str]
 class History:
     """The graded submissions of a results file; its length is their number.
 
-    A key is in the history only if it is that of the submission's last line, because only that line
+    The history has a key only if it belongs to the submission's last line, because only that line
     counts: files and suites may return to an earlier version.
     """
 
     def __init__(self) -> None:
-        #: the digests of submission and suite, in order, for each student and assignment; for a
+        #: for each student and assignment, the digests of submission and suite in order; for a
         #: large class, tuples take half the memory of a set and a list
         self._graded: dict[Key, tuple[tuple[str, str], ...]] = {}
         self._failed: set[Key] = set()
@@ -193,7 +193,7 @@ _BLOCK = 1 << 16
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, where it begins in the file, and its bytes."""
+    """One line: its number from 1, its position in the file, and its bytes."""
 
     number: int
     start: int
@@ -234,7 +234,7 @@ def whole_size(path: Path) -> int:
 
 
 def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
-    """Applies `of` to a line's document; raises `UserError` with its number if that fails."""
+    """Applies `of` to a line's document; raises `UserError` with the line number if that fails."""
     try:
         text = line.data.decode("utf-8")  # json would guess another encoding
         return of(read_untrusted_json(text))

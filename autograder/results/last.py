@@ -1,7 +1,7 @@
 """The last result of each student and assignment, read from the file only when it is used.
 
-A result takes some 40 KB of memory, so a class is kept as positions in its file. Going through the
-results one by one then needs little memory even for a large class.
+A result takes about 40 KB of memory, so a class is kept as positions in its file. Reading the
+results one by one then needs little memory, even for a large class.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .file import Line, lines_of, parsed
 
 Change = Callable[[SubmissionResult], SubmissionResult]
 
-#: the number of a line and where it begins; or a result that is in no file
+#: the number and position of a line, or a result that is in no file
 _Place = tuple[int, int] | SubmissionResult
 
 
@@ -78,7 +78,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """Adds results of other submissions; changes that were made before apply to these too."""
+        """Adds results of other submissions, to which earlier changes also apply."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)
@@ -89,7 +89,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """Does what `changed` does for a function that changes keys; sorted by the new keys."""
+        """Does the same as `changed` for a function that changes keys; sorts by the new keys."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)

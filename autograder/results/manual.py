@@ -1,4 +1,4 @@
-"""The decisions of humans after grading: grades, comments and penalties that change a result."""
+"""Human decisions after grading: grades, comments and penalties that change a result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HumanGrade:
 
     @property
     def changes_score(self) -> bool:
-        """Return whether it replaces the automatic score or adds to it."""
+        """Returns whether it replaces the automatic score or adds to it."""
         return self.score is not None or bool(self.extra_credit)
 
 
@@ -75,7 +75,7 @@ class HumanWork:
         return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def asked(self, key: Key, question: str) -> tuple[Request, ...]:
-        """Returns the requests about `exercise/question`; with an empty one, about everything."""
+        """Returns the requests about `exercise/question`; if that is empty, about everything."""
         return tuple(one for one in self.requests.get(key, ()) if one.question == question)
 
     def penalty(self, result: SubmissionResult) -> float:

@@ -21,7 +21,8 @@ from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
 from .file import lines_of, parsed
 
-#: limits for lines of other machines: nobody submits so often, and sums of points are rounded
+#: limits for lines of other machines: more attempts than anybody makes, and the rounding of sums of
+#: points
 _MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6
 #: the most bytes in the name of a folder
 _LONGEST_NAME = 255
@@ -31,7 +32,7 @@ _LONGEST_NAME = 255
 class MergeReport:
     """The number of lines that were written, and of those left out.
 
-    Left out are equal lines, and lines of failed submissions that were graded elsewhere.
+    Equal lines are left out, and lines of failed submissions that were graded elsewhere.
     """
 
     to: Path
@@ -117,7 +118,7 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
 
 def _may_name_a_folder(name: str) -> bool:
     try:
-        size = len(name.encode("utf-8", "surrogateescape"))  # as Linux keeps names of any bytes
+        size = len(name.encode("utf-8", "surrogateescape"))  # Linux allows names of any bytes
     except UnicodeEncodeError:
         return False
     return size <= _LONGEST_NAME and not {"/", "\0"} & set(name) and name not in ("", ".", "..")
@@ -126,8 +127,8 @@ def _may_name_a_folder(name: str) -> bool:
 def _in_form(document: Any) -> SubmissionResult:
     """Validates a document from another machine and returns its record; raises `ValueError`.
 
-    The schema checks most of it. It can't check that numbers are finite, that no score is above its
-    maximum, and that no name of a student or an assignment leads out of its folder.
+    The schema checks most of the document. It can't check that numbers are finite, that no score is
+    above its maximum, and that no name of a student or an assignment leads out of its folder.
     """
     errors = (f"{e.json_path}: {e.message[:120]}" for e in _schema().iter_errors(document))
     if problem := next(errors, None):
@@ -159,7 +160,7 @@ def _comparable(result: SubmissionResult) -> str:
         f"{exercise.exercise}/{question.question}={question.score!r}"
         for exercise, question in result.questions()
     ]
-    # sums as well: in a line that was edited by hand, the total may not be the sum of the parts
+    # includes sums: in a line that was edited by hand, the total may not be the sum of the parts
     sums = [repr(score) for score in (result.score, *(e.score for e in result.exercises))]
     return " ".join((result.submission_digest, result.suite_digest, *sums, *points))
 

@@ -18,9 +18,9 @@ _LOOK: dict[Verdict, str] = {
 
 
 def never_ran(exercise: ExerciseResult) -> bool:
-    """Return whether all of several questions stopped with an error, perhaps because of one line.
+    """Returns whether all of several questions stopped with an error, perhaps because of one line.
 
-    Such answers show no behavior, so they are not a mistake that others may share.
+    These answers show no behavior, so they are not a mistake that others may share.
     """
     questions = exercise.questions
     return len(questions) > 1 and all(question.verdict is Verdict.ERROR for question in questions)
@@ -35,18 +35,18 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
 
 
 def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
-    """Return whether a reason to look is left that no person has dealt with.
+    """Returns whether there is a reason to look that no person has dealt with.
 
     `done` are the exercises and questions of this submission in which a person has entered
-    something. An entry for a question settles it, an entry for any question of an exercise settles
-    the reasons that concern all of it.
+    something. An entry for a question settles it; an entry for any question of an exercise settles
+    the reasons that concern the whole exercise.
     """
     settled = {tuple(place[:length]) for place in done for length in range(3)}
     return any(tuple(place) not in settled for place, _ in _reasons(result))
 
 
 def _reasons(result: SubmissionResult) -> Iterator[tuple[Sequence[str], str]]:
-    """Yields the place of each reason (exercise and question, or less), and its text."""
+    """Yields the place of each reason (at most exercise and question), and its text."""
     for exercise in result.exercises:
         yield from _of_exercise(exercise)
     yield from (((), note) for note in result.notes if note.startswith(LOOK))

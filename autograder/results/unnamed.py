@@ -1,4 +1,4 @@
-"""Wrong answers in results that no known mistake explains, and how they get a name."""
+"""Finds wrong answers in results that no known mistake explains, and gives them names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words in which a student reads verdicts, test names and amounts."""
+"""The words for verdicts, test names and amounts that students read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def exercise_advice(exercise: ExerciseResult) -> str:
 
 
 def why_not_judged(exercise: ExerciseResult) -> str:
-    """Joins an exercise's notes and the advice, for places that do not show the notes."""
+    """Joins the notes and the advice on an exercise, for places that do not show notes."""
     advice = exercise_advice(exercise)
     ended = [note if note.endswith((".", "?", "!")) else f"{note}." for note in exercise.notes]
     return " ".join([*ended, advice]) if advice else ""

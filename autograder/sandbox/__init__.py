@@ -1,4 +1,4 @@
-"""Starts a fork server, asks it for sandboxed workers, and communicates with them.
+"""Starts a fork server, requests sandboxed workers from it, and communicates with them.
 
 This package knows tensors, but not tests. A fork server can be started before torch is imported
 here; `sandbox.session`, the channel to a worker, is imported with the first worker.

@@ -17,7 +17,7 @@ class Budget:
 
     wall: float
     cpu: float
-    #: seconds of waiting for a processor that have been given back
+    #: seconds of waiting for a processor that have been refunded
     waited: float = 0.0
 
     @classmethod
@@ -32,7 +32,8 @@ class Budget:
 
 
 #: the most seconds charged between two looks. The grader looks ten times a second; a longer gap is
-#: not the worker's fault: the grader was stopped, the machine slept, or the clock was set
+#: not the worker's fault, because the grader was stopped, the machine slept, or the clock was
+#: changed
 _LONGEST_LOOK = 1.0
 
 
@@ -67,7 +68,7 @@ class Clock:
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
 
     def _left(self) -> float:
-        """Returns the wall seconds left; gives back the time of waiting for a processor.
+        """Returns the wall seconds left; refunds the time of waiting for a processor.
 
         Otherwise, a slow but right answer would be refused on a busy machine.
         """
@@ -109,11 +110,11 @@ def cpu_of_tree(pid: int) -> float:
 
 def _all_cpu(pid: int) -> float:
     try:
-        # bytes, because a process chooses its own name in this file, which may contain anything
+        # bytes, because the process's name in this file may contain anything
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
-        return 0.0  # it has ended: its time is included in that of the process that waited for it
+        return 0.0  # it has ended, and the process that waited for it has its time
 
 
 def descendants(pid: int) -> list[int]:
@@ -132,7 +133,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def pid_of(pidfd: int) -> int:
-    """Returns the number, in this namespace, of a descriptor's process, which its clock needs."""
+    """Returns the id, in this namespace, of a descriptor's process."""
     with open(f"/proc/self/fdinfo/{pidfd}", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Pid:"))
 

@@ -1,4 +1,4 @@
-"""Finds out which isolation tiers work on this machine by trying each, and why others do not."""
+"""Finds out which isolation tiers work on this machine, by trying each, and why others do not."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def probe():
             denied.append(name)
     return torch.ones(1), os.getuid(), denied
 """
-#: attempts to start a tier that was killed meanwhile, by the kernel for its memory or by a person
+#: the most attempts to start a tier that is killed meanwhile, by the kernel for its memory or by a
+#: person
 _ATTEMPTS = 2
-#: how the probe ends if its worker was killed or stopped from outside: its code does neither
+#: the ends of the probe that mean that its worker was killed or stopped from outside
 _STRUCK = (SandboxKilled, AnswerCrashed, AnswerTimeout)
 #: the text in a reason that already includes the remedy
 _FIX = "\n    fix: "
@@ -54,7 +55,7 @@ class Finding:
     tier: Tier
     works: bool
     reason: str
-    #: whether it was killed from outside; another try may work
+    #: whether the tier was killed from outside; another try may work
     was_killed: bool = False
 
     @property
@@ -64,7 +65,7 @@ class Finding:
 
 
 def examine(tier: Tier) -> Finding:
-    """Starts a worker of a tier and lets it try the operations that must be denied."""
+    """Starts a worker of a tier, which tries the operations that must be denied."""
     try:
         parent = ForkServer(tier)
     except AutograderError as error:
@@ -131,7 +132,7 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
 
 
 def _tried(tier: Tier, start: Callable[[Tier], ForkServer]) -> tuple[ForkServer | Finding, bool]:
-    """Returns a working fork server or the problem, and whether it was killed from outside."""
+    """Returns a working fork server, or the problem and whether it was killed from outside."""
     try:
         parent = start(tier)
     except AutograderError as error:

@@ -1,6 +1,6 @@
-"""The isolation levels, strongest first: how each is started, and the remedy if it is missing.
+"""The isolation levels, strongest first, each with its start and the remedy if it is missing.
 
-A new level is one more row of `LEVELS`, and a member of `records.Tier`.
+A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACE = Path("/worker")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The surroundings of a fork server: the command in front of its Python, and its folders.
+    """The surroundings of a fork server: the command that starts its Python, and its folders.
 
     `library` is the path of the standard library inside the sandbox, `place` the folder of the
     packages that a worker imports. Close `links` when the fork server has ended.
@@ -45,7 +45,7 @@ class Level:
 
     tier: Tier
     launch: Callable[[WorkerEnvironment], Launch]
-    #: whether each worker gets a pid, mount and network namespace of its own
+    #: whether each worker gets its own pid, mount and network namespaces
     own_namespaces: bool
     remedy: str
 
@@ -90,16 +90,17 @@ LEVELS = {
 def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
     command += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if os.getuid() == 0:  # the fork server itself becomes nobody, with these and no more
+    if os.getuid() == 0:  # the fork server becomes nobody, with only these capabilities
         for name in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
             command += ["--cap-add", name]
     else:
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    # older torch wants a temporary folder when it is imported; Landlock keeps it from workers
+    # older versions of torch need a temporary folder for their import; Landlock hides it from
+    # workers
     command += ["--tmpfs", "/tmp"]
     targets = [*environment.libraries, environment.standard_library, environment.python]
     for folder in sorted({parent for path in targets for parent in path.parents}):
-        command += ["--dir", str(folder)]  # otherwise bubblewrap makes them readable for root only
+        command += ["--dir", str(folder)]  # otherwise, bubblewrap makes them readable only for root
     command += ["--dir", str(_PLACE)]
     for path in environment.libraries:
         if path.is_symlink():
@@ -119,8 +120,8 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
 class Links:
     """A folder of links to a worker's packages, and a path of the standard library. Close it.
 
-    A worker started by root changes its user, and may then not enter folders like /root. Its links
-    therefore use `descriptors` of folders that were opened before, which a worker inherits.
+    A worker started by root changes its user, and may then not enter folders such as /root. Its
+    links therefore use `descriptors` of folders that were opened earlier, which a worker inherits.
     """
 
     def __init__(self, environment: WorkerEnvironment) -> None:

@@ -1,9 +1,9 @@
-"""Requests in one frame, and their replies: values or an `AnswerFault`; nothing in them is trusted.
+"""Sends requests in one frame, and decodes their replies, in which nothing is trusted.
 
-Every exchange between a worker and its grader runs with cold caches on both sides, and a submission
-would need hundreds of them. The fork server holds the batches that every worker of a run gets: it
-decodes each once, and a worker receives only the batch's digest. `benchmarks/tricks.py` prints how
-much time both save.
+Every exchange between a worker and its grader starts with cold caches on both sides, and a
+submission would need hundreds of exchanges. So requests are sent in batches. The fork server holds
+the batches that every worker of a run gets: it decodes each once, and a worker receives only its
+digest. `benchmarks/tricks.py` prints how much time both save.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def value_of(reply: Any) -> Any:
             return value
         case ("missing", str(name)):
             raise AnswerMissing(f"{name[:_MOST_NAME]} is not defined")
-        case ("unloaded", str(text)):  # no answer raised this, so no test may expect it as an error
+        case ("unloaded", str(text)):  # no answer raised this, so no test may accept it
             raise AnswerFault(text[:_MOST_TEXT])
         case ("timeout", str(text)):
             raise AnswerTimeout(text[:500])
@@ -65,7 +65,7 @@ def value_of(reply: Any) -> Any:
 
 
 def _not_implemented(kind: str, text: str, where: str) -> str:
-    """Describes a NotImplementedError: of a stub, or of torch, as for a missing `forward`."""
+    """Describes a NotImplementedError of a stub, or of torch, such as for a missing `forward`."""
     is_stub = "raise" in where.rpartition("\n")[2]
     return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
@@ -129,7 +129,7 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes to send as this frame; `held` are the fork server's batches."""
+        """Returns the bytes of the frame to send; `held` are the batches of the fork server."""
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
@@ -144,7 +144,7 @@ def reply_in(frame: bytes) -> RawReply:
 
 
 class RawReplies:
-    """Extracts the replies to a batch from received bytes; they share the size limit of one reply.
+    """Extracts the replies to a batch from received bytes; together they may be as large as one.
 
     If the grader substitutes answers, requests of the worker may come between the replies.
     """

@@ -1,4 +1,4 @@
-"""The grader's side of one sandboxed worker: calls with a budget, and a reliable kill."""
+"""The grader's side of one sandboxed worker: makes calls with a budget, and kills reliably."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ T = TypeVar("T")
 _LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS, _ENDING_SECONDS = 0.1, 30.0, 0.5
 _SOCKET_BUFFER = 1 << 20
 
-#: answers a worker's request to the grader: operation, name, arguments -> ("ok", value) or error
+#: answers a worker's request to the grader; (operation, name, arguments) -> ("ok", value) or an
+#: error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 _GONE = "the fork server is gone"
 _FEW = "; if a limit of processes is too low (ulimit -u, or that of a container), raise it"
@@ -39,7 +40,7 @@ _FEW = "; if a limit of processes is too low (ulimit -u, or that of a container)
 class Session:
     """A worker's channel, output and end. Every method may raise an `AnswerFault`.
 
-    After any fault other than a raised exception, the worker is dead and `alive` is false.
+    After any fault except a raised exception, the worker is dead and `alive` is false.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Session:
         self.alive = True
         self.substitute: Substitute | None = None
         self.held: Container[str] = ()  #: its fork server's batches, by digest
-        #: seconds in which an interrupted worker may stop, and whether it was interrupted
+        #: the seconds in which an interrupted worker may stop, and whether it was interrupted
         self.grace_seconds, self.interrupted = 0.0, False
 
     @classmethod
@@ -160,7 +161,7 @@ class Session:
             self._drain()
             printed = self._output.end.decode(errors="replace")
             self.kill()
-            # a fork server that fails says why; one that is ended by a signal does not
+            # a fork server that fails says why; one that a signal ends does not
             kind = SandboxError if printed else SandboxKilled
             raise kind(f"a worker could not be confined: {printed or 'it was killed or stopped'}")
 
@@ -201,7 +202,7 @@ class Session:
         return part
 
     def _tried(self, clock: Clock, event: int, attempt: Callable[[], T]) -> T:
-        """Retries an operation until the channel is ready for it."""
+        """Repeats an operation until the channel is ready for it."""
         poll = None
         while True:
             try:  # without waiting first, because most calls are answered at once
@@ -250,7 +251,7 @@ class Session:
         if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:
             self.kill()
             raise AnswerProtocol("the submission closed the grader's channel")
-        self._status.settimeout(_CONFINED_SECONDS)  # however busy the fork server is
+        self._status.settimeout(_CONFINED_SECONDS)  # waits, however busy the fork server is
         code, cpu, _ = self._exit = report_in(self._status)
         self.kill()
         raise fault_of(int(code), float(cpu), self._limits)

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "autograder-"
-#: an empty file in each of these folders, and in no other
+#: the name of an empty file that only these folders contain
 _MARK = ".temporary-folder-of-autograder"
-#: a folder that was made just now may not be locked yet
+#: the seconds in which a new folder may not be locked yet
 _YOUNG_SECONDS = 60.0
 
 
@@ -33,8 +33,8 @@ def temporary_folder() -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             Path(name, _MARK).touch()
-            # the inner folder has the rights of a temporary one; whoever opens it to others, as
-            # tier C does to its workers, need not care about the folder around it
+            # the inner folder has the permissions of a temporary folder; tier C opens it to its
+            # workers without changing the folder around it
             os.chmod(name, 0o711)
             inner = Path(name, "files")
             inner.mkdir(mode=0o700)

@@ -258,7 +258,7 @@ def _show(result: NotebookOutput) -> None:
 
 
 def find_suite(question: str, folder: Path) -> Path:
-    """Return the checks file of a question next to a notebook; raises `UserError` if none is."""
+    """Return the file with a question's checks near a notebook; raise `UserError` without one."""
     suites = sorted((folder / "checks").glob("test_*.py"))
     if not suites:
         raise UserError(

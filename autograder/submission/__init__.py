@@ -1,4 +1,4 @@
-"""Finds and reads what students submit: one module text per exercise, or what is wrong with it."""
+"""Finds and reads submissions: one module text per exercise, or the reason why there is none."""
 
 from .intake import (
     CODE,

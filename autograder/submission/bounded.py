@@ -27,7 +27,7 @@ _DATA = 5
 
 
 class BoundedReader:
-    """Calls a function that returns a text, in a child. Close it, or use it as a context manager.
+    """Calls a function that returns a text, in a child process. Close it, or use it in a `with`.
 
     The child is forked at the first call, and again if a call has ended it.
     """
@@ -81,7 +81,7 @@ class BoundedReader:
 
 
 def require_memory(size: int) -> None:
-    """Raises `UserError` if the caller's limit leaves a child less than it may need."""
+    """Raises `UserError` if the caller's own limit leaves a child less memory than it may need."""
     needed, (_, hard) = _in_use() + size, resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise UserError(
@@ -92,7 +92,7 @@ def require_memory(size: int) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limits this process to `size` bytes more than it has now, or to a lower limit of its own."""
+    """Limits this process to `size` more bytes than it has now, or to its own lower limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _in_use() + size
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -120,7 +120,7 @@ def memory_limited(size: int) -> Iterator[None]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Lets the kernel end the process once it has used that many more seconds of CPU time."""
+    """Lets the kernel end this process once it has used this many more seconds of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(

@@ -1,4 +1,4 @@
-"""Converts code cells to Python; an invalid statement affects nothing but itself."""
+"""Converts code cells to Python; an invalid statement affects only itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from .text import (
 )
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
-#: how often a cell is joined with the one before, and the most characters of both: it is rare
+#: how many times a cell is joined with the one before it, which is rare, and the most characters of
+#: both
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
 #: names that differ between a cell and a module
 _SPECIAL = ("__name__", "__future__")
@@ -76,7 +77,7 @@ def _continues(one: CodeCell, next_: CodeCell) -> bool:
 
 def _cell(source: str) -> CodeCell:
     text = with_unix_lines(source)
-    # as nearly always: nothing in it is for a notebook only
+    # the usual case: the cell contains nothing that only notebooks have
     if not any(word in text for word in _SPECIAL) and compiled(text) is None:
         return CodeCell(source, text)
     text = python_of(source)

@@ -1,4 +1,4 @@
-"""The names in a class folder, and how to find it, whichever of its folders was named."""
+"""The names in a class folder, and functions that find it, given any of its folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .intake import CODE
 SUBMITTED, AUTOGRADED, FEEDBACK = "submitted", "autograded", "feedback"
 #: submissions that newer ones replaced, and new ones of students whose folder was edited by hand
 EARLIER, WAITING = "earlier", "waiting"
-#: what nbgrader reads and fills
+#: files and folders that nbgrader reads and fills
 CONFIG_FILE, GRADEBOOK_FILE = "nbgrader_config.py", "gradebook.db"
 RESULTS_FILE = "results.jsonl"
 ROSTER_FILE, DUE_FILE, COLLECTED_FILE = "roster.csv", "due.csv", "collected.csv"
@@ -29,15 +29,16 @@ _PARTS = (*OF_STUDENTS, FEEDBACK)
 
 
 def is_of_students(folder: Path) -> bool:
-    """Returns whether a folder is part of what students submitted, by the names around it.
+    """Returns whether a folder is part of students' submissions, judging by the names around it.
 
-    Nothing there is a course or a configuration, whose code would run as the instructor.
+    Such a folder never counts as a course or configuration, because its code would run as the
+    instructor.
     """
     return not set(OF_STUDENTS).isdisjoint(folder.parts)
 
 
 def outermost_of_students(folder: Path) -> Path:
-    """Returns the outermost folder that students may have filled: of one student, or of all."""
+    """Returns the outermost folder that students may have filled, either one student's or all."""
     place = folder.resolve()
     with contextlib.suppress(OSError):
         if any(path.suffix in CODE for path in place.iterdir()):
@@ -56,7 +57,7 @@ def submission_folder(
 ) -> Path:
     """Returns the folder of a student's files; a name can never lead out of the class folder.
 
-    `student` is the name of the folder; names that no folder can have were encoded before.
+    `student` is the name of the folder; a name that no folder can have is already encoded.
     """
     names = [
         for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
@@ -66,14 +67,14 @@ def submission_folder(
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether this folder itself is a class folder; no folder of students is one."""
+    """Returns whether this folder itself is a class folder; a folder of students never is."""
     if is_of_students(folder.absolute()):
         return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
 
 
 def class_home(path: Path | str) -> Path:
-    """Returns the class folder that a path is, or is in; the path itself if there is none.
+    """Returns the class folder at or above a path; the path itself if there is none.
 
     A file, such as the results of a shard, does not belong to a class.
     """
@@ -88,7 +89,7 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns a folder around a path, written in the way in which the path was typed."""
+    """Returns a folder around a path, in the form in which the path was typed."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder
@@ -103,8 +104,8 @@ def inside(folder: Path) -> Path:
 def submissions_of(path: Path | str) -> Path:
     """Returns the folder of submissions of the class that a path names.
 
-    A folder of submissions with a different name is returned unchanged; a new folder is taken for a
-    class folder.
+    A folder of submissions with a different name is returned unchanged; a folder that does not
+    exist yet counts as a class folder.
     """
     place = Path(path)
     if place.name == SUBMITTED:
@@ -117,7 +118,7 @@ def submissions_of(path: Path | str) -> Path:
 
 
 def existing_class(path: Path | str) -> Path:
-    """Returns the class folder that a path is or is in; raises `UserError` if it isn't a folder."""
+    """Returns the class folder at or above a path; raises `UserError` if it isn't a folder."""
     folder = Path(path)
     if not folder.is_dir():
         what = "it is a file" if folder.exists() else "there is no such folder"

@@ -1,4 +1,4 @@
-"""Student code as text for people to read. Nothing here runs, imports or judges it."""
+"""Reads students' code as text for people. Nothing here runs, imports or judges it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_OF_A_BROKEN_FILE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCode:
-    """The definitions of a submitted file by name, the rest of its code, and what is wrong.
+    """A submitted file: its definitions by name, the rest of its code, and its problem.
 
-    `notebook` is the document of a notebook that keeps its cells where the current format does.
+    `notebook` is the document of a notebook that has its cells at the place of the current format.
     """
 
     definitions: dict[str, str] = field(default_factory=dict)

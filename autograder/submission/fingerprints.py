@@ -1,4 +1,4 @@
-"""Fingerprints of programs' tokens, chosen by winnowing, to find what two programs share.
+"""Fingerprints of programs' tokens, chosen by winnowing, to find code that two programs share.
 
 From every few neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
 with the smallest hash, so that any common run of `_K + _WINDOW - 1` tokens is found, wherever it

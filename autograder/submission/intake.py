@@ -1,8 +1,8 @@
 """Finds submissions (`<student>/<assignment>/`), and matches their files to exercises.
 
-Used wherever an upload is seen: by `collect` for every platform and for clones, by the grading run,
-and for nbgrader's own notebooks. Links are not followed, and files that answer nothing are listed
-by name, so that a person looks at them.
+Used for all uploads: by `collect` for every platform and for clones, by the grading run, and for
+nbgrader's own notebooks. Links are not followed, and files that answer nothing are listed by name,
+so that a person looks at them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ GIVEN = frozenset(
 )
 CODE = (".py", ".ipynb")
 _LOOK_INTO = 1 << 20
-#: the number of files of one submission to search, and to name in a note
+#: the most files of one submission to search, and to name in a note
 _MOST_READ, _MOST_NAMED = 200, 3
-#: the number that browsers and platforms append to the name of a file that exists already
+#: the number that browsers and platforms append to the name of a file that already exists
 _COPY = re.compile(r"(?: ?\(\d+\)|-\d+)(?=\.[^.]+$)")
-#: what Colab, Jupyter, macOS and Windows add to the name of a copy that a person makes
+#: the texts that Colab, Jupyter, macOS and Windows add to the name of a copy
 _DUPLICATE = re.compile(
     r"^Copy of |(?:-Copy\d+| copy(?: \d+)?| - Copy(?: \(\d+\))?)(?=\.[^.]+$)", re.IGNORECASE
 )
@@ -45,8 +45,8 @@ def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
     """Returns a file's name as the course writes it, and the number that marks it as a copy.
 
     `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. A copy that a
-    person made, such as `scores-Copy1.ipynb`, has the number -1: the original counts, if it is
-    there. The names of other files are not changed: `part-1.py` may be a real name.
+    person made, such as `scores-Copy1.ipynb`, has the number -1, because the original counts if it
+    is there. The names of other files are not changed; `part-1.py` may be a real name.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
     plain = _COPY.sub("", file)
@@ -109,7 +109,7 @@ def unused_notes(
 
 
 def missing_answer_note(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """Returns a note that says what was expected, and which file a person should look at."""
+    """Returns a note that says which file was expected, and which one a person should look at."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
@@ -123,7 +123,7 @@ def missing_file_note(
     definitions: Sequence[str] = (),
     endings: Sequence[str] = CODE,
 ) -> tuple[str, ...]:
-    """Like `missing_answer_note`; `definitions` are how the answers of the exercise begin."""
+    """Does the same as `missing_answer_note`; `definitions` are the first lines of the answers."""
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
     for name in right:
@@ -192,7 +192,7 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-#: the number of characters of a path in a message
+#: the most characters of a path in a message
 _LONGEST = 200
 
 
@@ -222,7 +222,7 @@ class FoundSubmissions:
     skipped: tuple[SkippedEntry, ...]
 
     def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
-        """Returns itself; raises `UserError` if no submission was found.
+        """Returns this record; raises `UserError` if no submission was found.
 
         The error suggests another folder if this one is a student's, by the `known` assignments.
         """

@@ -17,7 +17,7 @@ _MAGIC = re.compile(
 )
 #: cell magics whose body is still Python of this notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-#: the most magic lines that only Python's parser finds: each parses the whole cell again
+#: the most magic lines that only Python's parser finds, as each requires parsing the cell again
 _MOST_FAULTS = 8
 #: the most characters of a magic line
 _LONGEST_MAGIC = 10_000
@@ -74,7 +74,7 @@ def _is_surely_magic(line: str) -> bool:
     return _is_magic(line) and _is_no_python(line.strip())
 
 
-@lru_cache(maxsize=64)  # often called twice in a row, and people repeat what they write
+@lru_cache(maxsize=64)  # cached, because it is often called twice in a row, and people repeat lines
 def _is_no_python(magic: str) -> bool:
     # No statement begins with these, so the compiler is not needed.
     return magic.startswith(("%", "!", "?")) or _fault([magic]) is not None
@@ -90,7 +90,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Returns the lines dedented, or without everything that looks like magic, if that is valid."""
+    """Returns the lines without indentation, or without anything like magic, if that is valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -114,8 +114,8 @@ def _fault(lines: Sequence[str]) -> int | None:
     return None
 
 
-#: the parts of a line that matter: comments, strings (the last one perhaps unfinished), brackets.
-#: No two alternatives begin alike, and none can match the same characters in two ways
+#: the parts of a line that matter: comments, strings (the last one may be unfinished), brackets. No
+#: two alternatives begin alike, and none can match the same characters in two ways
 _PIECE = re.compile(
     r"#.*|(\"\"\"|''')|\"(?:[^\"\\]++|\\.?)*+(?:\"|$)|'(?:[^'\\]++|\\.?)*+(?:'|$)"
     r"|([(\[{])|([)\]}])"

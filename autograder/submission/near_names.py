@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 _ALIKE = 0.7
-#: the most names to compare, and their longest length: finding a similar one takes time
+#: the most names to compare, and their greatest length, because finding a similar name takes time
 _MOST_NAMES, _LONGEST_NAME = 1_000, 100
 
 
@@ -17,11 +17,11 @@ def hints(
     elsewhere: Collection[str] = (),
     by_magic: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Returns for each missing question what to submit instead, if something like it was found.
+    """Returns for each missing question a hint on what to submit, if something similar was found.
 
     `others` are other names that the file defines; `elsewhere` are definitions that do not count,
-    because they are inside another definition or in a cell that is not code. `by_magic` are those
-    in a cell that a magic such as `%%writefile` takes as text.
+    because they are inside another definition or in a cell that is not code. `by_magic` are
+    definitions in a cell that a magic such as `%%writefile` treats as text.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]

@@ -26,8 +26,8 @@ _WORD = re.compile(r"\w+")
 class NotebookModule:
     """The module text of a notebook.
 
-    `broken` maps names in invalid cells to what is wrong; `hints` maps missing questions to what
-    may have become of them.
+    `broken` maps names in invalid cells to the error; `hints` maps missing questions to what may
+    have become of them.
     """
 
     text: str
@@ -37,7 +37,7 @@ class NotebookModule:
 
 
 class GivenCells:
-    """The cells of a released notebook, which everybody has; parsed once for a whole class.
+    """The cells of a released notebook, which everybody has, parsed once for a whole class.
 
     A submitted notebook contains them all, and its answers need hardly any of them.
     """
@@ -56,8 +56,8 @@ class GivenCells:
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
         """Returns the texts of these cells, without statements whose names are not read elsewhere.
 
-        `words` are all words of the student's own cells; the words that kept statements read are
-        added.
+        `words` are all words of the student's own cells; this adds the words that kept statements
+        read.
         """
         texts: list[str] = []
         for source in reversed(sources):
@@ -162,7 +162,7 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    try:  # all notebooks should be UTF-8; a coding line has no meaning in JSON
+    try:  # notebooks should be in UTF-8; a coding line means nothing in JSON
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
         return decoded(data)

@@ -1,8 +1,8 @@
-"""The only place that opens submitted files, and the limits on what they may contain.
+"""The only place that opens submitted files, and the limits on their contents.
 
-Links are not followed. The limits are far beyond what people write (torch's largest module has
-15,000 lines and 145,000 tokens), yet small enough that a file within them is read in some seconds
-and in less than a gigabyte. Also notices whether files change while they are graded.
+Links are not followed. The limits are far higher than people need (torch's largest module has
+15,000 lines and 145,000 tokens), yet a file within them can be read in a few seconds and in less
+than a gigabyte. This module also notices whether files change while they are graded.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 
-#: the size of a module, and of all code cells of a notebook together, in bytes and characters
+#: the most bytes of a module, and the most characters of all code cells of a notebook
 MAX_CODE = 2 << 20
-#: the size of a notebook in bytes: outputs with pictures are large
+#: the most bytes of a notebook, because outputs with pictures are large
 MAX_NOTEBOOK_BYTES = 100 << 20
-#: the number and size of all files in the folder of a submission, or in one uploaded archive
+#: the most files, and bytes of all files, in the folder of a submission or in an uploaded archive
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
-#: the number of words, numbers, symbols and line ends in all code of a file
+#: the most words, numbers, symbols and line ends in all code of a file
 MAX_TOKENS = 200_000
-#: the number of functions, classes and lambdas in a file: Python's compiler compares them all
+#: the most functions, classes and lambdas in a file, which Python's compiler compares with each
+#: other
 MAX_DEFINITIONS = 5_000
 MAX_CELLS = 20_000
-#: the memory that the JSON of a notebook may take, and what each of these characters costs at most
+#: the most memory for the JSON of a notebook, and the most bytes that each of these characters
+#: costs
 _MOST_MEMORY = 1_000 << 20
 _MEMORY_OF = {"{": 250, "[": 100, ",": 90}
 
@@ -60,14 +62,14 @@ def read_bytes(path: Path, limit: int) -> bytes:
         return file.read(limit)
 
 
-#: what is known of each file without reading it: None if it does not exist
+#: facts about each file that are known without reading it; None if it does not exist
 Stamps = tuple[tuple[int, ...] | None, ...]
 
 
 def stamps_of(paths: Iterable[Path]) -> Stamps:
     """Returns values that change when one of the files is written, replaced, moved or renamed.
 
-    A digest does not show that a file was replaced for a moment and put back.
+    A digest would not show that a file was replaced for a moment and put back.
     """
     return tuple(map(_stamp, paths))
 
@@ -90,7 +92,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def check_code(sources: Sequence[str]) -> None:
-    """Raises `SubmissionError` if there is more code than people write in one file."""
+    """Raises `SubmissionError` if there is more code than anyone writes in one file."""
     if sum(map(len, sources)) > MAX_CODE:
         raise _too_much(f"{MAX_CODE >> 20} MB of code")
     # an f-string is one token, but has code between its braces
@@ -101,12 +103,12 @@ def check_code(sources: Sequence[str]) -> None:
 
 
 def is_notebook(data: bytes) -> bool:
-    """Returns whether a file is a notebook, whatever its name is."""
+    """Returns whether a file is a notebook, whatever it is called."""
     return data.lstrip()[:1] == b"{" and b'"cells"' in data
 
 
 def check_cells(count: int) -> None:
-    """Raises `SubmissionError` if there are more cells than people write in one notebook."""
+    """Raises `SubmissionError` if there are more cells than anyone writes in one notebook."""
     if count > MAX_CELLS:
         raise _too_much(f"{MAX_CELLS:,} cells")
 

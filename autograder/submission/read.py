@@ -43,9 +43,9 @@ _MAGIC = (
 class SubmittedExercise:
     """One exercise as submitted.
 
-    `text` is the module that a worker executes (GRADED only). `broken` maps questions whose cell is
-    not valid Python to what is wrong there, `hints` maps missing questions to what may have become
-    of them. `notes` are for people.
+    `text` is the module that a worker executes (only if GRADED). `broken` maps questions whose cell
+    is not valid Python to the error, and `hints` maps missing questions to what may have become of
+    them. `notes` are for people.
     """
 
     exercise: str
@@ -99,7 +99,7 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
 
 
 def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
-    """Like `submission_digest`, for the names of exercises in this order."""
+    """Does the same as `submission_digest`, for the names of exercises in this order."""
     digest = hashlib.sha256()
     for path in counted_files(folder, exercises):
         if _is_file(path):
@@ -110,7 +110,7 @@ def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
 
 
 def counted_files(folder: Path, exercises: Iterable[str]) -> list[Path]:
-    """Returns the paths of all files that can count, whether they exist or not."""
+    """Returns the paths of all files that can count, even if they do not exist."""
     return [folder / f"{name}{suffix}" for name in exercises for suffix in (".py", ".ipynb")]
 
 

@@ -1,6 +1,6 @@
-"""The text of a submitted module: decoded, parsed, split into statements, with its stubs found.
+"""Decodes and parses submitted modules, splits them into statements, and finds stubs.
 
-Files are decoded more tolerantly than Python does it, and errors are explained.
+Files are decoded more tolerantly than by Python, and errors are explained.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _WIDE = (
 
 
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Decodes a file as Python does (byte order mark, coding line, any line end), with notes.
+    """Decodes a file as Python does (byte order mark, coding line, any line end); adds notes.
 
-    Plain text that Python itself refuses is accepted too, with a note: UTF-16 (older Windows
+    Also accepts plain text that Python itself refuses, with a note: UTF-16 (from older Windows
     editors), and Latin-1 without a coding line. Raises `SubmissionError` for anything else.
     """
     wide = _wide_encoding(data)
@@ -48,7 +48,7 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_encoding(data: bytes) -> None:
-    """Raises `LookupError` if the coding line names an encoding for domain names, not for text."""
+    """Raises `LookupError` if the coding line names an encoding for domain names."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     if codecs.lookup(encoding).name in _NOT_FOR_TEXT:
         raise LookupError(encoding)
@@ -110,7 +110,7 @@ def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
 
 
 def in_words(error: Exception) -> str:
-    """Describes an error in a text for the text's author."""
+    """Describes an error in a text for its author."""
     if isinstance(error, SyntaxError):
         line = (error.text or "").strip()
         where = f"line {error.lineno}: " if error.lineno else ""
@@ -139,7 +139,7 @@ _LINES = tuple(
         ),
     )
 )
-#: advice by Python's message, where that alone does not help beginners
+#: advice by Python's message, if that alone does not help beginners
 _MESSAGES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -193,7 +193,7 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """The statement's first line, with its decorators: the node itself starts at `def`."""
+        """The first line of the statement with its decorators; the node itself starts at `def`."""
         return first_line_of(self.node)
 
     @property
@@ -208,7 +208,7 @@ class Statement(experiments.Statement):
 
     @property
     def defines(self) -> frozenset[str]:
-        """Names to which it assigns a function or class, not the result of an experiment."""
+        """The names to which it assigns a function or class, not an experiment's result."""
         return frozenset(_defined_by(self.node))
 
 
@@ -234,10 +234,10 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
-    """Returns the names that a call gets, and whether the value is certainly a function.
+    """Returns the names that a call reads, and whether its value is certainly a function.
 
-    It is for a lambda, a partial, or a call that gets a lambda, such as a decorator's. A call that
-    gets a function also returns one, so a name stays a function after `name = call(name)`.
+    That is so for a lambda, a partial, or a call with a lambda, such as a decorator's. A call with
+    a function is assumed to return one, so a name stays a function after `name = call(name)`.
     """
     if not isinstance(value, ast.Call):
         return frozenset(), isinstance(value, ast.Lambda)
@@ -266,15 +266,15 @@ def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
 
 _STUB = "NotImplementedError"
 _NOTE = "defines {} twice; the second one is an untouched copy of the stub: delete it"
-#: the methods that a class needs to give any result
+#: the methods without which a class gives no result
 _NEEDED = ("__init__", "forward")
 
 
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
     """Returns whether each question of a module is still a stub, so that none can give a result.
 
-    An empty module is unanswered too. A module that is not valid Python is not (it may be an answer
-    with a slip), and neither is a module from which a question was deleted.
+    An empty module is also unanswered. A module that is not valid Python is not (it may be an
+    answer with a slip), and neither is a module from which a question was deleted.
     """
     try:
         statements = [Statement(node, "") for node in parsed(text).body]

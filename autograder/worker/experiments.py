@@ -165,7 +165,7 @@ class _Module:
     imported: Collection[str]
 
     def needs(self, names: UsedNames) -> bool:
-        """Returns whether an answer may need what a statement makes, or passes to a library."""
+        """Returns whether an answer may need a value that a statement makes, or gives a library."""
         # A method call on an answer does not change the answer.
         written = names.binds | names.sets | (names.asked - self.answers)
         if not (written.isdisjoint(self.needed) and names.sets.isdisjoint(self.imported)):

@@ -353,7 +353,7 @@ def _for_ones(gradients: Any, size: float) -> Any:
 
 
 def _without_zeros(gradients: Any) -> Any:
-    """Returns the gradients with None in place of rounding errors; suites accept either."""
+    """Returns the gradients with None for pure rounding errors; suites accept either."""
     return _each(gradients, lambda g: None if g.device.type != "meta" and is_rounding(g) else g)
 
 
