@@ -1,7 +1,7 @@
-"""The command line: the only part that prints, reads the terminal, or chooses an exit code.
+"""The command line, the only part that prints, reads the terminal, or chooses an exit code.
 
-Exit codes: 0 the command did its job, 1 the user must change something before it can be done, 2 the
-grader itself failed, 3 all that could be done is done, but something needs a person.
+Exit codes: 0, the command did its job; 1, the user must change something first; 2, the grader
+itself failed; 3, everything possible is done, but something needs a person.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REMEDIES = {
 def open_streams() -> None:
     """Opens each standard stream that the caller closed, as the null device.
 
-    Otherwise the next file that is opened would get its number, and would receive what is printed.
+    Otherwise the next opened file would get the stream's number, and would receive printed text.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         try:
@@ -52,7 +52,7 @@ def open_streams() -> None:
 
 
 def refusal(error: BaseException) -> str | None:
-    """Returns what the machine refused and what to do; None for any other error."""
+    """Returns a text on what the machine refused and what to do; None for any other error."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""
@@ -105,7 +105,7 @@ _SECTIONS = {
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
     },
 }
-#: the commands of this installation; one for students has only the commands for students
+#: the commands of this installation; an installation for students has only students' commands
 COMMANDS = {
     name: command
     for section in _SECTIONS.values()
@@ -168,7 +168,8 @@ def main() -> None:
     end = FastExit()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # replace what a stream can't encode: a student's umlaut must not stop a command
+            # replace characters that a stream can't encode: a student's umlaut must not stop a
+            # command
             stream.reconfigure(errors="replace")
     try:
         code = cli.main(standalone_mode=False)

@@ -190,7 +190,7 @@ def _check_release(found: course_content.ReleaseCheck, as_json: bool) -> int:
 
 
 def _not_fresh(differences: Sequence[str]) -> list[str]:
-    """Returns one line about all files that differ, because one command mends them all."""
+    """Returns one line about all files that differ, because one command updates them all."""
     if not differences:
         return []
     left_out = len(differences) - _MOST_FILES
@@ -236,7 +236,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
 
 
 def _print_traits(proof: ValidationReport) -> None:
-    """Prints, for each question and trait, the kind of its test or a reason (see --json)."""
+    """Prints the kind of test for each question and trait, or the reason for none (see --json)."""
     if not proof.traits:
         return
     traits = list(next(iter(proof.traits.values())))
@@ -249,7 +249,7 @@ def _print_traits(proof: ValidationReport) -> None:
 
 
 def _print_rules(proof: ValidationReport) -> None:
-    """Prints how many questions each general rule applies to, and why not others (see --json)."""
+    """Prints how many questions each general rule applies to, and why not more (see --json)."""
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return

@@ -1,4 +1,4 @@
-"""The command that reports what grading again changed: changes."""
+"""The command that reports the changes from grading again: changes."""
 
 from __future__ import annotations
 

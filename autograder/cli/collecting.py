@@ -108,7 +108,7 @@ COMMANDS = (collect,)
 
 
 def needs_a_person(report: CollectReport) -> bool:
-    """Returns whether something of a collection waits for a person."""
+    """Returns whether anything in a collection waits for a person."""
     return bool(report.missing or report.waiting or report.looks or report.asked)
 
 
@@ -167,7 +167,7 @@ def collected_document(report: CollectReport) -> dict[str, object]:
 
 
 def print_collected(report: CollectReport, submitted: Path) -> None:
-    """Prints the outcome of a collection: what an instructor should know, and sums."""
+    """Prints the outcome of a collection: remarks for the instructor, and sums."""
     for item in report.collected:
         if about := _remark(item):
             who = for_terminal(f"{item.student}/{item.assignment}")
@@ -188,7 +188,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 
 
 def _remark(item: CollectedSubmission) -> str:
-    """Returns what an instructor should know about one submission; empty if all is as usual."""
+    """Returns a remark for the instructor on one submission; empty if it is as usual."""
     if item.is_older:
         return f"older than the one that is there, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:

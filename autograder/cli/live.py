@@ -39,13 +39,13 @@ Plan = TypeVar("Plan")
 
 @dataclass(frozen=True, slots=True)
 class _Approval:
-    """Decides whether to carry out a plan: after asking, without asking, or not at all."""
+    """Decides whether to carry out a plan: after a question, without one, or not at all."""
 
     is_dry_run: bool
     is_given: bool
 
     def asking(self, show: Callable[[Plan], None], as_json: bool) -> Callable[[Plan], bool]:
-        """Returns a function that shows a plan and says whether to do it."""
+        """Returns a function that shows a plan and returns whether to carry it out."""
         if as_json and not (self.is_dry_run or self.is_given):
             raise click.UsageError("with --json nobody can be asked: use --dry-run or --yes")
 
@@ -68,7 +68,7 @@ class _Approval:
 
 
 def _live(command: F) -> F:
-    """Adds what pull and push have in common; they get it as `access` and `approval`."""
+    """Adds the options of both pull and push, which get them as `access` and `approval`."""
 
     @functools.wraps(command)
     def connected(

@@ -1,4 +1,4 @@
-"""Shows what a pull or a push will change and has changed, to people and to machines."""
+"""Shows people and machines what a pull or a push will change, and what it has changed."""
 
 from __future__ import annotations
 

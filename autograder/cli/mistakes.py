@@ -1,4 +1,4 @@
-"""Commands for mistakes without a name: show them, and give one a name."""
+"""Commands that show mistakes without a name, and give them one."""
 
 from __future__ import annotations
 

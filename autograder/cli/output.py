@@ -1,4 +1,4 @@
-"""The output of commands for people and machines, and the class of all commands."""
+"""Prints the output of commands for people and machines, and defines the class of all commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..escaping import for_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: the exit status of a command that did all that could be done, but left something to a person
+#: the exit status of a command that did everything possible, but left something to a person
 WAITS = 3
 
 #: the width of output, in columns, if it is not a terminal but a log or a file

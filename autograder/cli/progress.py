@@ -57,7 +57,7 @@ class _Rate(ProgressColumn):
 
 
 class RunProgress(RunEvents):
-    """Shows a run's progress on stderr; the result, on stdout, stays clean."""
+    """Shows a run's progress on stderr, so that stdout contains only the result."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

@@ -19,21 +19,21 @@ _BAR = 20
 #: minutes in the units of a time
 _AGES = ((24 * 60, "days"), (60, "hours"), (1, "minutes"))
 _NARROW = 60
-#: the least width of wrapped sentences, however narrow a terminal claims to be
+#: the smallest width of wrapped sentences, however narrow a terminal claims to be
 _LETTERS = 20
-#: lines with at most this indentation describe a question or a check, deeper ones its output
+#: lines with at most this indentation describe a question or a check; deeper ones are its output
 _ABOUT_A_CHECK = 2
 #: the beginnings of those lines of a failing check that are sentences, and may be wrapped
 _SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
 
 class Screen:
-    """Writes results; `is_plain` is for screen readers: only text, nothing drawn or overwritten."""
+    """Writes results; with `is_plain`, for screen readers, nothing is drawn or overwritten."""
 
     def __init__(self, console: Console, is_plain: bool = False) -> None:
         self.console = console
         self.is_plain = is_plain
-        # NO_COLOR is mostly set for logs, in which the codes for bold and dim text would show, too
+        # NO_COLOR is mostly set for logs, in which codes for bold and dim text would also show
         self._is_styled = not is_plain and not console.no_color
         self._shows_signs = not is_plain and _can_show("✓✗○■★☆", console)
 
@@ -52,7 +52,7 @@ class Screen:
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
     def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
-        """Writes one exercise: its file, what is wrong with it, and its questions."""
+        """Writes one exercise: its file, the file's problem, and its questions."""
         file = f" ({result.file}{_saved(result.saved)})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:
@@ -66,7 +66,7 @@ class Screen:
             self.question(question, everything)
 
     def question(self, result: CheckedQuestion, everything: bool = False) -> None:
-        """Writes one question, its failing checks, and what helps."""
+        """Writes one question, its failing checks, and help."""
         from ..student import LOOKS, as_text
 
         head, *rest = as_text(result, everything).split("\n")
@@ -141,7 +141,7 @@ def _can_show(signs: str, console: Console) -> bool:
 
 
 def _saved(at: float | None) -> str:
-    """Says when a notebook was saved: edits that were made after that were not checked."""
+    """Says when a notebook was saved, because later edits were not checked."""
     if at is None:
         return ""
     minutes = int((time.time() - at) / 60)

@@ -33,7 +33,7 @@ def _place(folder: Path | None, names: tuple[str, ...]) -> Path:
 
 @contextlib.contextmanager
 def _document_alone(is_asked: bool) -> Iterator[None]:
-    """Sends what programs print, even an answer's child processes, to stderr if `is_asked`.
+    """If `is_asked`, sends all printed text, even that of an answer's child processes, to stderr.
 
     Standard output then contains only the JSON document.
     """
@@ -104,7 +104,7 @@ def check(
 
 
 def _show_more(screen: Screen, folder: Path, question: str, rule: str) -> None:
-    """Shows what follows a right answer: its second star, the reference's way, and other ways."""
+    """Shows texts after a right answer: its second star, the reference's way, and other ways."""
     from ..student import afterwards, other_ways, star_of
 
     if star := star_of(folder, question, rule):

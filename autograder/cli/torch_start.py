@@ -20,14 +20,14 @@ def begin_loading() -> None:
 
 
 def end_loading() -> None:
-    """Switches garbage collection on again, but not for the objects that exist by now."""
+    """Switches garbage collection on again, but not for existing objects."""
     gc.freeze()
     gc.enable()
 
 
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
-    """Switches garbage collection off for a block in which a command loads all it needs."""
+    """Switches garbage collection off for a block in which a command loads all that it needs."""
     begin_loading()
     try:
         yield
@@ -36,7 +36,7 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Ends a process that has loaded torch, once its exit `code` is known and all else is done.
+    """Ends a process that has loaded torch, after its exit `code` is known and all else is done.
 
     Create it first: functions that are registered with `atexit` later run earlier.
     """

@@ -32,14 +32,14 @@ class Watch:
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
         self._results: dict[str, CheckedExercise] = {}
-        # kept from the beginning: while checks run, `sys.stdout` receives what the answer prints
+        # kept from the beginning, because during checks `sys.stdout` receives the answer's output
         self._terminal = sys.stdout if screen.console.is_terminal and not screen.is_plain else None
         self._width = min(screen.console.width - 1, 79)
         self._focus: str | None = None
         self._passed: set[str] = set()
 
     def run(self) -> None:
-        """Checks everything, then each file that is saved, until q or Ctrl-C."""
+        """Checks everything, then each saved file, until q or Ctrl-C."""
         from ..student import saved_exercises
 
         try:
@@ -107,7 +107,7 @@ class Watch:
         raise _Quit
 
     def _open(self) -> list[CheckedQuestion]:
-        """Returns the questions that do not pass: first those that fail, then those not begun."""
+        """Returns the questions that do not pass: first the failing ones, then those not begun."""
         items = [item for _, item in listed(list(self._results.values()))]
         left = [item for item in items if item.standing.value != "passed"]
         return sorted(left, key=lambda item: item.standing.value in ("not_implemented", "missing"))
@@ -150,7 +150,7 @@ class Watch:
         return {item.question for _, item in questions if item.standing.value == "passed"}
 
     def _report_passed(self, passed: set[str]) -> None:
-        """Reports the questions that pass since the last call, and the exercises that are done."""
+        """Reports the questions that pass since the last call, and completed exercises."""
         from ..student import afterwards, status, what_to_submit
 
         new, self._passed = passed - self._passed, passed

@@ -1,4 +1,4 @@
-"""Exports results to files: tables, learning platforms, continuous integration."""
+"""Exports results to files for spreadsheets, learning platforms and continuous integration."""
 
 from __future__ import annotations
 

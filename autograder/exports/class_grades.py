@@ -1,4 +1,4 @@
-"""The data that formats write: results that count, their arrival, and missing submissions."""
+"""Gathers the data for export formats: results that count, their arrival, missing submissions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..results.wording import readable
 
 
 class Missing(enum.StrEnum):
-    """The choice of what to write for a missing submission."""
+    """The choice of the grade for a missing submission."""
 
     KEEP = "keep"
     BLANK = "blank"
@@ -24,12 +24,12 @@ class Missing(enum.StrEnum):
 class Grades:
     """The last result of each student and assignment, and other facts about the class.
 
-    `absent` are the names of people without any result. `people` has the roster's entry of each
-    student, `known_as` other names of each. `zero_for` are the assignments in which a missing
-    submission may count as zero; `not_due` are those in which it may not yet. `waiting_for` are
+    `absent` are the names of people without any result. `people` has each student's entry in the
+    roster, and `known_as` each student's other names. `zero_for` are the assignments in which a
+    missing submission may count as zero; in those of `not_due`, it may not yet. `waiting_for` are
     missing submissions that may still arrive. `left` are people who have left, and `chosen` are the
-    selected ones, None if everybody is: nothing is written for missing submissions of others.
-    `titles` are those of assignments in the course.
+    selected people (None for all): missing submissions of others are not written. `titles` are the
+    titles of assignments in the course.
     """
 
     results: Sequence[SubmissionResult]
@@ -60,17 +60,17 @@ class Grades:
         return found
 
     def title_of(self, assignment: str) -> str:
-        """Returns the course's title of an assignment, or its name in words without one."""
+        """Returns the course's title of an assignment; without one, its name in words."""
         return self.titles.get(assignment) or readable(assignment)
 
     @property
     def people_without(self) -> tuple[str, ...]:
-        """The names of people whom the class knows although they may have no result, sorted."""
+        """The sorted names of people whom the class knows, with or without a result."""
         waited_for = {student for student, _ in self.waiting_for}
         return tuple(sorted({*waited_for, *self.absent, *self.left}))
 
     def missing_cell(self, student: str, assignment: str, before: str = "") -> str:
-        """Returns the cell of a missing submission; `before` is the platform's own value."""
+        """Returns the cell for a missing submission; `before` is the platform's own value."""
         is_others = self.chosen is not None and student not in self.chosen
         if is_others or student in self.left:
             return before
@@ -81,5 +81,5 @@ class Grades:
 
 
 def grades_of(results: Grades | Iterable[SubmissionResult]) -> Grades:
-    """Returns grades as they are; turns results alone into grades."""
+    """Returns grades unchanged, and turns plain results into grades."""
     return results if isinstance(results, Grades) else Grades(last_of(results))

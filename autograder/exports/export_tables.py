@@ -1,4 +1,4 @@
-"""Code that export formats share: CSV tables, numbers, and the record of an export."""
+"""Provides the code that export formats share: CSV tables, numbers, the record of an export."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Exported:
 def write_csv(rows: Iterable[Sequence[Value]], path: Path, *, has_mark: bool = False) -> Path:
     """Writes a table as CSV; raises `UserError` if the file can't be written.
 
-    `has_mark` adds the byte order mark by which Excel on Windows recognizes UTF-8.
+    `has_mark` adds the byte order mark that lets Excel on Windows recognize UTF-8.
     """
     return replace_file(path, "\ufeff" * has_mark + for_csv(rows))
 
@@ -36,7 +36,7 @@ def number(points: float) -> str:
 
 
 def same_number(text: str, value: float) -> bool:
-    """Return whether a platform's text, with a decimal point or comma, is this number."""
+    """Returns whether a platform's text, with a decimal point or comma, is this number."""
     try:
         return abs(float(text.replace(",", ".")) - value) < 1e-6
     except ValueError:

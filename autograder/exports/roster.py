@@ -33,7 +33,7 @@ Works = Mapping[str, frozenset[str]]
 #: the row of maxima in a Canvas gradebook
 POINTS_POSSIBLE = "Points Possible"
 _CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
-#: more people than this who are only in one list are one note, which names some of them
+#: if more people than this are in only one list, a single note names some of them
 _MOST_LINES, _MOST_NAMES = 5, 10
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 #: columns that identify a person for certain, on either platform
@@ -54,7 +54,7 @@ class Platform(enum.StrEnum):
 class Roster:
     """A platform's table: its columns, the rows of people, and the other rows.
 
-    `headings` are the platform's own, in its language, by our columns.
+    `headings` are the platform's own headings, in its language, by our columns.
     """
 
     path: Path
@@ -75,12 +75,12 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The students of each row of people, by the row's number, and a note on every mismatch.
+    """The student of each row of people, by the row's number, and a note on every mismatch.
 
-    A person whose name differed on two platforms has several folders, each with different
-    assignments; `works` has those of each student. `left_over` are students without a row, and
-    `doubts` says why; `in_doubt` are the rows that may be theirs. `waiting` are the rows of people
-    without a result whom the class knows.
+    A person whose name differs on two platforms has several folders, each with different
+    assignments; `works` has the assignments of each student. `left_over` are students without a
+    row, `doubts` are the reasons, and `in_doubt` are the rows that may be theirs. `waiting` are the
+    rows of people without a result whom the class knows.
     """
 
     students_of: Mapping[int, Sequence[str]]
@@ -95,7 +95,7 @@ class Matching:
         """Returns the class's name of a row's person for an assignment; empty if there is none.
 
         Returns None if the row may belong to a student whose grade can't be assigned, because then
-        it is not certain that a grade is missing.
+        it is uncertain whether a grade is missing.
         """
         found = self.students_of.get(row) or self.waiting.get(row, ())
         has_work = (name for name in found if assignment in self.works.get(name, ()))
@@ -143,7 +143,7 @@ def _is_nobody(row: Row) -> bool:
 
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
-    """Finds in a roster the students with grades, and the people without any."""
+    """Finds the students with grades, and the people without any, in a roster."""
     works: dict[str, frozenset[str]] = {}
     for student, assignment in keys_of(grades.results):
         works[student] = works.get(student, frozenset()) | {assignment}
@@ -155,7 +155,7 @@ def match_grades(roster: Roster, grades: Grades) -> Matching:
 def match(
     roster: Roster, works: Works, known_as: Mapping[str, Sequence[str]] | None = None
 ) -> Matching:
-    """Finds each student of the class in a roster; notes those who are missing or ambiguous.
+    """Finds each student of the class in a roster; notes missing and ambiguous ones.
 
     `known_as` has other names of each student. A group that submitted together matches all its
     members.
@@ -216,7 +216,7 @@ def _overlap(students: Sequence[str], works: Works) -> bool:
 
 
 def _summed(labels: Sequence[str], of_one: str, of_many: str) -> list[str]:
-    """Returns a note on each person, or one note that names some of them if they are many."""
+    """Returns a note on each person or, for many people, one note that names some of them."""
     if len(labels) <= _MOST_LINES:
         return [f"{person} {of_one}" for person in labels]
     some = ", ".join(labels[:_MOST_NAMES])
@@ -234,10 +234,10 @@ def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
 def _row_of_another(
     roster: Roster, index: Index, numbers: Sequence[str], names: Sequence[str]
 ) -> Row | None:
-    """Returns the row that only Moodle's number means, and no name.
+    """Returns the row that matches only by Moodle's number, not by a name.
 
-    Behind a group's name, Moodle writes the number of the group, which may also be that of
-    somebody in the assignment. With blind marking, rows have no names.
+    Behind a group's name, Moodle writes the number of the group, which may also be a person's in
+    the assignment. With blind marking, rows have no names.
     """
     if roster.platform is not Platform.MOODLE:
         return None

@@ -23,7 +23,7 @@ def definitions_of(
 ) -> Mapping[str, str]:
     """Returns the code of each definition by name; empty if the file can't be read.
 
-    `reader` is one from `code_reader`.
+    `reader` is the result of `code_reader`.
     """
     if exercise.status is not ExerciseStatus.GRADED or exercise.file is None:
         return {}

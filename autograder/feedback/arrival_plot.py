@@ -28,7 +28,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalPlot:
-    """The circles, the position of the due date, and the first and the last time in words."""
+    """The circles, the position of the due date, and the first and last times in words."""
 
     circles: tuple[Circle, ...]
     due: float

@@ -17,7 +17,7 @@ _BEFORE = (
     (timedelta(), "in the last 3 hours"),
 )
 _LATE = "late"
-#: the plot shows these hours around the due date; times outside are drawn at its edges
+#: the plot shows these hours before and after the due date; other times are drawn at its edges
 _EARLIEST, _LATEST = -14 * 24.0, 14 * 24.0
 _COLUMNS, _ROWS = 28, 10
 
@@ -37,8 +37,8 @@ class ArrivalGroup:
 class ArrivalSpot:
     """Submissions with about the same time and score, drawn as one spot.
 
-    `hours` is their mean time after the due date (negative: before), `share` their mean share of
-    the points, and `submissions` their number.
+    `hours` is their mean time after the due date (negative if before it), `share` is their mean
+    share of the points, and `submissions` is their number.
     """
 
     hours: float

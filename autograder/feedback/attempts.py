@@ -17,7 +17,7 @@ from .answer_code import code_reader, definitions_of, plain_code_reader
 
 #: code by exercise and question
 Written = Mapping[tuple[str, str], str]
-#: code by student, assignment and the digest of the submission
+#: code by student, assignment and digest of the submission
 AttemptCodes = Mapping[tuple[str, str, str], Written]
 
 #: the most submissions whose code is shown; a larger page opens slowly
@@ -26,7 +26,7 @@ _MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """One line of an answer, and whether it is missing in the attempt before."""
+    """One line of an answer, and whether the previous attempt lacks it."""
 
     text: str
     is_new: bool
@@ -77,7 +77,7 @@ def _written(folder: Path, line: SubmissionResult, reader: BoundedReader) -> Wri
 
 
 def side_by_side(versions: Iterable[str]) -> tuple[tuple[CodeLine, ...], ...]:
-    """Returns the lines of each version; a line is new if the version before does not have it."""
+    """Returns the lines of each version; a line is new if the previous version does not have it."""
     found: list[tuple[CodeLine, ...]] = []
     before: set[str] | None = None
     for text in versions:

@@ -1,4 +1,4 @@
-"""The page of what grading again changed: by question, by student, each attempt with its code."""
+"""Writes the page on changes from regrading, by question and student, with the code."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .rendering import render
 class QuestionChange:
     """The changes in one question of the class: how many scores went up, down, or back.
 
-    `back` counts students whose score changed in the meantime and is the same again, `other` those
-    whose maximum changed.
+    `back` counts students whose score changed in the meantime and is the same again, and `other`
+    counts those whose maximum changed.
     """
 
     assignment: str
@@ -49,7 +49,7 @@ class _AttemptTable:
 
 
 def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
-    """Groups changes by question, those with most students first."""
+    """Groups changes by question; questions with the most students are first."""
     found: defaultdict[tuple[str, str, str], list[Change]] = defaultdict(list)
     for change in changes:
         found[change.assignment, change.exercise, change.question].append(change)
@@ -90,8 +90,8 @@ def write_changes(
 ) -> Path:
     """Writes the page; raises `UserError` if that is not possible.
 
-    `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` are those of
-    students to look at a grade again.
+    `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` are students'
+    requests to look at a grade again.
     """
     page = render(
         "changes.html.jinja",
@@ -138,7 +138,7 @@ def _changed_code(
 
 
 def _heads(one: Attempts) -> tuple[str, ...]:
-    """Returns a heading for each line: the attempt, and how often it has been graded."""
+    """Returns a heading for each grading: the attempt, and how often it has been graded so far."""
     seen: Counter[int] = Counter()
     heads = []
     for line in one.lines:

@@ -39,9 +39,9 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The files written for one way, the number of submissions, and whom it can't reach and why.
+    """The files written in a format, the number of submissions, and whom it can't reach and why.
 
-    `waits` is true if somebody cannot be reached until a person does something.
+    `waits` is true if somebody can't be reached until a person does something.
     """
 
     paths: tuple[Path, ...]
@@ -52,7 +52,7 @@ class DeliveryReport:
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """The identities of students elsewhere: the origins of their submissions, and the roster."""
+    """The identities of students on platforms: the origins of their submissions, and the roster."""
 
     origins: Mapping[Key, Origin]
     roster: Roster
@@ -61,7 +61,7 @@ class Recipients:
 def deliver(
     way: DeliveryFormat, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
-    """Packs the pages below `feedback/` for a way; raises `UserError` if there are none."""
+    """Packs the pages below `feedback/` in a format; raises `UserError` if there are none."""
     pages = results_of(results, lambda key: page_of(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
@@ -96,7 +96,7 @@ def _archives(
             waits = True
         elif name := _NAMES[way](origin):
             page = page_of(class_folder, (student, assignment))
-            # members of a group without their own numbers share the one of its upload
+            # members of a group without their own numbers share that of its upload
             files.setdefault(assignment, {}).setdefault(name, page)
         else:
             notes.append(f"{student}/{assignment}: {_NO_NUMBER[way]}")
@@ -120,13 +120,14 @@ def _archives(
 def _is_of_person(origin: Origin, to: Recipients) -> bool:
     """Returns whether Moodle's number is certainly that of a person.
 
-    Behind a group's name, Moodle writes the number of the group. Without a roster, nobody can tell.
+    Behind a group's name, Moodle writes the number of the group. This can't be known without a
+    roster.
     """
     names = (origin.student, origin.name, origin.email, *without_group(origin.name))
     people = to.roster.people
     if not people or len(to.roster.without(filter(None, names))) < len(people):
         return True
-    # with blind marking, everybody has one name, in English with the number; no groups do
+    # with blind marking, everybody has the same name, in English with the number, but groups do not
     numbers = {one.number for one in to.origins.values() if one.name == origin.name}
     return len(numbers) > 1 or origin.name.endswith(f" {origin.number}")
 
@@ -188,7 +189,7 @@ def _letters(
         email = next((text for text in known if _is_address(text)), "")
         if not email:
             note = f"{result.student}: no e-mail address; give the class a roster with one"
-            notes += [note] if note not in notes else []  # once, however much they submitted
+            notes += [note] if note not in notes else []  # once each, however much they submitted
             continue
         name = f"{result.student}.{result.assignment}"
         html, text = (folder / for_file_name(name, suffix) for suffix in (".html", ".txt"))
@@ -202,7 +203,7 @@ def _letters(
 
 
 def _as_spoken(name: str) -> str:
-    """Returns `Ada Lovelace` for Canvas's `Lovelace, Ada`: a letter begins with this name."""
+    """Returns `Ada Lovelace` for Canvas's `Lovelace, Ada`, for the beginning of a letter."""
     last, comma, first = name.rpartition(", ")
     return f"{first} {last}" if comma else name
 

@@ -1,4 +1,4 @@
-"""The data behind the details of the report's page: each wrong answer, in a compact form."""
+"""Makes the data for the details on the report's page: each wrong answer, in a compact form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 600
 
 
 class _Numbers(Generic[T]):
-    """Numbers values, the same value with the same number. -1 means an empty value."""
+    """Gives equal values the same number; -1 means an empty value."""
 
     def __init__(self) -> None:
         self.values: dict[T, int] = {}
@@ -29,7 +29,7 @@ class _Numbers(Generic[T]):
 class _Document:
     """A JSON document of rows and tables, kept as encoded bytes.
 
-    Objects would take ten times the memory, and `io.StringIO` four bytes for each character.
+    Objects would take ten times the memory, and `io.StringIO` would take four bytes per character.
     """
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from ..results.wording import mistake_text
 
 _MOST_EXCERPTS = 3
 _MOST_SHARED = 25
-#: verdicts of answers that were not written, so they say nothing about mistakes
+#: verdicts of answers that were not written, which say nothing about mistakes
 UNWRITTEN = (Verdict.NOT_IMPLEMENTED, Verdict.MISSING)
 
 #: code by student, assignment, exercise and question
@@ -25,8 +25,8 @@ GroupKey = tuple[str, str, str, str]
 class SharedMistake:
     """One mistake that several students share; `name` is empty for a group without a name.
 
-    `sentence` says what it confuses, `message` is that of the first failed test of one of them, and
-    `excerpts` are up to three different answers, without comments and without names.
+    `sentence` says what it confuses, `message` is from the first failed test of one answer, and
+    `excerpts` are up to three different answers, without comments and names.
     """
 
     assignment: str
@@ -59,7 +59,7 @@ def group_of(
 
 
 class SharedMistakes:
-    """Collects results one after the other, and then finds the mistakes that they share.
+    """Collects results one by one, and then finds the mistakes that they share.
 
     For each group, it keeps the first answer and the names of the students who gave it.
     """
@@ -84,7 +84,7 @@ class SharedMistakes:
                     excerpts[text] = None
 
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
-        """Returns the mistakes of at least two students, those of most students first.
+        """Returns the mistakes that at least two students share, the most frequent first.
 
         `sentences` say what each known mistake confuses, by `<assignment>/<exercise>.<name>`.
         """

@@ -1,4 +1,4 @@
-"""Writes a student's page: what was graded, what was found, what to do next."""
+"""Writes a student's page, with grades, findings and next steps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ _OPEN_LINES = 3
 class _Test:
     """A test's line; `message` is shown once although many tests may have the same one.
 
-    If it is long and not the first of its question, it is folded, and the line `unfolds` opens it.
+    If the message is long and not the first of its question, it is folded, and the line `unfolds`
+    opens it.
     """
 
     result: TestResult
@@ -92,9 +93,10 @@ def write_feedback(
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    The same is written next to it as plain text, `feedback.txt`. `human` is what graders entered in
-    the gradebook: it counts and is shown, as is the time at which a submission arrived. A name that
-    is not a safe folder name is encoded. Raises `UserError` for a page that can't be written.
+    The same content is written next to it as plain text, `feedback.txt`. `human` are the entries of
+    graders in the gradebook, which count and are shown. The page also says when the submission
+    arrived. A name that is not a safe folder name is encoded. Raises `UserError` for a page that
+    can't be written.
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()

@@ -1,4 +1,4 @@
-"""Renders templates as self-contained pages: escaped, with no scripts but ours."""
+"""Renders templates as self-contained pages, escaped and with no scripts except ours."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def render(template: str, **values: Any) -> str:
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
-    """Yields the page of `render` in parts, so that a large one is never in memory as a whole.
+    """Yields the page of `render` in parts, so that a large page is never completely in memory.
 
-    `script` is the name of one of our scripts next to the templates, which the policy then allows,
-    too.
+    `script` is the name of one of our scripts next to the templates, which the policy then also
+    allows.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""

@@ -1,4 +1,4 @@
-"""The report on a class: shared mistakes, how each question went, and whom to look at."""
+"""Computes the report on a class: shared mistakes, questions, and students to look at."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ BINS = 10
 
 
 def numbers() -> array[float]:
-    """Returns an empty array; each number that is appended takes 8 bytes."""
+    """Returns an empty array, in which each number takes 8 bytes."""
     return array("d")
 
 
 def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | None:
-    """Returns the correlation of a question's points with those of the rest, from -1 to 1.
+    """Returns the correlation of a question's points with the points of the rest, from -1 to 1.
 
     Returns None for fewer than five students, or if all have the same points.
     """
@@ -71,7 +71,8 @@ class QuestionReport:
 
     `discrimination` is the correlation of its points with those of the rest of the assignment, from
     -1 to 1; None if too few submitted. `passed_by_all` and `passed_by_nobody` name the tests that
-    all of the submissions passed, or none of them. `comments` counts those of the class's bank.
+    all of the submissions passed, or none of them. `comments` counts comments from the class's
+    bank.
     """
 
     assignment: str
@@ -99,7 +100,7 @@ class AssignmentReport:
 
     `quartiles` are shares of the points; `histogram` counts submissions by tenths of them; `spots`
     are times against points, for a plot. `never_ran` counts the submissions without a readable
-    file, which are in none of the other numbers.
+    file, which no other number includes.
     """
 
     assignment: str
@@ -115,7 +116,7 @@ class AssignmentReport:
 
 @dataclass(frozen=True, slots=True)
 class StudentReport:
-    """One student over all assignments; `look` says why a person should look, `late` how late."""
+    """One student over all assignments; `look` are reasons to look, `late` is the lateness."""
 
     student: str
     score: float
@@ -129,7 +130,7 @@ class StudentReport:
 class Report:
     """The content of `autograder report` for a class.
 
-    `missing` are the people on its roster without a submission, by assignment, and `names` the
+    `missing` are the people on the roster without a submission, by assignment, and `names` are the
     names of students on the roster.
     """
 
@@ -147,9 +148,9 @@ class Report:
 class ClassFacts:
     """The facts about a class besides its results.
 
-    `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
-    wrong answers, `sentences` say what known mistakes confuse, and `names` are those of the roster.
-    `comments` names the comments of the class's bank that each answer has.
+    `arrivals` say who was late, and `missing` who has submitted nothing, by assignment; `codes` are
+    wrong answers, `sentences` say what known mistakes confuse, and `names` are from the roster.
+    `comments` has the names of the bank's comments on each answer.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -168,7 +169,7 @@ def class_report(
 ) -> Report:
     """Returns the report on the last result of each student and assignment.
 
-    Each result is read once, one after the other, and only numbers are kept.
+    Results are read one by one, each once, and only numbers are kept.
     """
     known = background or ClassFacts()
     assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
@@ -220,7 +221,7 @@ class _Assignment:
     never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Adds one graded result; one without any exercise that ran is only counted."""
+        """Adds one graded result; if none of its exercises ran, it is only counted."""
         self.max_score = max(self.max_score, result.max_score)
         if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
             self.never_ran += 1

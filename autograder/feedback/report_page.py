@@ -1,6 +1,6 @@
-"""The class report as one page: every number in words, with bars, and a script to look closer.
+"""Writes the class report as one page: every number in words, with bars, and a script for details.
 
-Without its script, the page says the same, and can be read, folded and printed.
+Without its script, the page says the same, and can still be folded and printed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question's line: words for its figures."""
+    """A question's line, with words for its figures."""
 
     of: QuestionReport
     verdicts: str
@@ -113,7 +113,7 @@ def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:
 
 
 def _looks(students: Iterable[StudentReport]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Groups students who need a look by the kind of reason: the kind, then student and reason."""
+    """Groups students who need a look by the kind of reason; each kind has students and reasons."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for student in students:
         for reason in student.look:

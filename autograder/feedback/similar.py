@@ -1,7 +1,7 @@
-"""Finds pairs of submissions that have in common what few others have, for a person to look at.
+"""Finds pairs of submissions that share code which few others have, for a person to look at.
 
-The stub's code is removed, and so is code that many students of the class wrote: a short answer in
-the style of the textbook is the same for everybody.
+The stub's code is removed, and so is code that many students of the class wrote, because a short
+answer in the style of the textbook is the same for everybody.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from ..submission.fingerprints import Fingerprints, fingerprints
 from .answer_code import code_reader, definitions_of
 from .rendering import render
 
-#: code is common if this share of the students who wrote anything has it, within these limits
+#: code is common if this share of the students who wrote anything has it; the number of students
+#: has these limits
 _COMMON_SHARE = 0.1
 _COMMON_LEAST, _COMMON_MOST = 3, 20
 #: the least number of fingerprints that a pair shares and few others have
@@ -37,7 +38,7 @@ _MOST_PAIRS = 100
 
 @dataclass(frozen=True, slots=True)
 class SimilarCode:
-    """One half of a pair: student, code, and the lines (from 1) that the other half has, too."""
+    """One half of a pair: student, code, and the lines (from 1) that the other half also has."""
 
     student: str
     code: str
@@ -49,8 +50,8 @@ class SimilarPair:
     """Two students whose code for an exercise is alike.
 
     `shared` counts the common fingerprints that few others have; `share` is their part of all rare
-    ones of the shorter text, from 0 to 1. `weight` also counts them, but gives less weight to those
-    that more students have, so that a pair is listed before the pairs of a group of sixteen.
+    fingerprints of the shorter text, from 0 to 1. `weight` also counts them, but gives less weight
+    to those that more students have, so that a pair is listed before the pairs of a large group.
     """
 
     assignment: str
@@ -98,7 +99,7 @@ class ClassFingerprints:
         self._ends.append(len(self._values))
 
     def likenesses(self) -> list[SharedFingerprints]:
-        """Returns the pairs that share enough of what few others have."""
+        """Returns the pairs that share enough fingerprints that few others have."""
         values = np.frombuffer(self._values, np.uint64)
         owners = np.repeat(np.arange(len(self.students)), np.diff(self._ends).astype(np.int64))
         _, groups, spread = np.unique(values, return_inverse=True, return_counts=True)
@@ -137,11 +138,11 @@ def _owners(
 def similar_pairs(
     course: Course, class_folder: Path, results: Iterable[SubmissionResult]
 ) -> list[SimilarPair]:
-    """Returns the pairs of a class, those with most in common first; at most a hundred.
+    """Returns at most a hundred pairs of a class, the pairs with most in common first.
 
-    `results` are the last ones, one for each submission. Reads the files that counted, in a child
-    process with limits. The code of a pair is read again, so that the code of the class is never in
-    memory as a whole.
+    `results` are the last results, one for each submission. Reads the files that counted, in a
+    child process with limits. The code of a pair is read again, so that the code of a whole class
+    is never in memory.
     """
     given = _given(course)
     written: dict[_Key, ClassFingerprints] = {}
@@ -229,7 +230,7 @@ def write_similar(pairs: Sequence[SimilarPair], path: Path) -> Path:
 
 
 def _lines(side: SimilarCode) -> list[tuple[int, str, bool]]:
-    """Returns the number and the text of each line, and whether the other half has it, too."""
+    """Returns the number and the text of each line, and whether the other half also has it."""
     return [
         (number, text, number in side.common)
         for number, text in enumerate(side.code.split("\n"), start=1)

@@ -12,7 +12,7 @@ from ..submission.class_files import submission_folder
 from .answer_code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 
-#: the most files to read: those of 2,000 students would make a page of 40 MB
+#: the most files to read; the files of 2,000 students would make a page of 40 MB
 _MOST_FILES = 2_000
 _ENOUGH = 3
 
@@ -28,7 +28,7 @@ class _File:
 
 
 def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes:
-    """Returns the code of wrong answers, without comments; for a large class not of all.
+    """Returns the code of wrong answers, without comments; for a large class, only of some.
 
     Files with a mistake that does not have enough excerpts yet are read first.
     """
@@ -45,7 +45,7 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 
 
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
-    """Returns the files to read, the most needed first; not many more than will be read."""
+    """Returns the files to read, the most needed first, and few more than will be read."""
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []
     later: list[_File] = []

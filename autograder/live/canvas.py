@@ -1,8 +1,8 @@
 """A course on Canvas, by its REST API and the package canvasapi.
 
-Documented in https://developerdocs.instructure.com/services/canvas; no version has a number there.
-The package never gets the token: `session` adds it to requests to the site itself, and to no
-other, so that neither its logs nor a host of files contain it.
+The API is documented at https://developerdocs.instructure.com/services/canvas, without version
+numbers. The package never gets the token: `session` adds it only to requests to the site itself, so
+that neither the package's logs nor a host of files contain it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from .platform_records import (
 
 T = TypeVar("T")
 
-#: grades in one request, and how often it is sent if it is not certain that it has arrived
+#: the most grades in a request, and how often it is sent if it is uncertain whether it has arrived
 _BATCH, _TRIES = 50, 3
 #: how often, and after how many seconds, to ask whether Canvas has written a batch
 _POLLS, _POLL_WAIT = 300, 2.0
-#: after a lost connection, Canvas may still be writing what it was sent
+#: the wait after a lost connection, because Canvas may still be writing grades
 _SETTLE = 20.0
 _NO_TOKEN = "none"
-#: for what is not a file: what it is, and the name and the field of its text
+#: for submissions that are not files: the kind, and the name and the field of its text
 _TYPED = {
     "online_text_entry": ("a text", "text.html", "body"),
     "online_url": ("a web address", "link.html", "url"),
@@ -67,7 +67,7 @@ class Canvas:
     def __init__(self, site: str, course: str, token: Token, retry: RetryPolicy) -> None:
         self._site, self._number, self._token, self._retry = site, course, token, retry
         package = import_extra("canvasapi")
-        with warnings.catch_warnings(action="ignore"):  # about http, which is of this machine only
+        with warnings.catch_warnings(action="ignore"):  # about http, used only on this machine
             self._canvas = package.Canvas(site, _NO_TOKEN)
         self._requester = self._canvas._Canvas__requester
         self._requester._session = session(site, token, retry)
@@ -106,7 +106,7 @@ class Canvas:
         return self._list(self._course.get_sections, "the sections")
 
     def _groups(self) -> Sequence[Any]:
-        """Returns the groups of the course; nothing if the token may not see them."""
+        """Returns the groups of the course; none if the token may not see them."""
         try:
             return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
         except _PermissionDenied:
@@ -167,7 +167,7 @@ class Canvas:
         return Assignment(self._requester, {"id": work.number, "course_id": self._number})
 
     def download(self, file: SubmittedFile, path: Path) -> None:
-        """Writes an attachment to `path`; other hosts that Canvas names get no token."""
+        """Writes an attachment to `path`; other hosts that Canvas names do not get the token."""
         is_own = origin(file.url) == origin(self._site)
         headers = {"Authorization": f"Bearer {self._token.reveal()}"} if is_own else {}
         answer = self._retry.ask(
@@ -190,7 +190,7 @@ class Canvas:
     def send(
         self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
     ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades in batches; each is read back."""
+        """Writes grades in batches, and reads each batch back."""
         for start in range(0, len(updates), _BATCH):
             batch = updates[start : start + _BATCH]
             yield self._send_batch(work, batch)
@@ -198,7 +198,7 @@ class Canvas:
     def _send_batch(
         self, work: PlatformAssignment, batch: Sequence[GradeUpdate]
     ) -> Sequence[UpdateOutcome]:
-        """Sends a batch again only if the connection was lost, and only what has not arrived."""
+        """Sends a batch; after a lost connection, sends again the grades that have not arrived."""
         pending, problem = list(batch), ""
         for _ in range(_TRIES):
             try:
@@ -219,7 +219,7 @@ class Canvas:
         ]
 
     def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
-        """Sends one request and waits until Canvas has carried it out; returns why not."""
+        """Sends one request and waits until Canvas has carried it out; returns why it failed."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
             own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}

@@ -1,4 +1,4 @@
-"""Makes the session in which canvasapi talks to Canvas: with token, waits and limits."""
+"""Makes the session that canvasapi uses for Canvas, with token, waits and limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import requests
 
 _TIMEOUT = 60.0
-#: bytes of an answer that are read at a time
+#: the number of bytes of an answer that are read at a time
 _CHUNK = 1 << 16
 
 
@@ -31,7 +31,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
 
     class Session(package.Session):  # type: ignore[name-defined,misc]  # imported when needed
         def send(self, request: Any, **kwargs: Any) -> Any:
-            """Sends one request, or one of a redirect; only the site itself gets the token."""
+            """Sends one request, which may be a redirect; only the site itself gets the token."""
             request.headers.pop("Authorization", None)
             if origin(request.url) == own:
                 request.headers["Authorization"] = f"Bearer {token.reveal()}"
@@ -48,7 +48,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
             return retry.ask(site, once, is_safe=request.method == "GET")
 
         def rebuild_auth(self, request: Any, response: Any) -> None:
-            """Refuses a redirect that repeats data, such as grades, at another site."""
+            """Refuses a redirect that would send data, such as grades, to another site."""
             if request.method not in ("GET", "HEAD") and origin(request.url) != origin(
                 response.url
             ):

@@ -38,7 +38,7 @@ class Address:
 def address_of(platform: str, url: str) -> Address:
     """Returns the course in the address of its page; raises `UserError` if it is not one.
 
-    A token would be sent in the clear without TLS, so only this machine is allowed without it.
+    Without TLS, a token would be sent in plain text, so TLS is required except for this machine.
     """
     parts = urlsplit(url.strip())
     found = _PLATFORMS[platform].course_in(parts.path, parts.query)
@@ -114,7 +114,7 @@ def _moodle_course(path: str, query: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class _PlatformKind:
-    """One platform: how to read an address, and how to make a connection."""
+    """One platform, with functions that read an address and make a connection."""
 
     course_in: Callable[[str, str], tuple[str, str] | None]
     make: Callable[[str, str, Token, RetryPolicy], Platform]

@@ -1,7 +1,7 @@
 """Repeats requests that failed, and keeps tokens out of all texts.
 
-A platform that is overloaded or throttles is asked again later. A request that writes is repeated
-only if the platform has certainly not carried it out.
+Requests to a platform that is overloaded or throttles are repeated later. A request that writes is
+repeated only if the platform has certainly not carried it out.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _LONGEST_WAIT = 60.0
 _TIMEOUT = 60.0
 #: the most bytes of a file whose size the platform does not report, and of any other answer
 _MOST_BYTES, _MOST_ANSWER = 100 << 20, 64 << 20
-#: the most seconds that one answer may take, however slowly it comes
+#: the most seconds that one answer may take, however slowly it arrives
 _LONGEST_ANSWER = 1800.0
-#: headers of a body that has been decoded
+#: headers that no longer apply to a body after it is decoded
 _OF_TRANSPORT = ("content-encoding", "content-length", "transfer-encoding")
-#: how much of a body is searched for an error
+#: the number of bytes of a body that are searched for an error
 _HEAD = 2_000
 _OVERLOADED = (500, 502, 503, 504)
 #: the words with which Canvas says that it throttles, if it does so with the status 403
 _THROTTLED = "rate limit exceeded"
-#: Canvas's quota below which the next request waits, so that it need not be refused
+#: the rest of Canvas's quota below which the next request waits, so that it is not refused
 _LOW_QUOTA = 50.0
-#: the service under which the keyring keeps tokens; the user is the address of the platform
+#: the service name of tokens in the keyring; the user name is the address of the platform
 KEYRING = "autograder"
 _SECRET = "***"
 
 
 class NoResponse(Exception):
-    """Raised if a request got no complete response; its text is the reason."""
+    """Raised if a request gets no complete response; its text is the reason."""
 
 
 class DifferentFile(NoResponse):
@@ -61,7 +61,7 @@ class ErrorBody(Exception):
 
 
 class PlatformFailure(UserError):
-    """Raised if no further request can succeed, such as for the next student."""
+    """Raised if later requests, such as for the next student, can't succeed either."""
 
 
 class TokenRefused(PlatformFailure):
@@ -75,14 +75,14 @@ class TokenRefused(PlatformFailure):
 
 
 class Unreachable(PlatformFailure):
-    """The platform did not answer, or only with server errors.
+    """The platform did not answer, or answered only with server errors.
 
     It is uncertain whether a request that writes has been carried out.
     """
 
 
 class Token:
-    """A platform's access token. Its text appears in requests only."""
+    """A platform's access token, whose text appears only in requests."""
 
     __slots__ = ("_text",)
 
@@ -128,7 +128,7 @@ def _from_keyring(site: str) -> str:
 
 
 class Response(Protocol):
-    """The part of a response that decides whether to ask again."""
+    """The part of a response that decides whether to repeat the request."""
 
     @property
     def status_code(self) -> int:
@@ -151,17 +151,17 @@ A = TypeVar("A", bound=Response)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The way to wait; tests replace `sleep`. `on_wait` gets the reason for a wait."""
+    """Waits and repeats requests; tests replace `sleep`. `on_wait` gets the reason for a wait."""
 
     sleep: Callable[[float], None] = time.sleep
     on_wait: Callable[[str], None] = lambda text: None
 
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
-        """Asks until the platform has time for an answer, and returns it.
+        """Repeats a request until the platform has time to answer, and returns the response.
 
-        `is_safe` means that the request may be repeated even if it was carried out. Raises
-        `Unreachable`, or `UserError` for a file that is not the announced one, which costs no
-        other file; `once` raises `NoResponse` if there is no answer.
+        `is_safe` means that the request may be repeated even if it was carried out. `once` raises
+        `NoResponse` if there is no answer. Raises `Unreachable`, or `UserError` for a file that is
+        not the announced one; other files are not affected.
         """
         problem, is_of_one_file = "", False
         for tried in range(_TRIES):
@@ -192,7 +192,7 @@ class RetryPolicy:
         )
 
     def _keep_quota(self, headers: Mapping[str, str]) -> None:
-        """Waits if Canvas reports that little is left of the quota."""
+        """Waits if Canvas reports that little of the quota is left."""
         with contextlib.suppress(ValueError):
             if float(headers.get("X-Rate-Limit-Remaining", "inf")) < _LOW_QUOTA:
                 self.sleep(1.0)
@@ -207,14 +207,15 @@ def _is_throttled(answer: Response) -> bool:
 def _wanted_wait(headers: Mapping[str, str]) -> float:
     try:
         return min(max(float(headers.get("Retry-After", "0")), 0.0), _LONGEST_WAIT)
-    except ValueError:  # it is a date: wait as usual
+    except ValueError:  # a date: wait as usual
         return 0.0
 
 
 def client(site: str) -> httpx.Client:
     """Returns a client; raises `UserError` if its package is not installed.
 
-    It sends nothing to other sites: a redirect may repeat a form, which contains the token, there.
+    It sends nothing to other sites, because a redirect may send them a form that contains the
+    token.
     """
 
     def check(request: httpx.Request) -> None:
@@ -237,7 +238,7 @@ def refused_redirect(site: str, url: str) -> PlatformFailure:
 
 
 def limited(parts: Iterable[bytes], site: str) -> bytes:
-    """Joins the parts of an answer; raises `PlatformFailure` if they never end."""
+    """Joins the parts of an answer; raises `PlatformFailure` if there are too many."""
     found, size, end = [], 0, time.monotonic() + _LONGEST_ANSWER
     for part in parts:
         found.append(part)
@@ -298,7 +299,7 @@ def _error_in(body: bytes) -> Mapping[str, Any]:
 
 
 def read_answer(response: httpx.Response, site: str) -> httpx.Response:
-    """Returns an open response with its body; raises `PlatformFailure` if that never ends."""
+    """Returns an open response with its body; raises `PlatformFailure` if the body never ends."""
     import httpx
 
     body = limited(response.iter_bytes(), site)

@@ -1,7 +1,7 @@
 """A course on Moodle, by its web services over REST.
 
-Follows the functions as Moodle 4.1 and later document them (Site administration, Server, Web
-services, API documentation). The token is only ever in the body of a request, never in an address.
+Uses the functions as documented by Moodle 4.1 and later (Site administration, Server, Web services,
+API documentation). The token is only in the bodies of requests, never in an address.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PAGE, _BATCH = 200, 25
 _SUBMITTED = "submitted"
 #: the format of a text that is HTML
 _HTML = 1
-#: errors that mean that the token itself is of no use
+#: errors that mean that the token itself is useless
 _BAD_TOKENS = ("invalidtoken", "tokenexpired")
 
 
@@ -59,7 +59,7 @@ class Moodle:
         self._members_of: dict[str, list[str]] = {}
 
     def title(self) -> str:
-        """Returns the title of the course, after asking whether the site knows the token."""
+        """Returns the title of the course, after checking that the site knows the token."""
         self._call("core_webservice_get_site_info")
         found = self._call("core_course_get_courses_by_field", field="id", value=self._number).get(
             "courses"
@@ -72,7 +72,7 @@ class Moodle:
         return str(found[0].get("fullname") or f"course {self._number}")
 
     def zone(self) -> str:
-        """Returns an empty text: no function reports the site's time zone."""
+        """Returns an empty text, because no function reports the site's time zone."""
         return ""
 
     def members(self) -> Sequence[Member]:
@@ -109,7 +109,7 @@ class Moodle:
     def _by_assignment(
         self, function: str, part: str, works: Iterable[Values], *, must_be_seen: bool = False
     ) -> Mapping[str, Sequence[Values]]:
-        """Returns rows by assignment; Moodle omits those without rows and those it hides."""
+        """Returns rows by assignment; Moodle omits assignments without rows, and hidden ones."""
         numbers = [work["id"] for work in works]
         if not numbers:
             return {}
@@ -128,7 +128,7 @@ class Moodle:
         )
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
-        """Returns the last attempt of each student: Moodle reports no others.
+        """Returns the last attempt of each student, because Moodle reports no others.
 
         The submission of a group counts as one for each of its members.
         """
@@ -147,7 +147,7 @@ class Moodle:
         return sorted(found, key=lambda one: one.student)
 
     def _identifiers(self, work: PlatformAssignment) -> Mapping[str, str]:
-        """Returns the participants' numbers in names of files, if they may be seen."""
+        """Returns the participants' numbers in names of files, if the token may see them."""
         try:
             found = self._by_assignment(
                 "mod_assign_get_user_mappings", "mappings", [{"id": work.number}]
@@ -157,14 +157,14 @@ class Moodle:
         return {str(one["userid"]): number_of(one["id"]) for one in found.get(work.number, ())}
 
     def _owners(self, submission: Values, known: Collection[str]) -> Sequence[str]:
-        """Returns the students whose submission it is; a group's has no user."""
+        """Returns the students who own a submission; a group's submission has no user."""
         if submission.get("userid"):
             number = str(submission["userid"])
             return [number] if number in known else []
         return self._members_of.get(str(submission.get("groupid") or ""), [])
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades; Moodle reports feedback only for one student at a time."""
+        """Returns the grades; Moodle reports feedback for only one student at a time."""
         there = self._by_assignment("mod_assign_get_grades", "grades", [{"id": work.number}])
         last: dict[str, Values] = {}
         for grade in there.get(work.number, ()):
@@ -205,10 +205,10 @@ class Moodle:
     def send(
         self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
     ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades in batches; if one is refused, each of its grades alone.
+        """Writes grades in batches; if a batch is refused, writes each of its grades alone.
 
-        Whatever Moodle keeps with a grade would be emptied if it were left out, so the comment
-        and the state of the marking workflow are sent back as they are.
+        Moodle empties the fields of a grade that a request leaves out, so the comment and the state
+        of the marking workflow are sent back unchanged.
         """
         flags = self._by_assignment("mod_assign_get_user_flags", "userflags", [{"id": work.number}])
         states = {
@@ -271,20 +271,20 @@ class Moodle:
         )
 
     def _upload(self, path: Path, name: str) -> int:
-        """Uploads a file into an area of drafts; returns the number of the area."""
+        """Uploads a file into a new draft area; returns the number of the area."""
         data = {"token": self._token.reveal(), "filearea": "draft", "itemid": "0"}
         content = path.read_bytes()
         reply = self._post(
             f"{self._site}/webservice/upload.php",
             "upload.php",
-            is_safe=True,  # a draft that nothing refers to is removed by Moodle
+            is_safe=True,  # Moodle removes drafts that nothing refers to
             data=data,
             files={"file_1": (name, content, "text/html")},
         )
         return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
-        """Calls a function; each may be repeated, because writing sets and never adds."""
+        """Calls a function, which may be repeated, because writing sets values and never adds."""
         data = {
             **dict(flattened(values)),
             "wstoken": self._token.reveal(),
@@ -329,7 +329,7 @@ class Moodle:
 
 
 def flattened(values: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yields nested values by names as Moodle's REST reads them, such as `grades[0][userid]`."""
+    """Yields nested values by names in the form of Moodle's REST, such as `grades[0][userid]`."""
     if isinstance(values, Mapping):
         for key, value in values.items():
             yield from flattened(value, f"{name}[{key}]" if name else key)

@@ -24,7 +24,7 @@ Values = Mapping[str, Any]
 
 
 def students(users: Sequence[Values]) -> Sequence[Values]:
-    """Returns those with the role of a student; if nobody has it, those without one of staff."""
+    """Returns the users with a student's role; if nobody has it, those without a role of staff."""
     roles = [{str(role.get("shortname")) for role in user.get("roles") or ()} for user in users]
     if any(_STUDENT in own for own in roles):
         return [user for user, own in zip(users, roles, strict=True) if _STUDENT in own]
@@ -104,6 +104,6 @@ def _time(seconds: object) -> datetime | None:
         return None
     try:
         moment = datetime.fromtimestamp(int(str(seconds)), UTC)
-    except (ValueError, OverflowError, OSError):  # no time at all
+    except (ValueError, OverflowError, OSError):  # not a time
         return None
     return read_time(moment.isoformat())

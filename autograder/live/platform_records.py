@@ -12,7 +12,7 @@ from typing import Protocol
 #: grades that differ by less are equal: platforms round them
 SAME_GRADE = 0.01
 _MOST_ITEMS = 200_000
-#: Canvas writes those of another of its databases as 12~345
+#: matches numbers; Canvas writes those of its other databases as 12~345
 _NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 
@@ -34,8 +34,9 @@ class Member:
 class PlatformAssignment:
     """An assignment of a course; times are in UTC, and None if the platform has none.
 
-    `sections` has the due dates that differ, by the name of a section or group, and `people` those
-    of single students, by number. `points` is the maximum, None if it is not graded by points.
+    `sections` has the due dates that differ, by the name of a section or group, and `people` has
+    those of single students, by number. `points` is the maximum, None if it is not graded by
+    points.
     """
 
     number: str
@@ -50,8 +51,8 @@ class PlatformAssignment:
 class SubmittedFile:
     """A submitted file. `path` is its name, after the names of folders, and `number` its id.
 
-    `size` is None if the platform does not report it. `content` is what a student typed on the
-    platform itself instead of submitting a file; it needs no download.
+    `size` is None if the platform does not report it. `content` is text that a student typed on the
+    platform instead of submitting a file; it needs no download.
     """
 
     number: str
@@ -62,7 +63,7 @@ class SubmittedFile:
 
 
 def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
-    """Returns typed text as a file with this name; nothing for an empty text."""
+    """Returns typed text as a file with this name; None for an empty text."""
     content = str(text or "").encode("utf-8", "replace")
     return (SubmittedFile("0", (name,), "", len(content), content),) if content else ()
 
@@ -72,7 +73,7 @@ class Attempt:
     """One submission of a student to an assignment; the first one has the number 1.
 
     `identifier` is the number that the platform writes into names of files, if it is not the
-    student's. `note` says what was submitted instead of files, such as a text.
+    student's. `note` names other things that were submitted, such as a text.
     """
 
     student: str
@@ -84,7 +85,7 @@ class Attempt:
 
     @property
     def is_typed(self) -> bool:
-        """True if it is only what the student typed on the platform."""
+        """True if it contains only text that the student typed on the platform."""
         return bool(self.files) and all(file.content is not None for file in self.files)
 
 
@@ -104,7 +105,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class GradeUpdate:
-    """A grade to write, with a comment, or a file with its name."""
+    """A grade to write, with a comment, or with a file and its name."""
 
     student: str
     points: float
@@ -162,14 +163,14 @@ class Platform(Protocol):
     def send(
         self, work: PlatformAssignment, updates: Sequence[GradeUpdate]
     ) -> Iterator[Sequence[UpdateOutcome]]:
-        """Writes grades; yields after each batch what became of it."""
+        """Writes grades; yields the outcome after each batch."""
         ...
 
 
 def number_of(value: object) -> str:
     """Returns a platform's number of a person, an assignment or a file.
 
-    Raises `ValueError` for anything else: it becomes part of addresses and of names of folders.
+    Raises `ValueError` for anything else, because it becomes part of addresses and folder names.
     """
     if not _NUMBER.fullmatch(str(value)):
         raise ValueError("a number is not a number")
@@ -177,7 +178,7 @@ def number_of(value: object) -> str:
 
 
 def check_length(found: Sequence[object]) -> None:
-    """Raises `ValueError` if a list has more items than any course, because it may never end."""
+    """Raises `ValueError` if a list has more items than any course has; it may never end."""
     if len(found) > _MOST_ITEMS:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 

@@ -78,7 +78,7 @@ class SandboxedExporter(BehindTheWall):
     def _leave_out_unknown_notebooks(self) -> None:
         """Removes submissions from nbgrader's list if all their notebooks have unknown names.
 
-        nbgrader would stop at the first of them. Here, they get no points and a warning.
+        nbgrader would stop at the first of them. Here they get no points, and a warning.
         """
         converter = self._converter
         names = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
@@ -127,7 +127,7 @@ class SandboxedExporter(BehindTheWall):
 
     @cached_property
     def _has_course(self) -> bool:
-        """Return whether a course of ours is configured, or found at or above the class folder."""
+        """Returns whether a course of ours is configured, or found at or above the class folder."""
         with contextlib.suppress(AutograderError):
             return bool(self.course or find_root(Path(self._settings.directories.root)))
         return False

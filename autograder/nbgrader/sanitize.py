@@ -18,7 +18,7 @@ from ..escaping import path_problem
 from ..results.wording import shortened
 from ..submission.code import source_of
 
-# the possible beginning of raw HTML in CommonMark: no space follows `<`
+# matches the possible beginning of raw HTML in CommonMark, where no space follows `<`
 _TAG = re.compile(r"<[A-Za-z/!?]")
 _ELSEWHERE = re.compile(r"(?!data:)[a-z][a-z0-9+.-]*:|[/\\]{2}")
 #: attributes whose addresses a browser fetches
@@ -29,7 +29,7 @@ _MOST_SECONDS = 2.0
 
 def safe_markdown(source: str, attachments: dict[str, Any]) -> str:
     """Returns a cell's Markdown without active markup, or its text as code if it can't be shown."""
-    # cleaning turns `<`, `>` and `&` into entities, so text without a tag is not cleaned
+    # text without a tag is not cleaned, because cleaning turns `<`, `>` and `&` into entities
     cleaned = _cleaned(source) if _TAG.search(source) else source
     if _can_be_shown(cleaned, attachments):
         return cleaned
@@ -41,12 +41,12 @@ def _cleaned(source: str) -> str:
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:
-    """Return whether nbconvert renders it fast, to a page that fetches nothing from elsewhere."""
+    """Returns whether nbconvert renders it quickly, and the page fetches nothing from elsewhere."""
     start = time.process_time()
     try:
         renderer = IPythonRenderer(escape=False, attachments=attachments)
         page = MarkdownWithMath(renderer=renderer).render(source)
-    except Exception:  # includes the parser's errors: endless nesting, a missing attachment
+    except Exception:  # includes the parser's errors, such as endless nesting
         return False
     return time.process_time() - start < _MOST_SECONDS and not _fetches(page)
 
@@ -66,7 +66,7 @@ class _Finder(HTMLParser):
         self.found = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Looks at the attributes of a tag; see `HTMLParser`."""
+        """Checks the attributes of a tag; see `HTMLParser`."""
         for name, value in attrs:
             text = "".join((value or "").split()).lower()
             if name in _FETCHED and _ELSEWHERE.match(text):
@@ -89,7 +89,7 @@ Cell = dict[str, Any]
 def name_problem(name: str) -> str | None:
     """Explains why nbgrader can't use a student's name; None if it can.
 
-    Formgrader writes names into its pages as they are, also into attributes and texts of scripts.
+    Formgrader writes names unchanged into its pages, even into attributes and texts of scripts.
     """
     if problem := path_problem(name):
         return problem
@@ -106,7 +106,7 @@ def is_markup(name: str) -> bool:
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
-    """Returns a cell with its source and its harmless outputs only.
+    """Returns a cell with its source and only its harmless outputs.
 
     Markdown that is also in the release is not changed.
     """
@@ -120,14 +120,14 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
     if kind == "markdown":
         text = source if source in known_markdown else safe_markdown(source, {})
         return {"cell_type": "markdown", "metadata": {}, "source": text}
-    # a raw cell would become part of the page without any change
+    # a raw cell would become part of the page unchanged
     return _code("\n".join(f"# {line}" for line in source.split("\n")), [])
 
 
 def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
-    """Makes an executed notebook of nbgrader's safe, in place; keeps its cells and grade ids.
+    """Makes a notebook that nbgrader executed safe, in place; keeps its cells and grade ids.
 
-    Outputs of its cells need no cleaning: they came from a worker as text and pictures.
+    Outputs of its cells need no cleaning, because the worker returned only text and pictures.
     """
     kept = ("kernelspec", "language_info")
     notebook["metadata"] = _some(notebook["metadata"], kept)

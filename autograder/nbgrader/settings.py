@@ -1,4 +1,4 @@
-"""The settings of a class folder from its nbgrader configuration, and our steps in nbgrader's."""
+"""Reads a class's settings from its nbgrader configuration; adds our steps to nbgrader's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXTRAS = f"{__package__}.notebooks.course.ReleaseExtras"
 def use_sandboxed_steps(config: Config) -> None:
     """Replaces steps that run a kernel, in a configuration's own list or in nbgrader's default.
 
-    Also replaces steps whose run would end at a copied cell or a changed cell type. Adds a step to
+    Also replaces steps that would stop at a copied cell or a changed cell type, and adds a step to
     releasing that includes notebooks without graded cells.
     """
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
@@ -43,7 +43,7 @@ def use_sandboxed_steps(config: Config) -> None:
 
 
 def _ours(step: Any) -> Any:
-    """Returns our step instead of nbgrader's, which a configuration may give as text."""
+    """Returns our step for one of nbgrader's, which a configuration may name as text."""
     for theirs, ours in _OURS.items():
         if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
             return ours
@@ -112,7 +112,7 @@ def configure(config: Config, course: str = "") -> None:
     use_sandboxed_steps(config)
     config.Autograde.exporter_class = _EXPORTER
     config.SandboxedExporter.course = course
-    # the notebooks in formgrader contain text of students
+    # the notebooks in formgrader contain students' text
     config.HTMLExporter.sanitize_html = True
 
 
@@ -125,7 +125,7 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
     if path.exists():
         return path
     root, folder = course.root.resolve(), class_folder.resolve()
-    # a class folder inside the course is usually called `course`, which says nothing
+    # a class folder inside the course is usually called `course`, which is not informative
     named = root if folder.is_relative_to(root) else folder
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", named.name).strip("_") or "course"
     return replace_file(
@@ -143,7 +143,7 @@ def missing_lines(course: Course, class_folder: Path, settings: Settings) -> lis
 
 def _course_path(course: Course, class_folder: Path) -> str:
     root, folder = course.root.resolve(), class_folder.resolve()
-    # for a class folder inside the course, a relative path stays right when the course is moved
+    # for a class folder inside the course, a relative path stays valid when the course is moved
     return os.path.relpath(root, folder) if folder.is_relative_to(root) else str(root)
 
 

@@ -56,11 +56,11 @@ def let_best_count(
     keys: Collection[Key],
     grade: Callable[[FoundSubmissions], object],
 ) -> tuple[str, ...]:
-    """Puts the best submission of each student into `submitted/`; returns sentences.
+    """Puts the best submission of each student into `submitted/`; returns sentences about swaps.
 
-    The best one has the most points after the penalty for late work; late days that are left in
-    the student's budget count as time. `grade` grades earlier submissions that have no result of
-    the present suite. Raises `UserError` if a collection is changing the class.
+    The best submission has the most points after the penalty for late work; late days left in the
+    student's budget count as time. `grade` grades earlier submissions that have no result from the
+    current suite. Raises `UserError` if a collection is changing the class.
     """
     from ..collecting import collecting_alone
 
@@ -85,7 +85,7 @@ def let_best_count(
 def _candidates(
     class_folder: Path, earlier: str, key: Key, assignment: Assignment
 ) -> list[_Candidate]:
-    """Returns the submission that counts and the earlier ones, the same files only once."""
+    """Returns the submission that counts and the earlier ones, each set of files only once."""
     kept = submission_folder(class_folder, *key, earlier)
     if not kept.is_dir():
         return []
@@ -114,7 +114,7 @@ def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, Submissi
 def _ungraded(
     found: Mapping[Key, list[_Candidate]], lines: Mapping[Key, Mapping[str, SubmissionResult]]
 ) -> Iterator[Submission]:
-    """Yields earlier submissions that have no line with the suite of the one that counts."""
+    """Yields earlier submissions without a line from the suite that judged the one that counts."""
     for key, (counts, *others) in found.items():
         now = lines.get(key, {}).get(counts.digest)
         for one in others if now else ():
@@ -137,7 +137,7 @@ def _chosen(
             if not ready or candidates[0] not in ready:
                 continue
             points = {one.digest: worth.of(one, graded[one.digest]) for one in ready}
-            best = max(ready, key=lambda one: points[one.digest])  # the first of equal ones
+            best = max(ready, key=lambda one: points[one.digest])  # the first of several equal ones
             last = list(graded)[-1]
             if best is not candidates[0]:
                 _swap(class_folder, key, candidates[0].folder, best.folder)
@@ -160,7 +160,7 @@ class _FinalPoints:
         self._budget = read_rules(class_folder).late_days
         self._taken = read_late_days(class_folder)
         tables = read_roster(class_folder), read_extensions(class_folder), read_dates(class_folder)
-        # late days are counted below: the class's table has those of one submission only
+        # late days are counted below, because the class's table has those of only one submission
         self._allowances = Allowances(*tables)
         self._penalty = class_penalty(class_folder)
 
@@ -186,7 +186,7 @@ class _FinalPoints:
 
 
 def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
-    """Swaps two folders, and records that nobody edited the one that counts now."""
+    """Swaps two folders, and records that the one that counts now was not edited by hand."""
     from ..collecting import earlier_place
 
     os.rename(counts, earlier_place(class_folder, key, counts))

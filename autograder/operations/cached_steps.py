@@ -1,4 +1,4 @@
-"""Remembers what a step wrote and from what, so that it is not repeated for the same files."""
+"""Remembers the inputs and outputs of a step, so that it is not repeated for the same files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..escaping import for_json
 from ..files import replace_file
 from ..submission.class_files import CONFIG_FILE, SUBMITTED
 
-#: the file in the class folder; it may be removed at any time, and everything is then made again
+#: the file in the class folder; if it is removed, everything is made again
 FILE_NAME = ".made.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: the parts of a course that pages and tables show
@@ -39,7 +39,7 @@ class CachedStep:
     def of(
         cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
     ) -> CachedStep:
-        """Returns a step before it begins; files of the class in `without` do not matter to it."""
+        """Returns a step before it begins; files of the class in `without` do not affect it."""
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [
             *_class_files(class_folder, {*made, *without}),
@@ -50,7 +50,7 @@ class CachedStep:
         return cls(class_folder, " ".join(map(str, name)), _digest(files))
 
     def known(self) -> Any:
-        """Returns the step's report if it was made from the same files, otherwise None.
+        """Returns the step's earlier report if it was made from the same files, otherwise None.
 
         The step must also be repeated if a file that it wrote has been changed or removed.
         """

@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from .grades import DisplayOptions
 
 
-#: under this name, a look remembers how many answers to requests there were
+#: the name under which a look remembers the number of answers to requests
 _REQUESTS = "regrade requests"
 
 
@@ -51,11 +51,11 @@ _REQUESTS = "regrade requests"
 class ClassChanges:
     """The changes since somebody last looked, or since each submission was first graded.
 
-    `manual` contains the scores that people set and that differ from the automatic ones, `in_doubt`
-    those whose automatic score, maximum or answer has changed since. `attempts` contains the
-    submissions with more than one result line, and `codes` the code of each attempt of students who
-    submitted again. `requests` are requests for a second look: those that were answered since
-    somebody last looked, and those that are open.
+    `manual` contains the scores that people set and that differ from the automatic ones, and
+    `in_doubt` those whose automatic score, maximum or answer has changed since. `attempts` contains
+    the submissions with more than one result line, and `codes` has the code of each attempt of
+    students who submitted again. `requests` are requests for a second look that are open or have
+    been answered since somebody last looked.
     """
 
     changes: tuple[Change, ...]
@@ -69,10 +69,10 @@ class ClassChanges:
 def class_changes(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, since_first: bool = False
 ) -> ClassChanges:
-    """Returns what grading again changed in a class, and remembers that somebody has looked at it.
+    """Returns the changes from grading a class again, and remembers that somebody has seen them.
 
-    Compares with the grading that somebody looked at last, or with the first one of each submission
-    if `since_first`. If nothing is new, the changes are the same as at the last call. A call for
+    Compares with the grading that somebody saw last or, if `since_first`, with the first one of
+    each submission. If nothing is new, the changes are the same as at the last call. A call for
     only some students is not remembered.
 
         for change in autograder.class_changes("course").changes:
@@ -94,7 +94,7 @@ def class_changes(
     found = _found(folder, lines, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
-        with contextlib.suppress(UserError):  # a class that is read-only can't remember
+        with contextlib.suppress(UserError):  # a read-only class can't remember
             write_review_marks(folder, counts)
     found = replace(found, requests=tuple(_news(folder, requests, seen, wanted.selection)))
     codes = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
@@ -167,7 +167,7 @@ def _found(
     by_hand = {(student, assignment) for student, assignment, *_ in work.grades}
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     chosen = select(last_class_results(folder), roster, withdrawn, selection)
-    # nothing can have changed in the others, so their lines are not kept in memory
+    # nothing can have changed in the other submissions, so their lines are not kept in memory
     keys = {key for key in keys_of(chosen) if lines[key] > 1 or key in by_hand}
     found = attempts(iterate_results(results_file(folder)), seen, keys)
     return ClassChanges(

@@ -55,10 +55,10 @@ class Attendance:
 class StoredExtension:
     """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
-    `is_recorded` is true if nbgrader's gradebook already has it; otherwise the next record writes
+    `is_recorded` is true if nbgrader's gradebook already has it; otherwise the next `record` writes
     it there. `due` is the due date of everybody, if the course has one. `also_in_time` are newer
-    submissions that were kept next to the one that counts because they were late, and no longer
-    are: the class counts the last one on time, and collecting them again lets them count.
+    submissions that were set aside as late and are now on time; if they are collected again, they
+    count, because the class counts the last submission on time.
     """
 
     decision: Decision
@@ -83,7 +83,7 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
     """Returns who has submitted what; assignments that nobody has submitted are left out.
 
-    If no course is found, every folder of a student is taken for an assignment.
+    If no course is found, every folder of a student counts as an assignment.
     """
     folder = existing_class(class_folder)
     of_class = _course_or_none(Path(course), folder)
@@ -112,7 +112,7 @@ def extend(
     *,
     course: Path | str = HERE,
 ) -> StoredExtension:
-    """Gives one student more time for one assignment, instead of an earlier extension.
+    """Gives one student more time for one assignment; replaces an earlier extension.
 
     The extension is stored with its reason, and set in nbgrader's gradebook, so that the penalty
     there agrees. Nothing is graded again.
@@ -159,8 +159,9 @@ def extend_all(
 ) -> list[StoredExtension]:
     """Gives the extensions of a table with the columns student, assignment, extension and why.
 
-    The assignment is a name or a title; empty, it means every assignment of the course. All rows
-    are read before the first extension is stored. Raises `UserError` for a row that can't be used.
+    The assignment is a name or a title; if it is empty, it means every assignment of the course.
+    All rows are read before the first extension is stored. Raises `UserError` for a row that can't
+    be used.
 
         autograder.extend_all("course", "accommodations.csv")
     """
@@ -195,7 +196,7 @@ def withdraw(
 ) -> Decision:
     """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted.
 
-    Without an assignment, this applies to all work of a student who has left, now and later.
+    Without an assignment, this applies to all work, now and later, of a student who has left.
 
         autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
         autograder.withdraw("course", "ben", None, "left the course")

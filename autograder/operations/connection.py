@@ -25,9 +25,9 @@ _MOST = 8
 class Access:
     """The way to a course on a platform.
 
-    `at` is the address of the course's page, needed once, because the class keeps it. `links` are
-    the platform's numbers of assignments whose names differ from ours. Tests replace `token` and
-    `retry`.
+    `at` is the address of the course's page, which is needed only once, because the class keeps it.
+    `links` are the platform's numbers of assignments whose names differ from ours. Tests replace
+    `token` and `retry`.
     """
 
     at: str | None = None
@@ -40,7 +40,7 @@ class Access:
 class Connection:
     """An open connection. `works` are the linked assignments, by our names.
 
-    `notes` are sentences; `unlinked` gives, for each assignment without a link, the reason.
+    `notes` are sentences; `unlinked` gives the reason for each assignment without a link.
     """
 
     key: str
@@ -153,7 +153,7 @@ def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
 
 
 class _Linking:
-    """Finds the platform's assignment for each of ours: chosen, known by number, or by name."""
+    """Finds the platform's assignment for each of ours: by choice, by known number, or by name."""
 
     def __init__(
         self,
@@ -217,5 +217,5 @@ class _Linking:
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
-    """Lets no other pull or push change the class; raises `UserError` if one does."""
+    """Keeps other pulls and pushes from changing the class; raises `UserError` if one runs."""
     return running_alone(class_folder / _LOCK, "pull or push")

@@ -1,4 +1,4 @@
-"""An author's work on a course's content: create, validate and release it, or pack its grader."""
+"""An author's work on a course's content: creating, validating, releasing, packing its grader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheck:
-    """The problems with what students would get: files that are not up to date, and leaks."""
+    """The problems with the files for students: files that are not up to date, and leaks."""
 
     not_fresh: tuple[str, ...]
     leaks: tuple[str, ...]
@@ -75,8 +75,8 @@ def release(
 ) -> ReleaseReport:
     """Writes assignments/ and the bundles for students: all of it, or nothing.
 
-    With `after`, for when everybody has submitted, bundles also contain the code of other right
-    answers.
+    With `after`, meant for when everybody has submitted, bundles also contain the code of other
+    right answers.
 
         autograder.release(["causal_attention"])
 
@@ -135,7 +135,7 @@ def gradescope_bundle(
 def prepare_nbgrader(
     class_folder: Path, assignments: Sequence[str], *, force: bool, course: Path | str = HERE
 ) -> ClassSource:
-    """Turns a folder into a course of nbgrader, or adds assignments to one."""
+    """Turns a folder into an nbgrader course, or adds assignments to one."""
     from .. import nbgrader
 
     of = load_course(course)

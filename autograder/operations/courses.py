@@ -31,9 +31,9 @@ class Courses:
     """The submissions below a folder, and the courses that grade them.
 
     `own` grades with its suites; the nbgrader course in the folder `notebooks` grades by executing
-    notebooks as they are. At least one of them is there. `submitted` is the folder that was named,
-    and `whole` the class's folder of submissions around it. If `question` is given, only this
-    question is graded. `stopped` are the assignments that were submitted and can't be graded.
+    notebooks as they are. There is at least one of the two. `submitted` is the folder that was
+    named, and `whole` is the class's folder of submissions around it. If `question` is given, only
+    this question is graded. `stopped` are the submitted assignments that can't be graded.
     """
 
     own: Course | None
@@ -50,7 +50,7 @@ class Courses:
         return self.notebooks or self.whole.parent
 
     def without(self, error: ContentError) -> Courses | None:
-        """Returns the courses without the assignment of a wrong file; None if nothing is left."""
+        """Returns the courses without the assignment of a broken file; None if nothing is left."""
         submissions = self.found.submissions
         names = sorted({submission.assignment for submission in submissions})
         wrong = next((name for name in names if name in error.path.parts), None)
@@ -139,7 +139,7 @@ def _wanted(own: Course | None, assignment: str | None, question: str) -> Questi
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the named course, or else the class's own; raises `UserError` if there is neither."""
+    """Returns the named course, otherwise the class's own; raises `UserError` without either."""
     found = _own_course(course_folder, class_folder) or course_at(course_folder)
     return with_class_dates(found, class_folder)
 
@@ -175,7 +175,7 @@ def submissions_around(submitted: Path, course: Course | None) -> Path:
 
 
 def _refuse_a_students_course(course: Course, theirs: Path) -> None:
-    """Raises `UserError` if the course is part of what is graded: its tests run in the grader."""
+    """Raises `UserError` if the course is among the submissions, as its tests run in the grader."""
     if course.root.is_relative_to(theirs):
         raise UserError(
             f"{course.root} contains source/ and solutions/, and is part of what is graded\n"
@@ -204,7 +204,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
 
 def _root_of(folder: Path) -> Path | None:
-    """Returns the root of the nearest course of ours, if any; others have a `source/`, too."""
+    """Returns the root of the nearest course of ours, if any; others may have a `source/`."""
     with contextlib.suppress(UserError):
         root = find_root(folder)
         return root if any(root.glob("source/*/assignment.toml")) else None

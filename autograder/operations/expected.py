@@ -20,7 +20,7 @@ Scores = dict[str, dict[str, dict[str, dict[str, list[Any]]]]]
 
 
 def write_expected(*, course: Path | str = HERE, jobs: int = 2) -> tuple[str, ...]:
-    """Grades `examples/submitted` and returns a line for each question whose outcome changed.
+    """Grades `examples/submitted`; returns a line for each question whose outcome changed.
 
     The outcome is the score and the verdict. Raises `UserError` if the course has no example class.
     """

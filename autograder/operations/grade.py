@@ -26,12 +26,13 @@ from .outcome import RecordedGrades, class_outcome
 class GradeReport:
     """The outcome of a run, and the last result of each submission in it.
 
-    `results` are read from the file when they are accessed. `lateness` lists due dates as they were
-    understood, who is late by how much, and whose earlier submission counts. `stopped` maps each
-    assignment that could not be graded to the reason; the others were graded. `unused_dates` are
-    sentences on dates of `due.csv` whose assignment or section does not exist. `costs` are CPU
-    seconds by stage, empty if nothing was graded by this machine. `waiting` are the submissions
-    with a reason to look that no person has dealt with, if this run wrote the gradebook.
+    `results` are read from the file when they are accessed. `lateness` lists due dates as
+    understood, late students and by how much, and students whose earlier submission counts.
+    `stopped` maps each assignment that could not be graded to the reason; the others were graded.
+    `unused_dates` are sentences on dates of `due.csv` whose assignment or section does not exist.
+    `costs` are CPU seconds by stage; they are empty if nothing was graded on this machine.
+    `waiting` are the submissions with a reason to look that no person has dealt with, if this run
+    wrote the gradebook.
     """
 
     run: RunReport
@@ -77,8 +78,8 @@ def grade(
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
 
-    Raises `UserError` for what the caller must change, `IsolationUnavailable` if there is no
-    sandbox, `GraderError` if the grader itself fails.
+    Raises `UserError` for problems that the caller must solve, `IsolationUnavailable` if there is
+    no sandbox, and `GraderError` if the grader itself fails.
     """
     if question and resume:
         raise UserError("grading one question again covers all submissions: leave out --resume")
@@ -98,7 +99,7 @@ def grade(
     wanted = courses.whole.name == SUBMITTED if gradebook is None else gradebook
     if wanted:
         read_rules(courses.class_folder)
-        read_allowances(courses.class_folder)  # report what can't be read before hours of grading
+        read_allowances(courses.class_folder)  # report unreadable tables before hours of grading
     courses, run = _run_what_can_be(courses, options, scheduler, events or RunEvents())
     outcome = class_outcome(
         courses, options, Path(course), gradebook=wanted, on_lateness=on_lateness
@@ -121,7 +122,7 @@ def _run_what_can_be(
 ) -> tuple[Courses, RunReport]:
     """Grades all assignments except those whose content is wrong.
 
-    Raises `ContentError` if the wrong one is the only one, or the one that was asked for.
+    Raises `ContentError` if a wrong assignment is the only one, or the one that was named.
     """
     while True:
         backend = _cluster(courses, scheduler, options) if scheduler else None
@@ -180,7 +181,7 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder that each line names, `<student>/<assignment>`; stays ready in between.
+    """Grades the folder named on each line, `<student>/<assignment>`; stays ready in between.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
     `RefusedLine` for a line that names no submission. A line may also be JSON: {"path": ...,

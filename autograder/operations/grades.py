@@ -1,4 +1,4 @@
-"""The grades of a class as formats and pages show them: selected, with dates and missing work."""
+"""Gathers the grades of a class for formats and pages: selected, with dates and missing work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: a selection, how missing work appears, whether names do."""
+    """The options for showing grades: the selection, the form of missing work, and names or not."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP
@@ -41,7 +41,7 @@ def selected(
     """Returns the selected results, without withdrawn submissions.
 
     A results file instead of a class folder has no roster and no withdrawn submissions. Raises
-    `UserError` if the section, grader, assignment or student that was asked for has none.
+    `UserError` if the selected section, grader, assignment or student has no results.
     """
     roster, withdrawn = read_roster(class_folder), read_withdrawals(class_folder)
     return select(results, roster, withdrawn, selection)
@@ -106,7 +106,7 @@ def _left(class_folder: Path, results: Sequence[SubmissionResult]) -> frozenset[
 def _chosen(
     keys: Iterable[Key], absent: Iterable[str], selection: Selection
 ) -> frozenset[str] | None:
-    """Returns the selected people; None if everybody is."""
+    """Returns the selected people; None means everybody."""
     if not selection.is_of_people and selection.student is None:
         return None
     return frozenset((*(student for student, _ in keys), *absent))
@@ -146,7 +146,7 @@ def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
 def _known_as(
     class_folder: Path, keys: Iterable[Key], waiting: Iterable[Key]
 ) -> Mapping[str, tuple[str, ...]]:
-    """Maps students to their other names: on the platform they submitted to, and on the roster."""
+    """Maps students to their other names, on the platform of their submission and on the roster."""
     if not class_folder.is_dir():
         return {}
     roster, origins = read_roster(class_folder), read_origins(class_folder)
@@ -163,7 +163,7 @@ def _known_as(
 
 
 def not_due_note(grades: Grades) -> str:
-    """Returns an export's note, if it has zeros, on assignments that may still be submitted."""
+    """Returns an export's note on zeros for assignments that may still be submitted."""
     if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)
@@ -178,7 +178,7 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
-    """Returns who on the roster has no result, by assignment; empty texts if names are left out."""
+    """Returns people on the roster without a result, by assignment; empty texts without names."""
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)
     by_assignment: dict[str, list[str]] = {}

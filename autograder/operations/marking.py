@@ -1,4 +1,4 @@
-"""Grading by hand from the command line: points, comments that are used again, second looks."""
+"""Grades by hand from the command line: points, comments of the bank, second looks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class EnteredMark:
 
 @dataclass(frozen=True, slots=True)
 class BankUse:
-    """A comment of the bank, and the number of answers that have it.
+    """A comment of the bank, and the number of answers that use it.
 
     `is_missing` means that graders wrote its name, and the bank does not have it.
     """
@@ -73,8 +73,8 @@ def mark(
 
         autograder.mark("course", "ada", "masking/causal_mask", points=1.5, comment="#diagonal")
 
-    Raises `UserError` for an unknown student or question, for points that the question does not
-    have, for a comment that the bank does not have, or if nobody has asked for an answer.
+    Raises `UserError` for an unknown student or question, for impossible points, for a comment that
+    the bank does not have, or if there is no request to answer.
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
@@ -108,7 +108,7 @@ def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None,
 
 
 def _must_have_request(folder: Path, key: Key, question: str) -> None:
-    """Raises `UserError` if nobody asked; nothing has been entered then."""
+    """Raises `UserError`, before anything is entered, if there is no request."""
     own = [one for one in read_requests(folder) if one.key == key and one.is_open]
     if not any(one.question in ("", question) or not question for one in own):
         about = ", ".join(one.question for one in own)
@@ -140,7 +140,7 @@ def _enter(
     is_automatic = points == AUTOMATIC
     enter_grade(folder, key, points=number, is_automatic=is_automatic, comment=comment)
     if points is not None:
-        record(course, folder, own)  # computes the penalty again
+        record(course, folder, own)  # computes the late penalty again
 
 
 def _points(entered: float | str | None, most: float) -> float:
@@ -180,7 +180,7 @@ def add_comment(
 
 
 def bank_uses(class_folder: Path | str) -> list[BankUse]:
-    """Returns the bank of a class, with the number of answers that have each comment.
+    """Returns the bank of a class, with the number of answers that use each comment.
 
     for use in autograder.bank_uses("course"):
         print(use.comment.name, use.used)

@@ -1,4 +1,4 @@
-"""Makes a real answer a known mistake, and gives its name to the equal answers of a class."""
+"""Turns a real answer into a known mistake, and gives its name to the equal answers of a class."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def add_misconception(
     """Makes a student's answer a known mistake, and names the class's equal answers after it.
 
     `student` may be the mark of a group of `unnamed_mistakes`. The answer's code is stored without
-    comments. Before that, a sandboxed worker executes the new entry: it must be caught, behave as
-    it did in the student's file, and get its own name. It becomes content of the course, which
-    tests and tools execute, so `approve` is called with its code first: a person should have read
-    it. Nothing is graded again.
+    comments. Before that, a sandboxed worker executes the new entry, which must be caught, behave
+    as it did in the student's file, and get its own name. The entry becomes content of the course,
+    which tests and tools execute, so a person should read it: `approve` is first called with its
+    code. Nothing is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
@@ -131,7 +131,7 @@ def _chosen(
 def _because_it_never_ran(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
 ) -> str:
-    """Returns what an answer raised if it was never called; otherwise an empty text."""
+    """Returns the error of an answer that was never called; otherwise an empty text."""
     for result in results:
         for of_exercise, item in result.questions():
             is_it = (of_exercise.exercise, item.question) == (exercise, question)
@@ -169,7 +169,7 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
 def _named(
     results: Sequence[SubmissionResult], key: tuple[str, ...], name: str, hint: str
 ) -> Iterator[SubmissionResult]:
-    """Yields the results that get the name, which they did not have before."""
+    """Yields the results that get the name and did not have it before."""
     for found in unnamed_in(results):
         if found.key == key:
             yield with_name(found, name, hint)

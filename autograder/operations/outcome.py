@@ -1,4 +1,4 @@
-"""Brings a class up to date after a run: which submission counts, who is late, the gradebook."""
+"""Updates a class after a run: the submissions that count, lateness, and the gradebook."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .courses import Courses, class_course
 class RecordedGrades:
     """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it.
 
-    `unrecorded` is the number of results that can't be recorded before a person has done something.
+    `unrecorded` is the number of results that can't be recorded until a person has done something.
     """
 
     db_url: str | None
@@ -47,7 +47,7 @@ class RecordedGrades:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The results of a run that count, and what became of them in the class.
+    """The results of a run that count, and their effects on the class.
 
     For the other fields see `GradeReport`; `seconds` is the CPU time for the gradebook.
     """
@@ -68,7 +68,7 @@ def class_outcome(
     gradebook: bool,
     on_lateness: Callable[[Sequence[str]], None],
 ) -> Outcome:
-    """Returns the results of a run that count, after the rules of the class if it has a gradebook.
+    """Applies the rules of a class that has a gradebook; returns the results that count.
 
     `course` is the folder of the course. `on_lateness` is called before penalties are applied.
     """
@@ -94,7 +94,7 @@ def _best(
 ) -> tuple[str, ...]:
     """Lets the best submission of each student count, if that is the rule of the class.
 
-    A shard, or results in a different file, do not know all submissions.
+    Does nothing for a shard, or for results in a different file, which lack other submissions.
     """
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
     is_whole = of_class and options.shard == (1, 1)
@@ -168,7 +168,7 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
         sorted(results.keys),
         without=[GRADEBOOK_FILE, ALLOWED_FILE],
     )
-    # in a mixed class, or with the gradebook elsewhere, it is always written
+    # in a mixed class, or if the gradebook is elsewhere, it is always written
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:

@@ -1,6 +1,6 @@
 """Brings people, due dates and submissions of a course on Canvas or Moodle into a class folder.
 
-First finds out and shows all that will change; then `collect` places the submissions.
+First finds and shows all changes; then `collect` places the submissions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PARTS = ("roster", "dates", "submissions")
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """All that a pull will change; `waits` are sentences about what needs a person."""
+    """All changes that a pull will make; `waits` are sentences about work for a person."""
 
     platform: str
     title: str
@@ -68,7 +68,7 @@ class PullPlan:
 class PullReport:
     """The outcome of a pull: the plan, whether it was approved, and what was collected.
 
-    `waits` are sentences about what needs a person, among them those of the plan.
+    `waits` are sentences about work for a person, including those of the plan.
     """
 
     plan: PullPlan
@@ -114,7 +114,7 @@ def pull(
 
 
 class _Pull:
-    """One pull: finds out what changes, and changes it."""
+    """One pull, which finds the changes and makes them."""
 
     def __init__(self, connection: Connection, parts: frozenset[str]) -> None:
         self._there, self._folder = connection, connection.folder
@@ -133,7 +133,7 @@ class _Pull:
         self._withdrawn = read_withdrawals(self._folder)
 
     def plan(self) -> PullPlan:
-        """Returns all that will change; asks the platform, and changes nothing."""
+        """Returns all changes to make; asks the platform, and changes nothing."""
         dates = NewDates(self._there, self._folder)
         has_dates = "dates" in self._parts
         submissions = tuple(self._submissions()) if "submissions" in self._parts else ()
@@ -169,7 +169,7 @@ class _Pull:
             )
 
     def _known(self) -> Mapping[str, KnownMember]:
-        """Returns who will be on the roster, by number: only they can have extensions."""
+        """Returns the people who will be on the roster, by number, as only they get extensions."""
         new = () if "roster" in self._parts else self._change.added
         return {
             number: KnownMember(self._name(number), person)
@@ -178,7 +178,7 @@ class _Pull:
         }
 
     def _name(self, number: str) -> str:
-        """Returns the class's name for a member: that of the folder, or that on the roster."""
+        """Returns the class's name for a member, from the folder or the roster."""
         student = self._person[number].student
         return self._student.get(student, student)
 
@@ -207,7 +207,7 @@ class _Pull:
         return time is not None and is_collected(self._folder, key, origin, time)
 
     def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
-        """Returns the attempts of each member; an unreadable assignment stops no other one."""
+        """Returns the attempts of each member; an unreadable assignment stops no others."""
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))
@@ -235,7 +235,7 @@ class _Pull:
     def apply(
         self, plan: PullPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[CollectReport | None, Sequence[str]]:
-        """Changes what the plan says; returns what was collected, and what needs a person."""
+        """Carries out the plan; returns the collected submissions, and work for a person."""
         if plan.roster and (plan.roster.added or plan.roster.updated):
             write_people(self._folder, self._listed)
         write_dates(self._folder, {(d.assignment, d.section): d.after for d in plan.dates})
@@ -243,7 +243,7 @@ class _Pull:
         for item in plan.extensions:
             why = f"{plan.platform}: due {item.due}"
             extend(self._folder, item.student, item.assignment, item.after, why, course=where)
-        dated = course_of_class(where, self._folder)  # with the dates that are new
+        dated = course_of_class(where, self._folder)  # with the new dates
         downloads = Downloads(self._there, dated, on_progress)
         return downloads.collect(plan.submissions), downloads.waits
 

@@ -19,7 +19,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class DateChange:
-    """A due date that changes; `section` is empty for everybody's, `before` if there was none."""
+    """A due date that changes; `section` is empty for everybody, `before` if there was no date."""
 
     assignment: str
     section: str
@@ -94,7 +94,7 @@ class NewDates:
 
 
 def _zone(connection: Connection) -> str:
-    """Returns the time zone for due dates: the course's there, or that of our due dates."""
+    """Returns the time zone for due dates: the platform course's, or that of our due dates."""
     own = {a.duedate.zone for a in connection.course.assignments if a.duedate}
     zones: list[str] = [connection.platform.zone(), *(own if len(own) == 1 else ())]
     for zone in zones:
@@ -120,7 +120,7 @@ def _date_changes(
 
 
 def _same(due: DueDate | None, moment: datetime) -> bool:
-    """Returns whether a due date means a moment, to the minute or second that it names."""
+    """Returns whether a due date means this moment, to the minute or second that it names."""
     if due is None:
         return False
     return due.at == moment or (not due.at.second and 0 <= (moment - due.at).total_seconds() < 60)

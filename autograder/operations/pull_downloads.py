@@ -1,7 +1,7 @@
 """Downloads submissions from a platform and has them collected.
 
-Files are kept in a separate folder until all of an assignment are there, each written in one step,
-so that a pull that was interrupted continues where it stopped.
+Files, each written in one step, are kept in a separate folder until all files of an assignment are
+there, so that an interrupted pull continues where it stopped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .connection import Connection
 if TYPE_CHECKING:
     from ..collecting import CollectReport, Owner
 
-#: where files are until all of an assignment are there
+#: the folder of files until all files of an assignment are there
 _DOWNLOADS = ".pulling"
 
 
@@ -34,7 +34,7 @@ _DOWNLOADS = ".pulling"
 class IncomingSubmission:
     """A submission that will be downloaded, and the name of its student in the class.
 
-    `is_here` is true if a pull that was interrupted has downloaded it already.
+    `is_here` is true if an interrupted pull has already downloaded it.
     """
 
     student: str
@@ -95,7 +95,7 @@ class Downloads:
         except PlatformFailure:
             raise
         except UserError as error:
-            if isinstance(error.__cause__, OSError):  # our own disk, which will fail again
+            if isinstance(error.__cause__, OSError):  # our own disk fails, and will fail again
                 raise
             self.waits.append(f"{item.student}/{item.assignment}: {error}")
             return False
@@ -106,7 +106,7 @@ class Downloads:
     ) -> Iterator[CollectReport]:
         owners = {item.folder: (_owner(item, self._there),) for item in whole}
         for folder in place.glob("*"):
-            if folder.name not in owners:  # an attempt that is not the last one any more
+            if folder.name not in owners:  # an attempt that is no longer the last one
                 shutil.rmtree(folder)
         if owners:
             yield collect_owned(place, self._there.folder, self._course, assignment, owners)
@@ -123,7 +123,7 @@ def _home(connection: Connection) -> Path:
 
 
 def _place_of(assignment: str, connection: Connection) -> Path:
-    """Returns where the submissions to an assignment are downloaded to."""
+    """Returns the folder to which an assignment's submissions are downloaded."""
     return _home(connection) / connection.key / for_file_name(assignment)
 
 
@@ -144,7 +144,7 @@ def usable(attempt: Attempt) -> Sequence[SubmittedFile]:
 
 
 def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[IncomingSubmission]]:
-    """Yields the submissions of one assignment with at most one of each student."""
+    """Yields rounds of an assignment's submissions, each with at most one per student."""
     left: dict[str, dict[str, list[IncomingSubmission]]] = {}
     for item in incoming:
         left.setdefault(item.assignment, {}).setdefault(item.student, []).append(item)
@@ -155,7 +155,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 
 
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
-    """Yields the path for each file; one whose place is taken goes into a subfolder.
+    """Yields the path for each file, in a subfolder if its place is taken.
 
     Platforms allow a file and a folder with one name; a disk does not.
     """
@@ -175,7 +175,7 @@ def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path,
 
 
 def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
-    """Removes what a killed download left behind."""
+    """Removes other files, which a killed download has left behind."""
     for path in folder.rglob("*"):
         if path not in wanted and not path.is_dir():
             path.unlink()
@@ -205,7 +205,7 @@ def _owner(item: IncomingSubmission, connection: Connection) -> Owner:
 
 
 def _together(reports: Sequence[CollectReport]) -> CollectReport | None:
-    """Returns one report of several collections."""
+    """Returns one report on several collections."""
     if not reports:
         return None
     return replace(

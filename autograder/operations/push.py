@@ -1,7 +1,7 @@
-"""Writes the grades of a class, and feedback if wanted, into a course on Canvas or Moodle.
+"""Writes the grades of a class, with feedback if requested, into a course on Canvas or Moodle.
 
-First reads the grades that are there: equal ones are left alone, and so is a grade that somebody
-else has changed on the platform.
+First reads the grades on the platform: equal ones are left alone, and so is a grade that somebody
+else has changed there.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FeedbackKind(enum.StrEnum):
 class GradeChange:
     """A grade to write: what the platform shows now, and what it will show.
 
-    `before` is None without one.
+    `before` is None if the platform shows no grade.
     """
 
     student: str
@@ -72,9 +72,9 @@ class GradeChange:
 
 @dataclass(frozen=True, slots=True)
 class PushPlan:
-    """All that a push will write, and the number of grades that are equal already.
+    """All grades that a push will write, and the number of grades that are already equal.
 
-    `waits` are sentences about what needs a person.
+    `waits` are sentences about work for a person.
     """
 
     platform: str
@@ -88,9 +88,9 @@ class PushPlan:
 
 @dataclass(frozen=True, slots=True)
 class PushReport:
-    """The outcome of a push: the plan, whether it was approved, and how many grades are there now.
+    """The outcome of a push: the plan, whether it was approved, and how many grades were written.
 
-    `waits` are sentences about what needs a person, among them those of the plan.
+    `waits` are sentences about work for a person, including those of the plan.
     """
 
     plan: PushPlan
@@ -115,7 +115,7 @@ def push(
 
     `platform` is canvas or moodle; `feedback` goes with the grades. A grade that somebody has
     changed on the platform stays, unless `overwrite` is true. Nothing is written unless `approve`
-    returns true for the plan; `on_progress` is called with how many grades are written.
+    returns true for the plan; `on_progress` is called with the number of written grades.
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
@@ -139,7 +139,7 @@ def push(
 
 
 class _Push:
-    """One push: finds out what differs, and writes it."""
+    """One push, which finds the differences and writes them."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class _Push:
         self._class_names: Sequence[str] = ()
 
     def plan(self) -> PushPlan:
-        """Returns all that will be written; asks the platform, and changes nothing there."""
+        """Returns all grades to write; asks the platform, and changes nothing there."""
         grades = self._grades()
         if self._feedback is not FeedbackKind.NONE:
             write_feedback(
@@ -268,7 +268,7 @@ class _Push:
     ) -> GradeChange | None:
         """Returns a zero for a missing submission, if zeros are wanted and there is no grade yet.
 
-        Only people on the class's roster get one, and nobody who has left.
+        Only people on the class's roster who have not left get one.
         """
         known = student or self._class_names[position]
         is_wanted = grades.missing_cell(known, name, before="-") == "0"
@@ -299,7 +299,7 @@ class _Push:
         return GradeChange(result.student, result.assignment, grade.points, update, digest)
 
     def _is_anothers(self, grade: Grade, pushed: PushedGrade | None) -> bool:
-        """Returns whether a grade on the platform is not the one that was written last."""
+        """Returns whether a grade on the platform differs from the one that was written last."""
         if grade.points is None or self._overwrite:
             return False
         return pushed is None or abs(float(pushed.points) - grade.points) >= SAME_GRADE
@@ -338,7 +338,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades, and remembers each batch; returns how many, and what was refused."""
+        """Writes the grades, and remembers each batch; returns their number, and refused grades."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

@@ -1,4 +1,4 @@
-"""Reports what a class has learned, and what to teach next, as records and as a page."""
+"""Reports what a class has learned and what to teach next, as records and as a page."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _comments(
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
-    """Returns what known mistakes confuse; empty if no course is found."""
+    """Returns the sentences of known mistakes; empty if no course is found."""
     try:
         return mistake_sentences(course_of_class(course, folder))
     except UserError:

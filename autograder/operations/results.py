@@ -116,7 +116,7 @@ def deliver_feedback(
 def similar(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> list[SimilarPair]:
-    """Returns pairs of submissions that share what few others have, for a person to look at.
+    """Returns pairs of submissions that share unusual code, for a person to look at.
 
     print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
     """
@@ -151,9 +151,9 @@ def export(
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
-    The `course` gives due dates, in addition to those of the class. `showing` says whose grades to
-    write, and what to write if nothing was submitted. `roster` is the file in which Canvas or
-    Moodle gives its own ids of the students.
+    `course` provides due dates, in addition to those of the class. `showing` says whose grades to
+    write, and what to write for missing submissions. `roster` is the file with Canvas's or Moodle's
+    own ids of the students.
 
         autograder.export("csv", "course", to="grades.csv")
 

@@ -1,4 +1,4 @@
-"""Manages requests for a second look, and lists what waits for each grader."""
+"""Manages requests for a second look, and lists the answers that wait for each grader."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class WaitingAnswers:
 class GradersWork:
     """The answers that wait for each grader, and how many each person has graded by question.
 
-    `graded` has rows of who, assignment, question and number. Entries that were made in formgrader
-    have the name `formgrader`, because nbgrader does not record who made them.
+    `graded` has rows of grader, assignment, question and number. Entries that were made in
+    formgrader have the name `formgrader`, because nbgrader does not record who made them.
     """
 
     waiting: tuple[WaitingAnswers, ...]
@@ -74,7 +74,7 @@ def bring_requests(
 
         autograder.bring_requests("course", "issues.json")
 
-    A request that is known is not stored again. Raises `UserError` for a file that has none.
+    Known requests are not stored again. Raises `UserError` for a file without requests.
     """
     from ..collecting import read_asked
 
@@ -109,7 +109,7 @@ def _named_assignment(course: Course, text: str) -> str:
     words = re.sub(r"[\W_]+", "_", f" {text} ".casefold())
     names = [assignment.name for assignment in course.assignments]
     found = {name for name in names if f"_{name}_" in words}
-    # a name may be part of a longer one, which is then meant
+    # a name may be part of a longer one, which then counts
     found -= {name for name in found for other in found if name != other and name in other}
     found = found or {name for name in names if question_named_in(course, name, text)}
     if len(found) != 1:
@@ -121,7 +121,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the only question of an assignment that a text names; empty if none or several."""
+    """Returns the only question of an assignment that a text names; empty for none or several."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]
@@ -131,7 +131,7 @@ def question_named_in(course: Course, assignment: str, text: str) -> str:
 
 
 def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
-    """Returns the answers that wait for each grader, by question, and who graded what.
+    """Returns the answers that wait for each grader, by question, and the numbers graded.
 
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)

@@ -22,7 +22,7 @@ from .clock import cpu_of_tree
 from .environment import Libraries, Preparation, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
-if TYPE_CHECKING:  # these import torch, and the start of the fork server need not wait for it
+if TYPE_CHECKING:  # these import torch; the start of the fork server need not wait for that
     from .replies import Batch
     from .session import Session
 
@@ -39,14 +39,14 @@ sys.path[:] = moved(p for p in sys.path if "-packages" not in p) + [{place!r}]
 from worker.fork_server import main
 main()
 """
-#: runs before any package can keep a reference to `open`
+#: code that runs before any package can keep a reference to `open`
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: runs before torch is imported, if only a few layers will be moved
+#: code that runs before torch is imported, if only a few layers will be moved
 _KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/",
-    # code that asks for its user gets an answer, although there is no list of users
+    # code that asks for its user name gets an answer, although there is no list of users
     "LOGNAME": "nobody",
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
@@ -55,15 +55,15 @@ _ENVIRONMENT = {
     "PYTHONMALLOC": "malloc",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONBREAKPOINT": "0",  # one that was forgotten does not stop, as in a student's checks
-    "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler looks for a place, even if it never compiles
+    "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint does not stop, as in a student's checks
+    "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler needs a folder, even if it never compiles
 }
 
 
 class ForkServer:
     """A running fork server of one tier. Close it, or use it as a context manager.
 
-    Forked graders may share it: every request is one datagram and brings its own sockets.
+    Forked graders may share it, because every request is one datagram with its own sockets.
     Raises `SandboxError` if it can't be started.
     """
 
@@ -81,7 +81,7 @@ class ForkServer:
         self._start()
 
     def restart(self) -> None:
-        """Starts a new fork server instead of one that has ended; raises `SandboxError`.
+        """Starts a new fork server after the old one has ended; may raise `SandboxError`.
 
         Graders that were forked before still use the old one.
         """
@@ -109,7 +109,7 @@ class ForkServer:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._printed = ""
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # in a file, which is closed before a worker is forked; arguments would stay in its memory
+        # in a file, which is closed before workers are forked; arguments would stay in their memory
         settings = os.memfd_create("settings")
         try:
             environment = worker_environment(self._libraries.distributions)
@@ -117,7 +117,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[far.fileno(), settings, *(self._launch.kept if self._launch else ())],
-                start_new_session=True,  # an interrupt at the terminal is the grader's business
+                start_new_session=True,  # only the grader handles an interrupt at the terminal
                 env=_ENVIRONMENT,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -202,7 +202,7 @@ class ForkServer:
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Asks for a worker, which is forked in the background; its first call waits for it.
+        """Requests a worker, which is forked in the background; its first call waits for that.
 
         `batches` are the digests of the held batches that the worker keeps; it sees no others.
         """
@@ -232,7 +232,7 @@ class ForkServer:
         """Ends the fork server and all its workers."""
         self._control.close()
         if not self._ready:
-            self._kill_group()  # otherwise, it would finish loading torch first
+            self._kill_group()  # otherwise it would finish loading torch first
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
@@ -258,7 +258,7 @@ class ForkServer:
         return self._words() or "(it printed nothing)"
 
     def _words(self) -> str:
-        """Returns the end of its output, even after it was closed."""
+        """Returns the end of the fork server's output, even after it was closed."""
         if not self._errors.closed:
             self._errors.seek(0)
             self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()

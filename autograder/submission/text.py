@@ -219,7 +219,7 @@ def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
 
 
 def is_surely_defined(name: str, text: str) -> bool:
-    """Returns whether a line begins with the definition of `name`: fast, and nearly always true."""
+    """Returns whether a line begins with the definition of `name`; fast, and seldom wrong."""
     return f"\ndef {name}(" in f"\n{text}" or f"\nclass {name}(" in f"\n{text}"
 
 

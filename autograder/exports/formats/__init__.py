@@ -1,1 +1,1 @@
-"""One module for each export format, with `DEFAULT`, the name of its file, and `write`."""
+"""One module for each export format, with `write` and `DEFAULT`, the name of its file."""

@@ -1,8 +1,8 @@
 """Canvas's gradebook as CSV: a row for each student, a column for each assignment.
 
-Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name
-with the number that Canvas gave it, `Causal attention (4711)`. A gradebook that Canvas
-exported, used as the roster, has both. Cells without a result of ours keep their values.
+Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name and
+Canvas's number, `Causal attention (4711)`. A gradebook exported from Canvas has both, if it is used
+as the roster. Cells for which we have no result keep their values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Scores = Mapping[Key, float | None]
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the table without Canvas's numbers, with our names as SIS Login ID."""
+    """Writes the table without Canvas's numbers, and with our names as SIS Login IDs."""
     maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(grades.title_of, maxima)),
@@ -88,7 +88,7 @@ def _cell(
 ) -> str:
     """Returns a score, or the chosen default.
 
-    Returns the platform's own value if the grader failed, or if it is not certain whose cell it is.
+    Returns the platform's own value if the grader failed, or if the owner of the cell is uncertain.
     """
     if student is None:
         return before
@@ -116,7 +116,7 @@ def _column(roster: Roster, assignment: str, title: str) -> str:
 
 
 def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
-    """Yields a note on each assignment that Canvas would create, because it is not there."""
+    """Yields a note on each assignment that Canvas would create because it does not have it."""
     there = [column for column in roster.columns if _NUMBERED.fullmatch(column)]
     for name, column in columns.items():
         if column not in roster.columns and there:

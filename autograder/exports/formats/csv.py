@@ -54,7 +54,7 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
 def _in_several_folders(grades: Grades) -> Mapping[str, str]:
     """Returns the person of each folder, for people who have several.
 
-    Somebody has several if the names on two platforms differ; each has different assignments.
+    A person has several folders, with different assignments, if names on two platforms differ.
     """
     works: dict[str, list[Key]] = {}
     for key in keys_of(grades.results):
@@ -86,7 +86,7 @@ def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Valu
 
 
 def _columns(grades: Grades) -> list[str]:
-    """Returns each assignment's questions, its total and maximum, and its arrival if known."""
+    """Returns each assignment's questions, total, maximum and, if known, its arrival."""
     by_assignment: dict[str, dict[str, None]] = {}
     for result in grades.results:
         columns = by_assignment.setdefault(result.assignment, {})

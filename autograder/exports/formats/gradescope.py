@@ -1,4 +1,4 @@
-"""Gradescope's `results.json`, which its autograder harness reads: one for each submission."""
+"""Gradescope's `results.json` for each submission, which its autograder harness reads."""
 
 from __future__ import annotations
 

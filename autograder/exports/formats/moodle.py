@@ -1,8 +1,9 @@
 """Moodle's offline grading worksheet: one for each assignment.
 
 Moodle reads the columns Identifier, Grade, Last modified (grade) and Feedback comments. The number
-in `Participant 12345` is a student's number in one assignment. Moodle therefore accepts only a
-worksheet that was made from its own, downloaded from that assignment and given as the roster.
+in `Participant 12345` belongs to a student in one assignment. Moodle therefore accepts only a
+worksheet that was made from its own, which was downloaded from that assignment and given as the
+roster.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _COLUMNS = (
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes a folder with a worksheet for each assignment, without identifiers, to be read."""
+    """Writes a folder with a readable worksheet for each assignment, without identifiers."""
     for name in grades.assignments:
         write_csv(chain([_COLUMNS], _new_rows(grades, name)), path / for_file_name(name, ".csv"))
     note = (

@@ -1,4 +1,4 @@
-"""Describes which calls are right: the property that these share and the wrong ones do not have.
+"""Describes the property that all right calls share and no wrong call has.
 
 The description is about the calls, so it is true of any code with the same answers.
 """
@@ -26,9 +26,9 @@ SHOWN: Mapping[str, Any] = tomllib.loads(
 _CALLED: Mapping[str, str] = SHOWN["called"]
 _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"
-#: letters for the ratio of two sizes: any value, even 1, is as informative as another
+#: letters for the ratio of two sizes: every value is equally informative, even 1
 _RATIOS = "R"
-#: the least numbers of different right calls, and of different wrong calls, for a description
+#: the fewest different right calls, and different wrong calls, that a description needs
 _RIGHT, _WRONG = 3, 4
 _NO_OTHER = "in no other call that asks for a result"
 _HIDING = "otherwise only in calls that would hide the mistake, with a size of 1 or two equal sizes"
@@ -38,12 +38,12 @@ _HIDING = "otherwise only in calls that would hide the mistake, with a size of 1
 class CallFacts:
     """One call: its sizes by letter, other facts about it, and whether the answer is right.
 
-    `is_raised` if an unexpected error was raised - the `error` - and `is_accepted` if the expected
-    error was not raised.
+    `is_raised` means that an unexpected error was raised (`error`), and `is_accepted` that the
+    expected error was not raised.
 
-    A call that is not `is_telling` may be right by luck: calls for gradients, calls on a device
-    without numbers, and calls in which a size is 1, such as one key, which gets all the weight, or
-    in which a leading size equals another dimension.
+    Without `is_telling`, a call may be right by luck: calls for gradients, calls on a device
+    without numbers, and calls in which a size is 1 (a single key gets all the weight) or a leading
+    size equals another dimension.
     """
 
     sizes: Mapping[str, int]
@@ -56,7 +56,7 @@ class CallFacts:
 
     @property
     def named_sizes(self) -> Mapping[str, int]:
-        """The sizes by their names in a question: a letter, or words; all heads are H."""
+        """The sizes by their names in a question, letters or words; every number of heads is H."""
         named = {_CALLED.get(x, x): size for x, size in self.sizes.items()}
         if {"G", "R"} <= self.sizes.keys():
             named["H"] = self.sizes["G"] * self.sizes["R"]
@@ -64,7 +64,7 @@ class CallFacts:
 
     @property
     def key(self) -> object:
-        """A value that is equal for calls that are alike."""
+        """A value that is equal for calls with the same sizes and facts."""
         return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
 
 
@@ -110,7 +110,7 @@ class CallDeclaration:
         return _sizes(pairs), facts, leading or ()
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-        """Yields which arguments of a call are left out, and the switches of a layer."""
+        """Yields the optional arguments that a call leaves out, and the switches of a layer."""
         is_layer = isinstance(self.solution, type)
         called = self.solution.forward if is_layer else self.solution
         for function, values in ((called, args), (self.solution, given if is_layer else ())):
@@ -150,7 +150,7 @@ def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
 
 
 def _leading(pairs: Sequence[tuple[Input, Any]]) -> Iterator[tuple[int, ...]]:
-    """Yields the leading sizes of each tensor that may have some."""
+    """Yields the leading sizes of each tensor that may have leading dimensions."""
     for item, arg in pairs:
         if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor):
             yield tuple(arg.shape[: arg.dim() - len(item.shape.split()) + 1])
@@ -182,15 +182,15 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
             yield part, letters_of(part), size
 
 
-# what is true of the right calls
+# conditions that hold for the right calls
 
 
 def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
-    """Returns what is true of the right calls only, in words; a student's sentence; and a hint.
+    """Returns the property of the right calls in words, a sentence for a student, and a hint.
 
-    The condition that explains the most calls is returned. Empty if several do, because each would
-    be a guess, or if something that must be refused was not, which is a different mistake. The
-    sentence is about the calls of the tests; uninformative ones may be right as well.
+    Returns the condition that explains the most calls; empty if several do, because each would be a
+    guess, or if a call that must be refused was not, which is a different mistake. The sentence is
+    about the calls of the tests; uninformative calls may also be right.
     """
     nothing = "", "", ""
     if any(case.is_accepted for case in cases):
@@ -214,8 +214,8 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
     """Returns how many different right calls meet a condition; 0 if a wrong call does.
 
-    Also 0 if an informative call is right without it, or if another size is 1 in all of these
-    calls, because that may be the reason instead.
+    Also 0 if an informative call is right without meeting it, or if another size is 1 in all calls
+    that meet it, because that may be the reason instead.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
@@ -234,7 +234,7 @@ def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
     """Yields conditions in words, with whether each call meets it.
 
     An answer that is right if two sizes are equal need not be right if one is smaller, or twice the
-    other: so a right call has to show it.
+    other, so a right call must show it.
     """
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, in SQLite or PostgreSQL: filled from results, and read back."""
+"""Fills nbgrader's gradebook, in SQLite or PostgreSQL, from results, and reads it back."""
 
 from .human_entries import cells_to_grade, enter_grade, human_work
 from .lateness import class_duedates, class_lateness, class_penalty, set_extension

@@ -1,6 +1,6 @@
 """The autograded notebook of one exercise, which formgrader shows to a human grader.
 
-A student's own notebook is used if it contains every cell that nbgrader keeps exactly once.
+A student's own notebook is used if it contains, exactly once, every cell that nbgrader keeps.
 Otherwise, and for modules, the student's answers are filled into the released notebook.
 """
 
@@ -111,7 +111,7 @@ def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Ce
 
 
 def _is_fixed(original: Cell) -> bool:
-    """Return whether nbgrader always shows this cell as released, ignoring a student's changes."""
+    """Returns whether nbgrader always shows this cell as released, ignoring a student's changes."""
     kept = original["metadata"]["nbgrader"]
     return bool(kept.get("locked") or kept.get("grade")) and not kept.get("solution")
 

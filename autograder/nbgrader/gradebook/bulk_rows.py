@@ -1,6 +1,6 @@
 """Writes many submissions into nbgrader's tables at once, with a few statements for each batch.
 
-nbgrader's own calls take 36-59 ms for one submission, because each commits and queries again.
+nbgrader's own calls take 36-59 ms for one submission, because each call commits and queries again.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _submissions(
 
 
 def _times(entry: Entry, extension: timedelta | None) -> Row:
-    """Returns the arrival, and the extension with which nbgrader's own penalty equals ours."""
+    """Returns the arrival, and the extension that makes nbgrader's penalty equal ours."""
     allowed = extension if entry.allowance is None else entry.allowance or None
     return {"timestamp": entry.arrival.stamped, "extension": allowed}
 
@@ -179,7 +179,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_NotebookEntry]) -> d
 
 
 def _judged(sheet: _NotebookEntry, cell: str) -> tuple[float | None, bool]:
-    """Returns the automatic score, if any, and whether a human has to look at the cell."""
+    """Returns the automatic score, if any, and whether a human must look at the cell."""
     if cell in sheet.cells.solution_cells:
         return None, True
     key = (sheet.name, cell)
@@ -199,7 +199,7 @@ def _new_grade(notebook: str, cell: str, score: float | None, look: bool) -> Row
 
 
 def _regraded(row: Row, score: float | None, look: bool) -> Row | None:
-    """Returns the changes of a known grade, if any.
+    """Returns the changes to an existing grade, if any.
 
     A manual grade needs a new look only if the automatic score has changed.
     """

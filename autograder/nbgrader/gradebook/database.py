@@ -1,8 +1,9 @@
-"""Opens nbgrader's database, SQLite or PostgreSQL, and writes to it concurrently with others.
+"""Opens nbgrader's database, in SQLite or PostgreSQL, and writes to it while others do.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
-same time. Each of our writing transactions waits for the one before it, so that the values that it
-read are still valid when it writes. A transaction that conflicts with nbgrader's is repeated.
+same time. Each of our writing transactions waits for the previous one, so that the values that it
+has read are still valid when it writes. A transaction that conflicts with one of nbgrader's is
+repeated.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ Row = dict[str, Any]
 
 #: seconds that SQLite waits for another writer, unless the address sets a timeout
 _PATIENCE = 30
-#: the number of our advisory lock in PostgreSQL, which no other program uses
+#: the number of our advisory lock in PostgreSQL, which only this program uses
 _LOCK = 0x61747467
 #: the most attempts of a transaction that conflicts with nbgrader, which does not take this lock
 _ATTEMPTS = 5
@@ -81,7 +82,7 @@ def opened(db_url: str) -> Iterator[Engine]:
 
 
 def is_there(db_url: str) -> bool:
-    """Return whether there is a database at an address; assumes so for a server."""
+    """Returns whether there is a database at an address; assumed for a server."""
     with explained(db_url):
         url = make_url(db_url)
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
@@ -113,9 +114,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Does the work in one transaction, while none of our other writers has one.
+    """Does the work in one transaction, while no other writer of ours has one.
 
-    The work may be called again from its beginning, so it must have no other effects.
+    The work may be repeated from its beginning, so it must have no other effects.
     """
     with explained(str(engine.url)):
         for _ in range(_ATTEMPTS - 1):
@@ -177,7 +178,7 @@ def _check_names(connection: Connection) -> None:
 
 @cache
 def _newest_version() -> str | None:
-    """Returns the version of nbgrader's last migration, without nbgrader's subprocess for it."""
+    """Returns the version of nbgrader's last migration, without starting a subprocess."""
     config = Config()
     config.set_main_option("script_location", dbutil.ALEMBIC_DIR)
     return ScriptDirectory.from_config(config).get_current_head()
@@ -228,7 +229,7 @@ _REMEDIES = {
 
 @contextmanager
 def explained(db_url: str) -> Iterator[None]:
-    """Turns a database's errors into `UserError` with a remedy."""
+    """Turns a database's errors into `UserError`s with a remedy."""
     try:
         yield
     except (SQLAlchemyError, ImportError) as error:

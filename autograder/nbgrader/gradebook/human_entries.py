@@ -1,4 +1,4 @@
-"""Reads what people enter in formgrader, and penalties; enters points and comments as it does."""
+"""Reads entries in formgrader, and penalties; enters points and comments as formgrader does."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _grades(connection: Connection, bank: CommentBank) -> dict[QuestionKey, Huma
 
 
 def cells_to_grade(class_folder: Path) -> list[QuestionKey]:
-    """Returns the answers that a human has to grade, according to the gradebook."""
+    """Returns the answers that, according to the gradebook, a human must grade."""
     address = load_settings(class_folder).db_url
     if not is_there(address):
         return []

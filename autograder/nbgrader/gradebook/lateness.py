@@ -1,8 +1,8 @@
-"""The lateness of submissions, and the penalties that nbgrader's plugin gives for it.
+"""Computes the lateness of submissions, and its penalties from nbgrader's plugin.
 
-Lateness is known before any penalty and shown wherever grades are shown. The due date is that of
-the assignment, otherwise the one that was set in formgrader. The allowance is that of the class's
-own tables, otherwise the extension in nbgrader's gradebook.
+Lateness is known before any penalty and shown wherever grades are shown. The due date is the
+assignment's, otherwise the one set in formgrader. The allowance is from the class's own tables,
+otherwise it is the extension in nbgrader's gradebook.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ Penalty = Callable[[str, float, float], float | None]
 
 
 def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
-    """Returns how late a time is in seconds; 0 if it or the due date is unknown."""
+    """Returns how many seconds late a time is; 0 if it or the due date is unknown."""
     return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 
 def late_penalty(config: Config) -> Penalty:
     """Returns the penalty function of the configured plugin, limited to between 0 and the score.
 
-    Raises `UserError` if the plugin can't be loaded; the function does if the plugin fails.
+    Raises `UserError` if the plugin can't be loaded; the returned function does if the plugin
+    fails.
     """
     try:
         assigner = AssignLatePenalties(config=config)
@@ -63,13 +64,13 @@ def class_penalty(class_folder: Path) -> Penalty:
 
 
 class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ships no types
-    """Corrects nbgrader's step, which reads `CEST` as UTC and counts the due minute as late."""
+    """Replaces nbgrader's step, which reads `CEST` as UTC and counts the due minute as late."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Sets the arrival time; nbgrader calls it for each notebook of a submission."""
-        directories = self.parent.parent.coursedir  # that of the exporter's converter
+        directories = self.parent.parent.coursedir  # the log of the exporter's converter
         names = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
         folder = directories.format_path(directories.submitted_directory, *names)
         with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
@@ -101,11 +102,11 @@ class _GradebookDates:
 def class_lateness(
     class_folder: Path, keys: Iterable[Key], assignments: Iterable[Assignment] | None = None
 ) -> dict[Key, Lateness]:
-    """Returns when each submission arrived, when it was due, and how late it is.
+    """Returns each submission's arrival, due date and lateness.
 
-    With `assignments`, uses their due dates and the class's own tables, as recording will do.
-    Otherwise, uses the gradebook's dates, on which its penalties are based. Raises `UserError` if
-    the class's tables or the gradebook can't be read.
+    With `assignments`, uses their due dates and the class's own tables, as recording does.
+    Otherwise, uses the gradebook's dates, from which its penalties are computed. Raises `UserError`
+    if the class's tables or the gradebook can't be read.
     """
     settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)

@@ -1,4 +1,4 @@
-"""The texts for graders in formgrader: a comment for each answer, an output for each check."""
+"""Writes texts for graders in formgrader: a comment for each answer, an output for each check."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
     """Returns the output of a question's check cell: its verdict, every test, and advice.
 
-    It repeats the automatic comment, because a grader's own comment replaces that.
+    It repeats the automatic comment, which a grader's own comment replaces.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"

@@ -30,8 +30,8 @@ _UNKNOWN = "sha256:" + "0" * 64
 def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[SubmissionResult]:
     """Returns submissions of assignments that are not `known`, with nbgrader's automatic scores.
 
-    Entries of humans are not included; see `human_work`. A cell that a human still has to grade is
-    a reason to review the submission.
+    Entries by humans are not included; see `human_work`. A cell that a human must still grade is a
+    reason to review the submission.
     """
     address = load_settings(class_folder).db_url
     if not is_there(address):

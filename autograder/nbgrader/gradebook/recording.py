@@ -46,15 +46,15 @@ from .released import CHECK, ReleasedAssignment, read_release
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100
-#: the file whose content nbgrader's exchange uses in the name of a student's feedback, so that no
-#: other student can guess it
+#: the file whose content nbgrader's exchange puts into the name of a student's feedback, so that no
+#: other student can guess the name
 _SECRET_FILE = "submission_secret.txt"
 _LONGEST_SECRET = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the instructor about one student's record, or on why there is none.
+    """A note for the instructor on one student's record, or on why there is none.
 
     `waits` is true if a person must do something before there can be one.
     """
@@ -156,7 +156,7 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 
 
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
-    """Return whether a result can be recorded; adds the reason to the notes if not.
+    """Returns whether a result can be recorded; if not, adds the reason to the notes.
 
     An assignment of a different course, such as one of nbgrader's own, needs no action.
     """
@@ -198,7 +198,7 @@ def _release_notes(
             if releases[result.assignment].is_nbgraders:
                 fix = "fix the cell in source/ and call `nbgrader generate_assignment --force`"
             if key[:2] not in books:
-                continue  # this class leaves the exercise out
+                continue  # this class omits the exercise
             if key not in points:
                 found[where] = (
                     f"{where} is not in the released notebook, so its score is not recorded: {fix}"
@@ -281,6 +281,6 @@ def entry_of(
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
-    """Return whether a human grader may see more in an answer than automatic grading did."""
+    """Returns whether a human grader may see more in an answer than automatic grading did."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL

@@ -1,6 +1,6 @@
 """Keeps the gradebook's rows of an assignment up to date with its release.
 
-Entries of humans are never deleted: a cell that is no longer in the release is removed only if it
+Entries by humans are never deleted: a cell that is no longer in the release is removed only if it
 has no manual grade or comment.
 """
 
@@ -21,7 +21,7 @@ from .released import ReleasedAssignment, ReleasedNotebook
 class NotebookRows:
     """The ids of a notebook and of its cells, by the cells' names.
 
-    A written answer, which a human grades, is a cell of both kinds.
+    A written answer, which a human grades, is both a grade cell and a solution cell.
     """
 
     id: str
@@ -129,7 +129,7 @@ _CELL_TABLES = {
 def _update_cells(
     connection: Connection, notebook: str, kind: str, wanted: dict[str, dict[str, Any]]
 ) -> dict[str, str]:
-    """Makes the cells of one kind match the wanted ones; returns their ids."""
+    """Makes the gradebook's cells of one kind match the release; returns their ids."""
     base, own = table("base_cell"), table(_CELL_TABLES[kind])
     query = select(base.c.name, own).join(own, own.c.id == base.c.id)
     found = connection.execute(query.where(base.c.notebook_id == notebook)).mappings()
@@ -170,7 +170,7 @@ def _update_sources(connection: Connection, notebook: str, released: ReleasedNot
 
 
 def _remove_cells(connection: Connection, cells: list[str]) -> bool:
-    """Removes cells with automatic grades and comments; returns True if none had to stay."""
+    """Removes cells with automatic grades and comments; returns whether all could be removed."""
     by_hand = _with_human_work(connection, cells)
     gone = [cell for cell in cells if cell not in by_hand]
     for name, column in (("grade", "cell_id"), ("comment", "cell_id")):

@@ -1,6 +1,6 @@
 """Runs nbgrader's own autograding of one submission, with its cells in the sandbox.
 
-Accidents in Jupyter that would end nbgrader's run are repaired first; they cost a cell at most.
+Damage from Jupyter that would end nbgrader's run is repaired first; it costs at most one cell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from .course import NotebookCourse
 from .submitted_files import irregular, is_regular, too_much
 
 _OURS = Path(__file__).parent
-#: the only useful warning of nbgrader: others appear for every hidden test, which always changes
+#: the only useful warning of nbgrader; the others appear for every hidden test, which always
+#: changes
 _DUPLICATE = "exists multiple times"
 #: all notebooks of a submission, as nbgrader calls them
 _ALL = "*"
@@ -40,7 +41,7 @@ _DATABASE = "accessing the nbgrader database"
 
 @dataclass(frozen=True, slots=True)
 class Autograded:
-    """The outcome: unreadable notebooks with the reasons, and notes for the instructor."""
+    """The outcome: unreadable notebooks with their reasons, and notes for the instructor."""
 
     unreadable: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ def _convert(
     notes: _LogCollector,
     watch: Watch,
 ) -> str | None:
-    """Converts a notebook, or all; returns the problem, or None if it was graded."""
+    """Converts one notebook or all; returns the problem, or None if it was graded."""
     place = Position(notebook)
     if place in watch.left_out:
         return _TOO_LONG
@@ -131,7 +132,7 @@ def _run(
 
 
 def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
-    """Records no points for a folder without notebooks, at which nbgrader would stop."""
+    """Records zero points for a folder without notebooks, at which nbgrader would stop."""
     gradebook.update_or_create_student(student)
     found = gradebook.update_or_create_submission(assignment, student)
     for notebook in found.notebooks:
@@ -204,8 +205,8 @@ class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ship
 class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no types
     """Restores the type of a changed cell, such as a test that was turned into Markdown.
 
-    nbgrader tries to do so, but then refuses cells without ids, as in notebooks of nbformat 4.0 to
-    4.4.
+    nbgrader tries to do this, but then refuses cells without ids, as in notebooks of nbformat 4.0
+    to 4.4.
     """
 
     def update_cell_type(self, cell: NotebookNode, cell_type: str) -> None:

@@ -1,4 +1,4 @@
-"""A course in nbgrader's own layout: its settings and assignments, and what nbgrader omits."""
+"""Reads a course in nbgrader's own layout: its settings, its assignments, and omitted notebooks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
     loader.raise_config_file_errors = True
     try:
         loader.load_config_file("nbgrader_config", path=[str(root)])
-    except Exception as error:  # the file is Python: it can fail in any way
+    except Exception as error:  # the file is Python, so it can fail in any way
         raise UserError(
             f"{root / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
             "  fix: correct the file; `nbgrader autograde` can't load it either"
@@ -95,7 +95,7 @@ def _exercise(course: NotebookCourse, assignment: str, notebook: object) -> Exer
 
 
 class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
-    """Copies notebooks in subfolders: `generate_assignment` copies only the other files."""
+    """Copies notebooks in subfolders; `generate_assignment` copies only other files there."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]

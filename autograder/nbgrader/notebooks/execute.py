@@ -1,7 +1,7 @@
 """nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
-Most other steps are nbgrader's own: it restores the instructor's cells before this step, and
-determines scores from the outputs after it.
+Most other steps are nbgrader's own, which restore the instructor's cells before this step, and
+determine scores from the outputs after it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class SandboxedExecute(ExecuteBehindWall):
         return frozenset(source_of(c) for c in cells if c["cell_type"] == "markdown")
 
     def _runs(self, cell: NotebookNode) -> bool:
-        """Return whether a cell runs, as in a kernel; a student's tag can't switch a test off."""
+        """Returns whether a cell runs, as in a kernel; a student's tag can't switch a test off."""
         if cell.cell_type != "code" or not cell.source.strip():
             return False
         return utils.is_grade(cell) or self.skip_cells_with_tag not in cell.metadata.get("tags", ())
@@ -98,7 +98,7 @@ class SandboxedExecute(ExecuteBehindWall):
             return []
         fork_server = self._fork_server(names["assignment"])
         seconds = self.most_seconds / _CLOCK
-        # CPU time counts, because wall time says little about a cell on a busy machine
+        # limit CPU time, because wall time says little about a cell on a busy machine
         limits = Limits(self.most_seconds, seconds, memory_bytes=self.memory_megabytes << 20)
         files, left_out = read_data_files(
             Path(resources["metadata"]["path"]), self._submitted(names)
@@ -163,7 +163,7 @@ def _cell(cell: NotebookNode) -> Cell:
 
 
 def _seed_of(cells: Sequence[Cell]) -> int:
-    """Returns a seed that depends only on the cells, so that random numbers are reproducible."""
+    """Returns a seed that depends only on the cells, to make random numbers reproducible."""
     text = json.dumps([cell.source for cell in cells]).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
@@ -182,7 +182,7 @@ _MOST_FILES = 1_000
 
 
 def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Reads regular files except notebooks, by relative path; returns names of skipped ones too.
+    """Reads regular files except notebooks, by relative path; also returns the skipped names.
 
     Files beyond the limits on size and number are skipped. Links are not followed, and files that
     nbgrader copied through a link in the submitted folder are ignored.

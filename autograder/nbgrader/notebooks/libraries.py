@@ -1,4 +1,4 @@
-"""The libraries that submitted notebooks may import: those that the instructor's own import."""
+"""Finds the libraries that submitted notebooks may import: those in the instructor's notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...sandbox import ALLOWED, Libraries
 from ...submission.magic import python_of
 from ...submission.text import NOT_PYTHON, parsed
 
-#: the distributions that run cells and show plots
+#: the distributions needed to run cells and show plots
 _SHELL = ("ipython", "matplotlib-inline", "matplotlib")
 
 

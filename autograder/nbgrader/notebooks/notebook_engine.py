@@ -40,7 +40,7 @@ class NotebookGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Grades one submission; raises only for the grader's own faults.
+        """Grades one submission; raises errors only for the grader's own faults.
 
         Also raises `SubmissionError` if its files changed during grading, or if nbgrader can't use
         the student's name.

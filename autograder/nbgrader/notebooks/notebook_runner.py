@@ -1,7 +1,7 @@
-"""Runs the cells of one notebook in the sandbox, in order; sends each cell only when it is due.
+"""Runs the cells of one notebook in the sandbox, in order, and sends each cell only in its turn.
 
 If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
-without those that ended one, and the notebook continues below it.
+except cells that ended a worker, and the notebook continues below it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...sandbox import Budget
 from ...sandbox.session import Session
 from .outputs import error_output, outputs_of
 
-#: the time in which a cell may stop after it was interrupted at its time limit
+#: the seconds in which a cell may stop after it was interrupted at its time limit
 _GRACE_SECONDS = 3.0
 #: the number of ended workers after which the remaining cells do not run
 _MOST_ENDS = 3
@@ -65,7 +65,7 @@ class NotebookRunner:
         self._ends: list[AnswerFault] = []
 
     def run(self, cells: Sequence[Cell]) -> list[CellRun]:
-        """Runs all cells; raises `SandboxError` if an error is not the cells' fault."""
+        """Runs all cells; raises `SandboxError` for an error that is not the cells' fault."""
         try:
             return [self._run(cell) for cell in cells]
         finally:
@@ -79,7 +79,7 @@ class NotebookRunner:
             outputs = self._outputs(session, cell)
         except AnswerFault as fault:
             if self._session is not None and self._session.alive:
-                self._session.kill()  # it answered with something that is not a list of outputs
+                self._session.kill()  # its answer is not a list of outputs
             self._ends.append(fault)
             return CellRun(fault=fault)
         self._done.append(cell)
@@ -89,7 +89,7 @@ class NotebookRunner:
         return CellRun(outputs)
 
     def _outputs(self, session: Session, cell: Cell) -> tuple[NotebookNode, ...]:
-        """Returns a cell's outputs, plus an error if a test silently did not run to its end."""
+        """Returns a cell's outputs, plus an error if a test stopped silently before its end."""
         mark = secrets.token_hex(8) if cell.is_test else ""
         reply = self._ask(session, "run_cell", cell.source, cell.is_test, mark)
         end = {"kind": "end", "mark": mark}
@@ -101,7 +101,7 @@ class NotebookRunner:
         return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
 
     def _ready(self) -> Session:
-        """Returns the worker, or a new one that has rerun all cells so far that ended none."""
+        """Returns the worker, or a new one that has rerun all earlier cells that ended none."""
         if self._session is not None and self._session.alive:
             return self._session
         self._close()

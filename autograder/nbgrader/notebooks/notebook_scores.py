@@ -1,4 +1,4 @@
-"""Turns nbgrader's scores into our result: a notebook is an exercise, a cell a question."""
+"""Turns nbgrader's scores into our result, in which notebooks are exercises and cells questions."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
 
 
 def waiting(exercises: Iterable[ExerciseResult]) -> tuple[str, ...]:
-    """Returns a note with the cells that a human has to grade, if there are any."""
+    """Returns a note with the cells that a human must grade, if there are any."""
     names = [
         f"{exercise.exercise}/{question.question}"
         for exercise in exercises

@@ -1,4 +1,4 @@
-"""Turns a worker's reply about a cell into the outputs of a notebook; trusts nothing in it."""
+"""Turns a worker's reply about a cell, which is not trusted, into the outputs of a notebook."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _data(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
-    """Returns text that a page, a terminal and JSON can contain; keeps a progress bar's returns."""
+    """Returns text that a page, a terminal and JSON can contain; keeps a progress bar's `\r`."""
     value = entry.get(name)
     if not isinstance(value, str):
         raise AnswerProtocol("the reply contains an output that is not text")

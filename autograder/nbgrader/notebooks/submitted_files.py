@@ -1,7 +1,8 @@
 """Checks the folder of a submission before nbgrader sees it.
 
-nbgrader copies everything in it, through links and of any size. Files that no student means to
-submit are therefore left out here: links, pipes, devices, and more than a submission may hold.
+nbgrader copies everything in it, through links and of any size. Entries that no student means to
+submit are therefore left out here: links, pipes, devices, and files beyond the limits of a
+submission.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _TOO_MUCH = (
 
 
 def is_regular(path: Path) -> bool:
-    """Return whether a path is a regular file, not a link, a pipe or a device."""
+    """Returns whether a path is a regular file, not a link, a pipe or a device."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -36,14 +37,14 @@ def irregular(folder: Path) -> list[str]:
 
 
 def too_much(folder: Path) -> str | None:
-    """Returns the problem of a folder that is larger than a submission may be; otherwise None."""
+    """Returns the problem of a folder that exceeds the limits of a submission; otherwise None."""
     files = list(islice(_below(folder), MAX_FILES + 1))
     size = sum(path.lstat().st_size for path in files if is_regular(path))
     return _TOO_MUCH if len(files) > MAX_FILES or size > MAX_SUBMISSION_BYTES else None
 
 
 def state_of(folder: Path) -> tuple[str, Stamps]:
-    """Returns the digest of a submission's files, and what changes with them."""
+    """Returns the digest of a submission's files, and values that change with them."""
     return digest_of(folder), stamps_of(islice(_below(folder), MAX_FILES + 1))
 
 
