@@ -24,6 +24,7 @@ from ..submission.text import NOT_PYTHON, NOT_TEXT, decoded, is_stub, is_stubs_l
 from ..suite.message import place_lines
 from ..worker import statements
 from .advice import AdviceContext, advice, exception_text
+from .grading_sandbox import as_in_grading
 from .own_lines import places_of
 from .quiet_output import LimitedOutput, quiet
 from .source_lines import locator
@@ -103,12 +104,13 @@ def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
     def failed(error: BaseException, is_needed: bool) -> None:
         if isinstance(error, KeyboardInterrupt):
             raise error
-        if is_needed or not is_notebook:
+        is_refused = isinstance(error, OSError)  # files and the network, as in grading
+        if is_needed or not (is_notebook or is_refused):
             failures.append(error)
 
     try:
         compile(answer.text, str(answer.path), "exec", dont_inherit=True)
-        with quiet(printed), limited(SECONDS):
+        with quiet(printed), limited(SECONDS), as_in_grading():
             statements.execute(
                 *(answer.text, str(answer.path), vars(module), answer.questions),
                 failed=failed,

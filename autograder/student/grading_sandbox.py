@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import genericpath
+import importlib
 import os
 import socket
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +25,7 @@ from typing import Any
 import torch
 
 from ..worker.compiler import not_compiling
+from ..worker.system_calls import ALLOWED
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 #: audit events of changes in a file system; the first argument is the path
@@ -35,8 +39,56 @@ _OTHERS = frozenset(
     + ("os.spawn", "os.startfile", "socket.__new__", "subprocess.Popen")
 )
 _LISTS = frozenset(("os.listdir", "os.scandir"))
+_SEEN = _CHANGES | _OTHERS | _LISTS | {"open", "socket.getaddrinfo", "sqlite3.connect"}
 #: the files of Python's code that imports modules, or reads source for the text of errors
 _IMPORTS, _READERS = "<frozen importlib", ("linecache.py", "tokenize.py", "inspect.py")
+#: the files of code that asks for somebody else whether a path exists
+_PATHS = frozenset((__file__, os.path.__file__, genericpath.__file__))
+#: functions without an audit event, by the system call that they make; the sandbox's list decides
+_FUNCTIONS = {
+    "fcntl.flock": "flock",
+    "os.chroot": "chroot",
+    "os.copy_file_range": "copy_file_range",
+    "os.eventfd": "eventfd2",
+    "os.fstatvfs": "fstatfs",
+    "os.getpriority": "getpriority",
+    "os.getxattr": "getxattr",
+    "os.listxattr": "listxattr",
+    "os.memfd_create": "memfd_create",
+    "os.mkfifo": "mknodat",
+    "os.mknod": "mknodat",
+    "os.nice": "setpriority",
+    "os.pidfd_open": "pidfd_open",
+    "os.posix_fallocate": "fallocate",
+    "os.removexattr": "removexattr",
+    "os.sched_setaffinity": "sched_setaffinity",
+    "os.sched_setparam": "sched_setparam",
+    "os.sched_setscheduler": "sched_setscheduler",
+    "os.sendfile": "sendfile",
+    "os.setpgid": "setpgid",
+    "os.setpriority": "setpriority",
+    "os.setsid": "setsid",
+    "os.setxattr": "setxattr",
+    "os.splice": "splice",
+    "os.statvfs": "statfs",
+    "os.umask": "umask",
+    "os.wait": "wait4",
+    "os.wait3": "wait4",
+    "os.wait4": "wait4",
+    "os.waitid": "waitid",
+    "os.waitpid": "wait4",
+}
+#: what is refused with an error of its own, because a library in C reports it
+_WITH_ERRORS: dict[str, Exception] = {
+    "resource.setrlimit": ValueError("not allowed to raise maximum limit"),
+    "torch.from_file": RuntimeError("unable to open file: No such file or directory (2)"),
+    "torch.UntypedStorage._share_fd_cpu_": RuntimeError(
+        "unable to open shared memory object in read-write mode: Permission denied (13)"
+    ),
+    "torch.UntypedStorage._share_filename_cpu_": RuntimeError(
+        "unable to open shared memory object in read-write mode: Permission denied (13)"
+    ),
+}
 
 
 class _Hook:
@@ -52,9 +104,13 @@ class _Hook:
             self._is_installed = True
             sys.addaudithook(self)
 
+    @property
+    def refuses(self) -> bool:
+        """Return whether this thread runs checks: a kernel's other threads connect to Jupyter."""
+        return self.thread is not None and threading.get_ident() == self.thread
+
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        # the other threads of a kernel connect to Jupyter
-        if self.thread is not None and threading.get_ident() == self.thread:
+        if self.refuses and event in _SEEN and not _is_importing(sys._getframe(1)):
             _refuse(event, arguments)
 
 
@@ -65,13 +121,83 @@ _hook = _Hook()
 def as_in_grading() -> Iterator[None]:
     """Refuse in this thread the operations that grading refuses; like there, compile nothing."""
     _hook.install()
-    save = torch.save
+    replaced = _replaced()
     with not_compiling(), _eager():
-        _hook.thread, torch.save = threading.get_ident(), partial(_saved, save)
+        for owner, name, _, new in replaced:
+            setattr(owner, name, new)
+        _hook.thread = threading.get_ident()
         try:
             yield
         finally:
-            _hook.thread, torch.save = None, save
+            _hook.thread = None
+            for owner, name, old, _ in replaced:
+                setattr(owner, name, old)
+
+
+@cache
+def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
+    """Functions that no audit event reports: their owner, name, and what takes their place."""
+    errors: dict[str, Exception] = {
+        name: PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        for name, call in _FUNCTIONS.items()
+        if call not in ALLOWED
+    }
+    new: dict[str, Callable[[Any], Any]] = {
+        name: partial(_refusing, error) for name, error in (errors | _WITH_ERRORS).items()
+    }
+    new |= {"os.stat": _seeing, "os.lstat": _seeing, "os.access": _allowing}
+    new["torch.save"] = lambda save: partial(_saved, save)
+    return [(*found, make(found[2])) for name, make in new.items() for found in _found(name)]
+
+
+def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
+    """Yields the owner of a function, its name there and the function, if this system has it."""
+    module, *path, last = name.split(".")
+    with contextlib.suppress(ImportError, AttributeError):
+        owner = functools.reduce(getattr, path, importlib.import_module(module))
+        yield owner, last, getattr(owner, last)
+
+
+def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function that raises an error where checks run."""
+
+    @functools.wraps(function, updated=())
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if _hook.refuses:
+            raise type(error)(*error.args)
+        return function(*args, **kwargs)
+
+    return refuse
+
+
+def _seeing(stat: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+    """Makes a `stat` that finds no file that grading does not have."""
+
+    @functools.wraps(stat)
+    def see(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
+        if _hook.refuses and not _is_there(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return stat(path, *args, **kwargs)
+
+    return see
+
+
+def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
+    """Makes an `access` that finds no file that grading does not have."""
+
+    @functools.wraps(access)
+    def allow(path: Any, *args: Any, **kwargs: Any) -> bool:
+        return not (_hook.refuses and not _is_there(path)) and access(path, *args, **kwargs)
+
+    return allow
+
+
+def _is_there(path: Any) -> bool:
+    """Return whether grading has a path: one of Python's, or a folder above it or of the answer."""
+    if _is_known(path) or _is_read_by_python():
+        return True
+    place = os.path.join(os.path.abspath(os.fsdecode(path)), "")
+    return any(folder.startswith(place) for folder in (*_KNOWN, os.path.join(os.getcwd(), "")))
 
 
 @contextlib.contextmanager
@@ -101,6 +227,9 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), arguments[0])
     elif event in _OTHERS:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    elif event == "sqlite3.connect":
+        if ":memory:" not in os.fsdecode(arguments[0] or ":memory:"):
+            raise sys.modules["sqlite3"].OperationalError("unable to open database file")
     elif event == "socket.getaddrinfo":
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
@@ -131,9 +260,19 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 
 def _is_read_by_python() -> bool:
+    """Return whether Python itself reads: a module while importing, or source for an error."""
     """Return whether Python itself is reading, for an import or for the text of an error."""
     caller: FrameType | None = sys._getframe()
-    while caller is not None and caller.f_code.co_filename == __file__:
+    while caller is not None and caller.f_code.co_filename in _PATHS:
         caller = caller.f_back
-    name = caller.f_code.co_filename if caller is not None else ""
-    return name.startswith(_IMPORTS) or os.path.basename(name) in _READERS
+    if caller is not None and os.path.basename(caller.f_code.co_filename) in _READERS:
+        return True
+    return _is_importing(caller)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORTS):
+            return True
+        frame = frame.f_back
+    return False

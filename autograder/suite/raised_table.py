@@ -242,7 +242,8 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"^(PermissionError|FileNotFoundError|gaierror|URLError|OSError: \[Errno 30\])|"
-        r"strerror: Read-only file system|unable to open (shared memory|database file)",
+        r"strerror: Read-only file system|unable to open (shared memory|(database )?file)|"
+        r"not allowed to raise maximum limit",
         "the code uses a file, the network or another process",
         "in grading there are none of your files and no network, nothing can be written and no "
         "process started: use the arguments only, and do the rest outside of your answer",

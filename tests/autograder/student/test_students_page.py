@@ -38,9 +38,14 @@ CLAIMS = {
     "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
     "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
-    "Checks refuse what grading refuses": f"{STUDENT}/mistakes/sandbox.toml::a file is written",
+    "Checks refuse what grading refuses": (
+        "tests/autograder/grading/test_what_check_refuses.py::test_check_refuses_what_grading"
+    ),
     "Each question is judged alone": (
         f"{STUDENT}/mistakes/sandbox.toml::code outside of an answer may write"
+    ),
+    "as long as no answer needs its result": (
+        f"{STUDENT}/mistakes/sandbox.toml::an answer uses a file that is read above it"
     ),
     "asks for input is stopped": f"{STUDENT}/mistakes/code.toml::input() in an answer",
     "on your own computer, without a sandbox": f"{STUDENT}/test_notebook.py::test_checks_import",
