@@ -187,6 +187,28 @@ def test_modules_and_tests_that_the_rows_name_are_there() -> None:
     assert not missing
 
 
+def _unresolved(cell: str) -> Iterator[str]:
+    """Yields the tests of a row that do not exist; a name without a file is in the one before."""
+    text = ""
+    for name in re.findall(r"`([^`]+)`", cell) or ["(no test)"]:
+        file, _, function = name.partition("::") if "." in name else ("", "", name)
+        if file:
+            paths = [path for path in (ROOT / "tests").rglob(Path(file).name)]
+            found = [path for path in paths if path.as_posix().endswith(f"/{file}")]
+            text = found[0].read_text(encoding="utf-8") if len(found) == 1 else ""
+        if not text or f"def {function}(" not in text and function:
+            yield name
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = page.partition("| promise | test |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(rows) > 50
+    assert [problem for row in rows for problem in _unresolved(row.split("|")[2])] == []
+    cell = "`sandbox/test_doors.py::test_nothing`, `test_none.py`, `test_bytes.py`, `test_no`"
+    assert len(list(_unresolved(cell))) == 3 and list(_unresolved("nothing")) != []
+
+
 @pytest.mark.parametrize(
     "text",
     [
