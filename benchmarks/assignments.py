@@ -1,12 +1,12 @@
-"""Times all assignments: modules and notebooks, right answers, known mistakes and unknown ones.
+"""Times all assignments: modules and notebooks, right answers, known and unknown mistakes.
 
     .venv/bin/python benchmarks/assignments.py [--students 20] [--to FILE] [ASSIGNMENT ...]
 
 Prints a table with a row for each assignment and one for the whole course. The limit is the time of
 all calls of the hidden suites in one process, without tests or isolation. The other columns are
-multiples: for right modules of the limit, for everything else of right modules. The cost of one
-more submission is what `grade --profile` counts for a class without its start, which alone varies
-by more than ten submissions cost. With `--to`, the table is added to the file.
+multiples: right modules of the limit, and everything else of right modules. The cost of one more
+submission is computed from `grade --profile` without the start, which alone varies by more than the
+cost of ten submissions. With `--to`, the table is added to the file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
-#: the class of different answers again, as notebooks with the modules in their answer cells
+#: the class of different answers as notebooks, with the modules in their answer cells
 _NOTEBOOKS = "in notebooks"
 #: the stages of a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})
@@ -108,14 +108,14 @@ def _row(course: Course, assignment: Assignment, students: int) -> Row:
         for kind in (AnswerKind.REPEATED, AnswerKind.CATALOGUED, AnswerKind.UNCATALOGUED):
             place = folder / kind.name / "submitted"
             write_class(course, assignment, place, students, kind)
-            # a text is executed until two workers gave the same replies: later ones are repeats
+            # a text is executed until two workers give the same replies; later ones are repeats
             first = students // 2 if kind is AnswerKind.REPEATED else 0
             each.append(_each(place, students, first))
         return Row(f"`{assignment.name}`", limit, each)
 
 
 def _each(submitted: Path, students: int, first: int = 0) -> float:
-    """Returns the CPU seconds of one more submission after the given number of first ones."""
+    """Returns the CPU seconds of one more submission after the given number of submissions."""
     total = _total(submitted)
     if first:
         few = submitted.parent / "first" / "submitted"
@@ -126,7 +126,7 @@ def _each(submitted: Path, students: int, first: int = 0) -> float:
 
 
 def _total(submitted: Path) -> float:
-    """Returns the CPU seconds of a class without what is done once in a run."""
+    """Returns the CPU seconds of a class without the work that is done once in a run."""
     options = ("--no-gradebook", "--jobs", "1", "--course", str(ROOT), "--profile", "--json")
     printed = run([sys.executable, "-m", "autograder", "grade", str(submitted), *options], ROOT)
     costs: dict[str, float] = json.loads(printed)["profile"]

@@ -1,10 +1,9 @@
 """Makes classes in which no two answers are equal, neither in text nor in results.
 
-All results are off by some units in the last place, by a different number for each submission: less
-than the tolerance, and no two equal. In an ordinary class, everything else is as in the solution.
-In an unusual class, each exercise of a submission has one question written as an alternative or a
-known mistake, in turn, including Python loops over single numbers; one exercise of a submission is
-wrong.
+All results are off by some units in the last place, a different number for each submission, which
+is less than the tolerance. In an ordinary class, everything else is as in the solution. In an
+unusual class, each exercise of a submission has one question written as an alternative or a known
+mistake, in turn, including Python loops over single numbers; one exercise of a submission is wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from autograder.course import Course
 from autograder.records import Assignment, Exercise
 from autograder.suite.variants import module_texts
 
-#: code that changes every returned tensor, and a question that is wrong in a way of its own
+#: code that changes every returned tensor, and code that makes a question wrong in a unique way
 _OWN = """
 def _own(value):
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
@@ -32,8 +31,8 @@ def _odd(value):
     return (1.3 * value + 0.{number}).sin() * 0.7 + 0.2 * value
 """
 _IMPORT = "import torch\n"
-#: questions whose answers only move numbers: they are compared exactly, so another unit in the last
-#: place would be wrong
+#: questions whose answers only move numbers; they are compared exactly, so any change would be
+#: wrong
 _ONLY_MOVED = frozenset({"split_heads", "merge_heads"})
 
 
@@ -74,9 +73,9 @@ def write_class(
 
 
 def changed(text: str, exercise: Exercise, number: int, odd: str = "") -> str:
-    """Returns a module whose answers return the same, except for some units in the last place.
+    """Returns a module whose answers return the same values up to some units in the last place.
 
-    The question `odd` returns something that no known mistake returns.
+    The question `odd` returns values that no known mistake returns.
     """
     tree = ast.parse(text)
     names = {question.name for question in exercise.questions}
@@ -106,7 +105,7 @@ def _pass_through(name: str, function: ast.FunctionDef) -> None:
 def _texts(
     course: Course, exercise: Exercise, kind: AnswerKind
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Returns right modules, and those that replace them if an exercise is wrong."""
+    """Returns right modules, and the modules that replace them if an exercise is wrong."""
     solution = [exercise.solution.read_text(encoding="utf-8")]
     if kind in (AnswerKind.ORDINARY, AnswerKind.REPEATED, AnswerKind.UNCATALOGUED):
         return solution, solution

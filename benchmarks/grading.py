@@ -2,16 +2,16 @@
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
-Prints CPU seconds of the whole process tree for one more submission and the peak memory of all
-processes (proportional set size: shared pages count once), as medians, and what each way runs;
-writes them to a file if one is named. The cost of one more submission is the difference between the
-class and the mean of its two halves, divided by their size, because a few submissions alone would
-be started in a cheaper way.
-The grader gets each class as a folder, and path by path with `grade -`. It is compared with the
-limit, which is all calls of the suite in one process, encoded and decoded as for a worker; with
-pytest as a process for each submission, without isolation; with nbgrader, which starts a kernel for
-each notebook; and with otter-grader. Slow ways get only the first submissions of the class with
-wrong answers. `--quick` leaves out notebooks, and measures once.
+Prints, as medians, CPU seconds of the whole process tree for one more submission and the peak
+memory of all processes (proportional set size: shared pages count once), and the tests that each
+way runs; writes them to a file if one is named. The cost of one more submission is the difference
+between the class and the mean of its two halves, divided by their size, because a run of few
+submissions has a cheaper start. The grader gets each class as a folder, and path by path with
+`grade -`. It is compared with the limit, which is all calls of the suite in one process, encoded
+and decoded as for a worker; with pytest as a process for each submission, without isolation; with
+nbgrader, which starts a kernel for each notebook; and with otter-grader. Slow ways get only the
+first submissions of the class with wrong answers. `--quick` leaves out notebooks, and measures
+once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _HALVES = ("one half", "other half")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to grade, and what it runs for a submission.
+    """One way to grade, and the tests that it runs for a submission.
 
     CPU seconds of the start and of each submission, and peak bytes.
     """
@@ -94,7 +94,7 @@ def main() -> None:
             _halve(place)
             ways += [partial(_ours, place, kind, options.students, jobs) for jobs in (1, 2)]
             ways += [partial(_stream, place, kind, options.students), partial(_limit, place, kind)]
-        # `place` is that of the class with wrong answers, which a grader must find
+        # `place` is the folder of the class with wrong answers, which a grader must find
         ways.append(partial(_pytest, place))
         if not options.quick:
             run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
@@ -123,7 +123,7 @@ def _few(folder: Path) -> list[Path]:
 
 
 def _tests() -> str:
-    """Returns what our grader and plain pytest run."""
+    """Returns the tests that our grader and plain pytest run."""
     suites = [
         exercise.hidden_suite for exercise in load_course(ROOT).assignment(ASSIGNMENT).exercises
     ]
@@ -133,7 +133,7 @@ def _tests() -> str:
 
 
 def _notebook_tests() -> str:
-    """Returns what graders of notebooks run."""
+    """Returns the tests that graders of notebooks run."""
     code, tests = cells(ROOT / "assignments" / ASSIGNMENT)
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
@@ -167,7 +167,7 @@ def _stream(folder: Path, kind: AnswerKind, students: int) -> Row:
 def _whole_and_halves(
     label: str, grade: Callable[[Path], None], folder: Path, students: int
 ) -> Row:
-    """Returns the costs of the start and of a submission, whatever is in which half."""
+    """Returns the costs of the start and of a submission, from a class and its halves."""
     half = statistics.mean(measured(partial(grade, folder / part))[0] for part in _HALVES)
     whole, peak = measured(partial(grade, folder / "many"))
     return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
@@ -240,7 +240,7 @@ def _otter(folder: Path) -> Row:
 
 
 def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
-    """Checks that a grader finds each wrong answer: one that ran nothing would be fast."""
+    """Checks that a grader finds each wrong answer, because one that ran nothing would be fast."""
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:
         raise SystemExit(

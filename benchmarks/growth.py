@@ -1,17 +1,17 @@
-"""Shows what grows with a class: the same work for 200, 2,000 or 20,000 submissions.
+"""Shows how costs grow with a class: the same work for 200, 2,000 or 20,000 submissions.
 
     .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2] [--synthetic]
 
 The example class's `simplified_attention` is copied to the requested number of students, each copy
-with its own line, so that no two files are equal. Then each command runs once. It prints wall
-and CPU seconds of all its processes, the latter also in milliseconds for each submission; the peak
-memory of its largest process and of all together (proportional set size: shared pages count once);
-the memory by which one process grew in the second half of its life; and the size of what the
-command wrote.
+with its own line, so that no two files are equal. Then each command runs once. For each command,
+this prints wall and CPU seconds of all its processes, the latter also in milliseconds for each
+submission; the peak memory of its largest process and of all together (proportional set size:
+shared pages count once); the memory by which one process grew in the second half of its life; and
+the size of the written files.
 
 With `--synthetic`, only the first, smallest class is graded. The others have its submissions and
-its results under other names, which measures the steps after grading for a class of any size in
-minutes.
+results under other names, so that the steps after grading are measured in minutes for a class of
+any size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ASSIGNMENT = "simplified_attention"
 #: made-up students whose code runs into the time limit, which would hide growth
 HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
-#: seconds that only processes of the whole run live; workers end earlier
+#: seconds after which only processes of the whole run are alive; workers end earlier
 _SAMPLES = 30
 COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "similar", "changes")
 

@@ -1,9 +1,9 @@
-"""Gives the same submissions to graders that run notebooks: nbgrader as it is, and otter-grader.
+"""Gives the same submissions to graders that run notebooks: plain nbgrader, and otter-grader.
 
 A submission becomes the released notebooks, with its modules in the answer cells. Both graders run
 a notebook from its first cell to its last, with one test for each question, which requires that its
-public checks pass. Hidden tests would have to be visible in the process of the notebook, and our
-`check` gives no points to nbgrader, so the tests replace the released `check(...)`.
+public checks pass. The tests replace the released `check(...)`, which gives nbgrader no points;
+hidden tests would be visible in the process of the notebook.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Notebook = dict[str, Any]
 def run(
     command: Sequence[str | Path], folder: Path, allowed: int = 0, lines: Sequence[str] = ()
 ) -> str:
-    """Runs a command with lines as its input, and returns what it prints.
+    """Runs a command with lines as its input, and returns its output.
 
     Ends this process if its exit code is neither 0 nor an allowed one.
     """
@@ -151,7 +151,7 @@ class Otter:
             self._generate(released, exercise)
         for submission in submissions:
             notebooks = answered(released, submission)
-            for notebook in notebooks.values():  # otter has its tests in files
+            for notebook in notebooks.values():  # otter keeps its tests in files
                 notebook["cells"] = [c for c in notebook["cells"] if not _mark(c, "grade")]
             write_all(notebooks, place / submission.parent.name)
 

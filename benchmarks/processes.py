@@ -1,8 +1,7 @@
 """Measures CPU time and memory of all processes that a piece of work starts.
 
-bubblewrap leaves the first process of its namespace without waiting for it, and the kernel only
-adds up the times of processes that somebody waited for. The measuring process therefore adopts such
-orphans.
+bubblewrap does not wait for the first process of its namespace, and the kernel adds up only the
+times of processes that somebody waited for. The measuring process therefore adopts these orphans.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _SECONDS = 20.0
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of its descendants that lose theirs (Linux)."""
+    """Makes this process the parent of descendants that lose their parent (Linux)."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this process can't take orphans in")
 
@@ -27,8 +26,8 @@ def adopt_orphans() -> None:
 def cpu_of_ended() -> float:
     """Returns the CPU seconds of all descendants that have ended; waits for the orphans first.
 
-    Nothing else may be running, because it waits for every child. Raises `TimeoutError` if one does
-    not end.
+    No other child may be running, because it waits for every child. Raises `TimeoutError` if one
+    does not end.
     """
     until = time.monotonic() + _SECONDS
     while _wait_for_one():

@@ -1,8 +1,8 @@
-"""Computes what classes of several sizes need, from figures that benchmarks/growth.py prints.
+"""Computes the needs of classes of several sizes, from figures that benchmarks/growth.py prints.
 
     .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 
-Each option is one measured figure for each submission, or a price. Prints a table in Markdown:
+Each option is a measured figure for one submission, or a price. Prints a table in Markdown:
 CPU time, the same divided by numbers of cores, storage, and money for both.
 """
 

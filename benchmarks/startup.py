@@ -1,9 +1,9 @@
-"""Measures the CPU time of a command before it does anything, next to `import torch`.
+"""Measures the CPU time for starting commands, compared with `import torch`.
 
     .venv/bin/python benchmarks/startup.py [--repeats 7]
 
-Commands run in turn, so that a busy machine is as busy for each; the first round, which fills
-caches, does not count. Prints medians, also as multiples of `import torch`.
+Commands run in turn, so that a busy machine affects all alike; the first round, which fills caches,
+does not count. Prints medians, also as multiples of `import torch`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Measures what each trick of the sandbox is worth: CPU time without it and with it, in turn.
+"""Measures the worth of each trick of the sandbox: CPU time without it and with it, in turn.
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
 A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
-grading. Prints CPU of the fork server's tree and of this process, as medians: seconds of the start,
-milliseconds of a worker. A trick is switched off by a line that the fork server runs first, so that
-the package does not need to support this. A trick that is worth little should be removed.
+grading. Prints medians of the CPU time of the fork server's tree and of this process: seconds of
+the start, milliseconds of a worker. A trick is switched off by a line that the fork server runs
+first, so that the package needs no code for this. A trick that is worth little should be removed.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _use_worker(server: ForkServer, asked: WorkerRequests, one_by_one: bool) -> 
             session.ask_several(budget, asked.batch)
             return
         for request in asked.requests:
-            with contextlib.suppress(AnswerFault):  # some calls are to be refused
+            with contextlib.suppress(AnswerFault):  # some calls must be refused
                 session.ask(Budget.of(LIMITS), *request)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from docutils import nodes
 
-logging.getLogger("alembic").setLevel(logging.WARNING)  # it reports each part that it loads
+logging.getLogger("alembic").setLevel(logging.WARNING)  # it would report each part that it loads
 
 project = "attention-autograder"
 author = "The attention-autograder authors"
 settings = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8"))
 release = settings["project"]["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
-smartquotes = False  # examples of commands must stay as they are typed: `--all`, "a reason"
+smartquotes = False  # examples of commands must stay as typed: `--all`, "a reason"
 html_theme = "furo"
 html_title = f"attention-autograder {release}"
 myst_heading_anchors = 4
@@ -34,7 +34,7 @@ html_theme_options = {"top_of_page_buttons": []}
 
 #: the text of a page, between the menus
 _ARTICLE = re.compile(r'<article\b[^>]*role="main".*?</article>', re.DOTALL)
-#: what a summary does not show: scripts, formulas, pictures, links to headings, comments
+#: parts that a summary does not show: scripts, formulas, pictures, links to headings, comments
 _NO_TEXT = re.compile(
     r'<(script|style|svg|math)\b.*?</\1>|<a class="headerlink".*?</a>|<img\b[^>]*>|<!--.*?-->',
     re.DOTALL,
@@ -59,7 +59,7 @@ def _with_titles(app: Any, doctree: nodes.document, page: str) -> None:
 
 
 def _without_addresses(app: Any, context: Any, lines: list[str]) -> None:
-    """Keeps an address that is an example in a command's help from becoming a link."""
+    """Keeps an example address in a command's help from becoming a link."""
     lines[:] = [line.replace("tcp://", "tcp\\://") for line in lines]
 
 
@@ -70,7 +70,7 @@ def _with_summaries(app: Any, page: str, template: str, context: Any, doctree: A
 
 
 def _write_pages(app: Any, exception: Exception | None) -> None:
-    """Writes the text of all pages as a script, because a page that is a file can't read others."""
+    """Writes the text of all pages as a script, because local pages can't read others."""
     if exception or app.builder.format != "html":
         return
     pages = {}

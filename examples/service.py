@@ -3,9 +3,9 @@
     python examples/service.py 8080 --course .
     curl --data-binary @scores.py http://127.0.0.1:8080/simplified_attention/scores.py
 
-Arguments after the port are passed to `autograder grade -`. It listens on this
-machine only, so a proxy in front decides who may call it; the proxy must name this machine as
-Host. It answers no page in a browser, whatever name leads that page to this machine.
+Arguments after the port are passed to `autograder grade -`. It listens only on this machine, so a
+proxy in front decides who may call it; the proxy must name this machine as Host. It answers no page
+in a browser, whatever name that page uses for this machine.
 """
 
 import json
@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 LARGEST = 10_000_000
-#: connections at a time, seconds that one may say nothing, and that a whole request may take
+#: connections at a time, and the most seconds of silence and of a whole request
 MOST, PATIENCE, LONGEST = 64, 20, 120
 HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d+)?", re.IGNORECASE)
 NAME = re.compile(r"/(\w{1,100})/(\w{1,100}\.(?:py|ipynb))", re.ASCII)
@@ -37,7 +37,7 @@ class Grader:
         threading.Thread(target=self._hand_out, daemon=True).start()
 
     def grade(self, assignment, name, data):
-        """The result of one file, submitted under a name that no other request has."""
+        """Returns the result of one file, submitted under a name that no other request has."""
         with tempfile.TemporaryDirectory(prefix="upload-") as student:
             folder = Path(student, assignment)
             folder.mkdir()
@@ -53,7 +53,7 @@ class Grader:
             answer = json.loads(line)
             student = answer.get("student") or Path(answer["path"]).parent.name
             self._waiting.pop(student).put(answer)
-        os._exit(2)  # without its grader: whatever started the service starts it again
+        os._exit(2)  # without its grader, the service ends and must be started again
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -84,7 +84,8 @@ class Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request, client_address):
-        # after that no more is read, as if the caller had stopped: an answer can still be sent
+        # after that, nothing more is read, as if the caller had stopped; an answer can still be
+        # sent
         end = threading.Timer(LONGEST, request.shutdown, [socket.SHUT_RD])
         end.daemon = True
         end.start()
@@ -95,7 +96,7 @@ class Server(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request, client_address):
-        """A caller who hangs up, or says nothing for too long, is no error of the service."""
+        """Ignores a caller who hangs up or is silent for too long, which is not an error."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

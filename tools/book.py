@@ -5,7 +5,7 @@
 A page shows the cells of the released notebook. Its pictures come from running the same cells with
 the solutions instead of the stubs, in a forked child of one warm process; outputs are kept in
 build/lessons, so that only notebooks that changed run again. No page is written if one of them
-contains a secret of the course: the search is the one that every release passes.
+contains a secret of the course, by the same search as for releases.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _MAP = re.compile(r"!\[[^]]*\]\(map\.svg\)\s*")
 #: code in text, which may contain a dollar sign
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
-#: environments whose rows are full formulas, and the ones that the converter knows
+#: environments whose rows are complete formulas, and the environments that the converter knows
 _ROWS = (("gathered", "matrix"), ("aligned", "matrix"))
 #: characters with a meaning in Markdown, which would change a formula between its tags
 _MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`|[]~$\\"})
@@ -167,7 +167,7 @@ def _code(cell: Any) -> str:
 
 
 def _worth_showing(cell: Any, shown: Sequence[Output]) -> Sequence[Output]:
-    """Returns the outputs for readers: none of checks, of guesses, or of imports."""
+    """Returns the outputs for readers, which exclude those of checks, guesses and imports."""
     is_asking = cell.id.startswith("check_") or "predict(guess" in cell.source
     return [] if is_asking or cell.id == SETUP else shown
 
@@ -186,7 +186,7 @@ def _output(lesson: Lesson, output: Output, files: dict[str, bytes]) -> str:
 def markdown(text: str) -> str:
     """Returns text with its formulas as MathML, which browsers draw without any script."""
     pieces = _CODE.split(text)
-    # every second piece is code
+    # code and text alternate
     pieces[::2] = [_FORMULA.sub(_formula, piece) for piece in pieces[::2]]
     return "".join(pieces)
 
@@ -301,10 +301,10 @@ def refuse_hidden(course: Course, files: Mapping[str, bytes], to: Path) -> None:
 
 
 def _readable(page: str) -> bytes:
-    """Returns what a reader sees of a page, without scripts.
+    """Returns the part of a page that readers see, without scripts.
 
-    Scripts contain the numbers that an interactive picture draws. There are thousands, and two of
-    them are equal to two of a test by chance.
+    Scripts contain thousands of numbers for interactive pictures; two of them equal two numbers of
+    a test by chance.
     """
     return html.unescape(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).encode()
 

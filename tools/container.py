@@ -3,13 +3,13 @@
     .venv/bin/python -m tools.container [--volume HOST:INSIDE ...] [--keep FOLDER]
 
 Needs root, `debootstrap`, `buildah`, `podman` and `runc`. The base image is made from Debian's
-packages and gets the name that the Dockerfile begins with, so the Dockerfile is built as it is;
-`--volume` mounts what pip needs while it is built, such as a pip.conf or a folder of wheels.
+packages and gets the name that the Dockerfile begins with, so the Dockerfile is built unchanged;
+`--volume` mounts files that pip needs during the build, such as a pip.conf or a folder of wheels.
 
-Then a part of the example class is graded as an ordinary user: without network, capabilities or
-new privileges, with limits of memory and processes, the course mounted read-only. The scores must
-be those of `examples/expected.json`, in isolation tier C, and a second run with `--resume` must
-have nothing to do. Then the attacks of the tests are graded in the same way: each must have its
+Then a part of the example class is graded as an ordinary user, without network, capabilities or new
+privileges, with limits on memory and processes, and with the course mounted read-only. The scores
+must equal those of `examples/expected.json` in isolation tier C, and a second run with `--resume`
+must find nothing to do. Then the attacks of the tests are graded in the same way: each must get its
 verdict, and every honest student full marks.
 """
 
@@ -40,7 +40,7 @@ _NEEDED = ("debootstrap", "buildah", "podman", "runc")
 
 
 def main() -> int:
-    """Builds, grades, compares; 0 if all is as expected."""
+    """Builds, grades and compares; returns 0 if everything is as expected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--volume", action="append", default=[], metavar="HOST:INSIDE")
     parser.add_argument("--keep", type=Path, help="keep the images in this folder")
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 class ContainerTools:
-    """Buildah and podman with a separate store; chroot and vfs work everywhere."""
+    """Runs buildah and podman with a separate store; chroot and vfs work everywhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -85,7 +85,7 @@ class ContainerTools:
         self._call("buildah", "rm", container)
 
     def build(self, volumes: Sequence[str]) -> None:
-        """Builds the Dockerfile as it is."""
+        """Builds the Dockerfile unchanged."""
         mounts = [part for volume in volumes for part in ("--volume", volume)]
         arguments = ("--isolation", "chroot", "--pull-never", "--layers=false", *mounts)
         context = ("--tag", IMAGE, "--build-arg", f"UID={_USER}", str(ROOT))
@@ -97,7 +97,7 @@ class ContainerTools:
         limits = ("--memory", "8g", "--pids-limit", "512", "--network", "none")
         rights = ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
         own = ("--runtime", "runc", "--cgroup-manager", "cgroupfs")
-        # a machine may not allow more than it has itself
+        # a machine may not allow more open files than it has itself
         ulimits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096")
         before = ("run", "--rm", *ulimits, *limits, *rights, *mounts)
         return self._call("podman", *own, *before, IMAGE, *arguments)
@@ -107,14 +107,14 @@ class ContainerTools:
 
 
 def _base_name() -> str:
-    """The image that the Dockerfile begins with, by its full name."""
+    """Returns the full name of the image that the Dockerfile begins with."""
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
     name = next(line.split()[1] for line in lines if line.startswith("FROM "))
     return f"docker.io/library/{name}"
 
 
 def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
-    """Grades a part of the example class twice; returns what is not as expected."""
+    """Grades a part of the example class twice; returns unexpected results."""
     folder = place / "class"
     for student in STUDENTS:
         for assignment in ASSIGNMENTS:
@@ -142,7 +142,7 @@ def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
 
 
 def _attack(engine: ContainerTools, place: Path) -> list[str]:
-    """Grades the attacks of the tests; returns what they reached."""
+    """Grades the attacks of the tests; returns their successes."""
     folder = place / "attacked"  # with the same path inside, which is in the text of the attacks
     folder.mkdir()
     hostile = Sandboxed(folder)
@@ -197,7 +197,7 @@ def _give(folder: Path) -> None:
 
 
 def _run(program: str, *arguments: str, printed: bool = False) -> str:
-    """The output of a program, or nothing if it was printed while the program ran."""
+    """Returns the output of a program; empty if it was printed while the program ran."""
     output = None if printed else subprocess.PIPE
     done = subprocess.run([program, *arguments], stdout=output, text=True)
     if done.returncode:

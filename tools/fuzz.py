@@ -1,9 +1,9 @@
-"""Coverage-guided fuzzing of everything that reads what a student sends, with atheris.
+"""Fuzzes all code that reads students' files, guided by coverage, with atheris.
 
     python tools/fuzz.py READER [libFuzzer's options, as -runs=10000 or a file to try again]
 
-A reader returns a value or reports what is wrong with its input; any other exception ends the run,
-and libFuzzer writes the input to a file next to it. `tools/soak.py` runs all readers.
+A reader returns a value or reports a problem of its input; any other exception ends the run, and
+libFuzzer writes the input to a file. `tools/soak.py` runs all readers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CODE = (
 )
 
 
-#: pieces that the fuzzer may insert anywhere, besides those that it finds on its own
+#: pieces that the fuzzer may insert anywhere, besides those that it finds itself
 WORDS = (
     *keyword.kwlist,
     *(
@@ -67,7 +67,7 @@ WORDS = (
 
 
 class ExerciseFolder:
-    """A folder with an exercise in it, for readers that read files."""
+    """A folder with an exercise, for readers of files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -168,7 +168,7 @@ def _escaped(word: str) -> str:
 def main() -> None:
     """Fuzzes one reader; libFuzzer ends the process."""
     reader, options = sys.argv[1], sys.argv[2:]
-    warnings.simplefilter("ignore")  # warnings about odd code are for its author
+    warnings.simplefilter("ignore")  # warnings about odd code concern its author
     with tempfile.TemporaryDirectory() as folder:
         place, corpus = ExerciseFolder(Path(folder)), Path(folder) / "corpus"
         corpus.mkdir()

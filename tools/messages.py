@@ -2,13 +2,11 @@
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The sample consists of the answers of tests/unseen in tests/unseen/messages.toml, each with the
-message that was read, and a judgement: it `states` the fault, `leads` to it, is `general`, or
-`misleads`.
-Prints each message with its judgement; `--check` prints only those that have changed since they
-were read, and ends with 1 if there are any, or if a message misleads. The answers run in this
-process: they
-are our own.
+The sample in tests/unseen/messages.toml lists answers of tests/unseen, each with the message that
+was read, and a judgment: it `states` the fault, `leads` to it, is `general`, or `misleads`. Prints
+each message with its judgment; `--check` prints only messages that have changed since they were
+read, and ends with 1 if there are any, or if a message misleads. The answers run in this process,
+because they are our own.
 """
 
 from __future__ import annotations
@@ -32,13 +30,13 @@ from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 JUDGEMENTS = ("states", "leads", "general", "misleads")
 _ADVICE = ("likely:", "remember:", "next step:")
-#: by question and intention, the judgement of a message that was read, and its beginning
+#: by question and intention, the judgment of a message that was read, and its beginning
 Read = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The first message of an answer, and a reader's judgement of it, if there is one."""
+    """The first message of an answer, and a reader's judgment of it, if there is one."""
 
     answer: UnseenAnswer
     name: str

@@ -1,10 +1,10 @@
-"""Names wrong answers that were written from the questions alone, and reports unread names.
+"""Names wrong answers that were written from the questions alone, and reports new names.
 
     python tools/names.py [ASSIGNMENT[/EXERCISE] ...]
 
-The answers are those of tests/unseen. They run in this process: they are our own. Ends with 1 if an
-answer is not wrong, or has a name other than the one in the list: then a person reads it there,
-next to the intended mistake. A name in the list that the answer does not get is printed.
+The answers are those of tests/unseen, which run in this process because they are our own. Ends with
+1 if an answer is not wrong, or gets a name that is not in the list; a person then compares it with
+the intended mistake. A listed name that the answer does not get is also printed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _one(namer: Namer, answer: UnseenAnswer) -> NamedAnswer:
     if result.verdict is Verdict.CORRECT:
         return NamedAnswer(answer, "", "is not wrong")
     name = (result.misconception or "").rpartition(".")[2]
-    if result.verdict is Verdict.FORBIDDEN:  # names itself
+    if result.verdict is Verdict.FORBIDDEN:  # its name is obvious
         return NamedAnswer(answer, "forbidden")
     if name and name != answer.name:
         return NamedAnswer(answer, name, f"nobody has read {name}: {result.hint}")

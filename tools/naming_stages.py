@@ -1,11 +1,11 @@
-"""Switches off each stage of the search for a mistake's name, and prints what it is worth.
+"""Switches off each stage of the search for a mistake's name, and prints its worth.
 
     python tools/naming_stages.py [--share N] [ASSIGNMENT[/EXERCISE] ...]
 
 Names the wrong answers of tests/unseen as in grading, then again without each stage. A stage is
-worth the names that are lost without it; names that change without it are printed too.
-A stage that is worth less than one name in a hundred should be removed. Missing tables are made
-first, so that only the search is measured.
+worth the names that are lost without it; names that change without it are also printed. A stage
+that is worth less than one name in a hundred should be removed. Missing tables are made first, so
+that only the search is measured.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _in_ranks(chosen: range) -> Off:
 
 
 def _off(name: str) -> Off:
-    """Returns what replaces a step of `unmatched`, also where `diagnosis` calls it itself."""
+    """Returns the replacement of a step of `unmatched`, even where `diagnosis` calls it itself."""
 
     def without() -> AbstractContextManager[Any]:
         stack = ExitStack()

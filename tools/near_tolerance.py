@@ -1,12 +1,12 @@
-"""Finds answers whose verdict another processor could change: those near the tolerance.
+"""Finds answers so near the tolerance that another processor could change their verdict.
 
     python tools/near_tolerance.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 3] [--factor 10] [--right]
 
 Rounding differs between processors. A wrong answer that is accepted with ten times the tolerance
-has errors not far above it, and a right one that is refused with a tenth has errors not far below
-it: both may get the other verdict on another machine. Judges the solutions,
-alternatives, known mistakes and tests/unseen/{attack,promise} in this process: they are our own.
-With `--right`, only right answers. Ends with 1 if it finds one.
+has errors slightly above it, and a right one that is refused with a tenth has errors slightly below
+it; both may get the opposite verdict on another machine. Judges the solutions, alternatives, known
+mistakes and tests/unseen/{attack,promise} in this process, because they are our own; with
+`--right`, only right answers. Ends with 1 if it finds one.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _questions(exercise: Exercise) -> list[str]:
 def _is_near(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, factor: float
 ) -> bool:
-    """Returns whether a tolerance that is kinder to the wrong verdict gives that verdict."""
+    """Returns whether a tolerance that favors the opposite verdict gives it."""
     times = factor if answer.means else 1 / factor
     return _is_accepted(runner, exercise, answer, seed, times) == bool(answer.means)
 

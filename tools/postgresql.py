@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/postgresql.py [DATABASE...]
 
-Makes the databases, prints an address for each of them (a JSON list, one line), and runs until its
-standard input is closed; then nothing is left. Exit status 3: PostgreSQL is not installed.
+Makes the databases, prints their addresses as a JSON list on one line, and runs until its standard
+input is closed; then it removes everything. Exit status 3: PostgreSQL is not installed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     if programs is None:
         print("PostgreSQL is not installed (Debian: postgresql)", file=sys.stderr)
         sys.exit(NOT_INSTALLED)
-    # not below the caller's folder: the server's user must have access to it
+    # not below the caller's folder, because the server's user must have access to it
     with tempfile.TemporaryDirectory(prefix="postgresql-") as folder, _server(programs, folder):
         for name in sys.argv[1:]:
             subprocess.run(
@@ -71,7 +71,7 @@ def _server(programs: Path, folder: str) -> Iterator[None]:
 
 
 def _user() -> str | None:
-    """Returns the user for a server that root starts, because it refuses to run as root."""
+    """Returns the user for a server started by root, because it refuses to run as root."""
     if os.getuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}

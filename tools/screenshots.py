@@ -1,8 +1,9 @@
-"""Writes the pictures of docs/students.md: a student's notebook in JupyterLab, in a real browser.
+"""Writes the pictures of docs/students.md: a student's notebook in JupyterLab in a real browser.
 
     .venv/bin/python tools/screenshots.py [FOLDER]
 
-Needs Chromium (apt-get install chromium). One answer is right, one is wrong, the cells have run.
+Needs Chromium (apt-get install chromium). One answer is right, one is wrong, and all cells have
+run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """One picture: a number of cells, beginning with the one that contains a text."""
+    """One picture, of some cells that begin with the one that contains a text."""
 
     file: str
     text: str
@@ -67,7 +68,7 @@ def prepare(folder: Path) -> None:
 
 
 def configure(settings: Path, theme: str) -> None:
-    """JupyterLab's settings: a theme, no news, and all cells on the page."""
+    """Writes JupyterLab's settings: a theme, no news, and all cells on the page."""
     for plugin, values in {
         "apputils-extension/themes": {"theme": theme},
         "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},

@@ -1,4 +1,4 @@
-"""Runs what takes too long for the test run: 200,000 files for the readers, kills, bad nights.
+"""Runs the tests that take too long for the test run: 200,000 files, kills, bad nights.
 
     python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
                          [--seed N]
@@ -7,7 +7,7 @@ The first 100,000 files are drawn (`tools/soak_inputs.py`), and none may take mo
 time or 1 GiB; the others come from `tools/fuzz.py`, which looks for inputs that reach new code.
 Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), a class is
 graded with too few resources (`tools/soak_nights.py`), and many submissions are graded at once.
-Every failure names the seed and number, or the file, that reproduce it; `--first-input`,
+Every failure is printed with the seed and number, or the file, that reproduce it; `--first-input`,
 `--first-kill` and `--first-night` continue an earlier run. Exit code 1 after any failure.
 """
 
@@ -31,12 +31,12 @@ from tools.soak_nights import live_through, many_at_once  # noqa: E402
 
 #: the targets of `tools/fuzz.py`, which can't be imported without atheris
 READERS = ("notebook", "cells", "module", "archive", "members", "reply")
-#: an input that takes more than these seconds on the clock, or MiB, counts as a failure
+#: an input that takes more real seconds, or MiB, than these counts as a failure
 _LIBFUZZER = ("-timeout=120", "-rss_limit_mb=4096", "-max_len=4096", "-len_control=0")
 
 
 def main() -> int:
-    """Runs all parts; prints what they found."""
+    """Runs all parts, and prints the failures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--first-input", type=int, default=0)

@@ -1,8 +1,8 @@
 """The class that the tools of `make soak` disturb repeatedly, and the loop that does it.
 
-Each disturbance spoils one run of the grader. Afterwards the class is completed with `--resume`:
-every submission is graded, recorded in the gradebook and has a page, with the scores of a run that
-nobody disturbed.
+Each disturbance spoils one run of the grader. Afterwards, the class is completed with `--resume`:
+every submission must be graded, be recorded in the gradebook and have a page, with the scores of an
+undisturbed run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from autograder.sandbox.doctor import examine
 ROOT = Path(__file__).resolve().parents[1]
 #: submissions that are graded again and again
 _CLASS, ASSIGNMENT = 6, "simplified_attention"
-#: seconds on the clock after which a command counts as one that does not end
+#: real seconds after which a command counts as one that does not end
 MOST_SECONDS = 1_500.0
-#: runs the command with clocks that jump: the date goes back by a day, and the monotonic clock
+#: runs a command with clocks that jump: the date goes back by a day, and the monotonic clock goes
 #: forward by an hour
 _JUMPING = """
 import sys, time
@@ -47,7 +47,7 @@ class ImpossibleDisturbance(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UndisturbedRun:
-    """The scores of a run that nobody disturbed, and its seconds."""
+    """The scores of an undisturbed run, and its seconds."""
 
     scores: dict[str, float]
     seconds: float
@@ -108,7 +108,7 @@ class ClassFolder:
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
 
     def whole(self) -> UndisturbedRun:
-        """The scores of a run that nobody disturbs, and its seconds."""
+        """The scores of an undisturbed run, and its seconds."""
         began = time.monotonic()
         self.grader().wait()
         seconds = time.monotonic() - began
@@ -137,7 +137,7 @@ class ClassFolder:
         return self.unfinished(expected)
 
     def unfinished(self, students: Collection[str]) -> str:
-        """Returns who is not recorded, or has no page after `autograder feedback`."""
+        """Returns students who are not recorded, or have no page after `autograder feedback`."""
         if code := ended(self.command("feedback", str(self.folder))):
             return f"feedback ended with exit code {code}; {self.last_words()}"
         pages = {
@@ -151,7 +151,7 @@ class ClassFolder:
         return "" if count == len(students) else f"{count} of {len(students)} are in the gradebook"
 
     def clear(self) -> None:
-        """Removes all but the submissions."""
+        """Removes everything except the submissions."""
         for path in self.folder.iterdir():
             if path.name == "submitted":
                 continue

@@ -1,8 +1,8 @@
-"""Feeds drawn files to everything that reads what a student submits, and measures the costs.
+"""Feeds random files to all code that reads submissions, and measures the costs.
 
-A child process reads. The CPU time of each reading is measured, and the peak of memory of each
-file. A file that ends the child, or costs more than the limits below, is a failure, like one that
-raises an exception.
+A child process reads the files. The CPU time of each reading and the peak memory for each file are
+measured. A file that ends the child, raises an exception, or costs more than the limits below is a
+failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tools.soak_inputs import DrawnInput, drawn
 
 #: the limits for one file, because gradebook and pages read it as often as grading does
 MOST_CPU_SECONDS, MOST_BYTES = 2.0, 1 << 30
-#: a child reads this many files and is then replaced, so that later files get a fresh reader
+#: the number of files that a child reads before it is replaced by a fresh one
 _AT_ONCE = 500
 _fork = multiprocessing.get_context("fork")
 _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
@@ -40,7 +40,7 @@ _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The results for one file: CPU seconds of its longest reading, peak bytes, and the failure."""
+    """The results for one file: CPU seconds of its longest reading, peak bytes, and its failure."""
 
     number: int
     kind: str
@@ -114,8 +114,8 @@ def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
 
 
 def _read_all(seed: int, numbers: range, pipe: Connection) -> None:
-    warnings.simplefilter("ignore")  # archives with a name twice, and odd code, cause some
-    gc.freeze()  # loaded code is never garbage, and searching it takes longer than reading a file
+    warnings.simplefilter("ignore")  # duplicate names in archives, and odd code, cause warnings
+    gc.freeze()  # loaded code is never garbage; searching it takes longer than reading a file
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for number in numbers:
@@ -153,7 +153,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """Returns everything that is done with a submitted file, each in a separate process."""
+    """Returns all operations on a submitted file, which run in separate processes."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)

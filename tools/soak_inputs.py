@@ -1,4 +1,4 @@
-"""Draws what a student might submit: well formed or damaged, small or as large as allowed.
+"""Draws random submissions: well formed or damaged, small or as large as allowed.
 
 Every input depends only on its number and a seed, so that it can be made again.
 """
@@ -52,7 +52,7 @@ _NAMES = (
     *("ada/x.py", "../x", "/x", "b_1_2_x.py", "x" * 300, "é/\u202e", "C:x", "a\\b.py", "CON", "."),
     *("ada/a/e.py", "Ada_7_assignsubmission_file_/e.ipynb", "ada_LATE_1_2_e.py", "\x1b[2J.py"),
 )
-#: the characters of an input that is drawn large, on a logarithmic scale
+#: the range of characters of a large input, which is drawn on a logarithmic scale
 _SMALLEST, _LARGEST = 2_000, 3_000_000
 
 
@@ -159,7 +159,7 @@ def _archive(chance: random.Random, depth: int = 0) -> bytes:
                 archive.writestr(f"{number}.zip", _archive(chance, depth + 1))
                 continue
             info = zipfile.ZipInfo(name if chance.random() < 0.5 else f"{number}{name}")
-            # any kind of file: a link, a device, a folder
+            # any kind of file, such as a link, a device or a folder
             info.external_attr = chance.choice([0o10, 0o12, 0o2, 0o4, 0o6]) << 28 | 0o777 << 16
             archive.writestr(info, chance.randbytes(chance.randrange(200)))
     return buffer.getvalue()

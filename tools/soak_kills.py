@@ -2,7 +2,7 @@
 
 A victim (the grader, a job, the parent of workers, a worker) is killed, interrupted or stopped, or
 the grader's clocks jump. Only the submission whose worker was the victim may lose points, because
-its own code could have caused the same.
+its own code could have had the same effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.records import Tier
 from tools.soak_class import ClassFolder, UndisturbedRun, children, disturb, ended
 
-#: seconds for which a grader is stopped, and for which a victim is searched for
+#: the seconds for which a grader is stopped, and of the search for a victim
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 
@@ -35,7 +35,7 @@ class ProcessDisturbance:
         return f"{self.signal.name} of a {self.victim}" if self.signal else "jump of the clocks"
 
     def __call__(self, place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-        """Disturbs a run and completes the class; returns what was wrong, or nothing."""
+        """Disturbs a run and completes the class; returns the problem, or nothing."""
         delay = chance.uniform(0, whole.seconds)
         grader = place.grader(jump=None if self.signal else delay)
         hit = self.signal is None or self._strike(grader, delay, place.tier)

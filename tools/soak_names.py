@@ -3,7 +3,7 @@
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
 Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with different
-random numbers. Ends with 1 if one got the name of another.
+random numbers. Ends with 1 if one gets the name of another.
 """
 
 from __future__ import annotations

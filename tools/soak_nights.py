@@ -40,7 +40,7 @@ _MEGABYTE = 1 << 20
 def _graded_with(
     place: ClassFolder, whole: UndisturbedRun, prefix: Sequence[str], may_be_killed: bool = False
 ) -> str:
-    """Grades with a prefix before the command, which makes the night; then completes the class."""
+    """Grades with a prefix to the command that makes the night, then completes the class."""
     code = ended(place.grader(prefix=prefix))
     usual = code in (0, 1, 2, 3) or (may_be_killed and code in (-9, 137))
     if not usual:
@@ -69,7 +69,7 @@ def small_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Random
 
 
 def little_memory(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Runs a group of processes with little memory, whose largest one the kernel kills."""
+    """Runs a group of processes with little memory, in which the kernel kills the largest one."""
     size = chance.randrange(150, 1_500) * _MEGABYTE
     old = {"memory.limit_in_bytes": str(size)}
     new = {"memory.max": str(size), "memory.swap.max": "0"}
@@ -145,7 +145,7 @@ def swapped_files(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def full_disk(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Gives the class a small disk of its own, which is full during every stage."""
+    """Puts the class on a small disk, which is full during every stage."""
     if os.geteuid():
         raise ImpossibleDisturbance("only root may mount a small disk")
     with tempfile.TemporaryDirectory() as name:

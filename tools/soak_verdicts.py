@@ -4,9 +4,10 @@
 
 All solutions, alternatives and right answers of tests/unseen are judged by the hidden suites in
 this process, each time with different inputs and random numbers. The inputs of a solution's softmax
-are also observed: only a few questions use scores of 50 or more, so a plain `exp` is right in the
-others. A line is printed for every exercise and time; after `--minutes`, no other answer is begun.
-Ends with 1 after a refusal; its seed is printed, so that `--times 1 --seed` reproduces it.
+are also observed: only a few questions may use scores of 50 or more, so that a plain `exp` is right
+in the others. A line is printed for every exercise and time; after `--minutes`, no further answer
+is begun. Ends with 1 after a refusal; its seed is printed, so that `--times 1 --seed` reproduces
+it.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from tools.unseen import judged_of
 
-#: scores of this size and more are asked ...
+#: scores of this size and more occur ...
 _LARGE = 50.0
-#: ... of these questions only
+#: ... only in these questions
 _ASKED_LARGE = {"softmax", "attend_block", "merge_blocks", "blockwise_attention"}
 #: functions that turn scores into weights
 _SOFTMAX = {"softmax", "exp", "logsumexp"}
@@ -46,7 +47,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class RepeatedVerdicts:
-    """The verdicts of one exercise with one seed; refusals are words for the terminal."""
+    """The verdicts of one exercise with one seed; refusals are texts for the terminal."""
 
     exercise: str
     seed: int

@@ -1,4 +1,4 @@
-"""Checks that a mistake has the same points whatever inputs are drawn, because students compare.
+"""Checks that a mistake gets the same points for all inputs, because students compare their points.
 
     python tools/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
 
@@ -33,7 +33,7 @@ class DrawnScore:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints a line for every mistake whose points vary, and how many there are."""
+    """Prints a line for every mistake whose points vary, and their number."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     found: defaultdict[str, list[DrawnScore]] = defaultdict(list)

@@ -5,14 +5,14 @@ python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 Release puts the file into the bundle, so that `check` can say what an answer seems to confuse. Each
 mistake of the catalogue, and each likely small change of the solution, is called as `check` calls a
 student's answer; its answers in the checks that it fails are the key to its sentence. A mistake is
-left out if it passes all checks, or if it fails them with the solution's answers up to rounding,
-which others do as well. A change that only raises errors is left out, too: the errors say more. An
-entry of the catalogue comes before a change, a change of a known step before others. Changes of one
-family with the same answers are one mistake, with the family's sentence. If two sentences are left
-for the same answers, `check` shows both; if there are more, it shows none. A file that is up to
-date with the checks, the catalogue and the code of the solutions is left alone; `--check` ends with
-1 if one is not. If only words of the catalogue have changed, only its entries are called again,
-which takes seconds instead of minutes.
+left out if it passes all checks, or if it fails them with the solution's answers up to rounding, as
+other mistakes do. A change that only raises errors is also left out, because the errors say more.
+An entry of the catalogue precedes a change, and a change of a known step precedes other changes.
+Changes of one family with the same answers are one mistake, with the family's sentence. If two
+sentences remain for the same answers, `check` shows both; if there are more, it shows none. A file
+that is up to date with the checks, the catalogue and the code of the solutions is left alone;
+`--check` ends with 1 if a file is not. If only words of the catalogue have changed, only its
+entries are called again, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from autograder.student.runner import answers_in, answers_in_turn
 from autograder.suite import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
 
-#: the rank of an entry of the catalogue: before those of all changes
+#: the rank of an entry of the catalogue, which precedes the ranks of all changes
 _ENTRY = -1
 #: the results in each failing check, as a key
 Key = tuple[tuple[str, Sequence[str]], ...]
@@ -99,7 +99,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns sealed sentences of the entries of an exercise alone, by question."""
+    """Returns sealed sentences of only the entries of an exercise, by question."""
     found: defaultdict[str, defaultdict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -117,7 +117,7 @@ def _sealed(hints: Mapping[Key, set[str]]) -> dict[str, str]:
 
 
 def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
-    """Returns sentences, precise ones with those of their families: one for each family.
+    """Returns one sentence for each family, given precise sentences with their families'.
 
     It is the precise sentence if the family has only one.
     """
@@ -128,7 +128,7 @@ def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
-    """Returns likely small changes of the solution: rank, sentence, and that of the family."""
+    """Returns likely small changes of the solution: rank, sentence, and the family's sentence."""
     right = LocalImplementation.from_file(exercise.solution).namespace
     found: dict[Variant, tuple[int, str, str]] = {}
     for question in exercise.questions:
@@ -145,8 +145,8 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
     """Returns the answers of each mistake of an exercise in the checks that it fails.
 
-    A mistake whose answers there are the solution's up to rounding is left out.
-    One mistake of each question is called at a time, in a module whose other answers are right.
+    A mistake whose answers in these checks equal the solution's up to rounding is left out. One
+    mistake of each question is called at a time, in a module whose other answers are right.
     """
     solution = LocalImplementation.from_file(exercise.solution)
     right = solution.namespace
@@ -173,14 +173,14 @@ def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant,
 
 
 def _is_beginning_of(answers: Answers, right: Answers) -> bool:
-    """Returns whether answers equal the solution's as far as they go, so show no mistake."""
+    """Returns whether answers equal the beginning of the solution's, and so show no mistake."""
     return all(
         tuple(results) == tuple(right[check])[: len(results)] for check, results in answers.items()
     )
 
 
 def _only_raises(answers: Answers) -> bool:
-    """Returns whether each check that fails ends with an error of the answer."""
+    """Returns whether each failing check ends with an error of the answer."""
     return all(found[-1:] and found[-1].startswith(RAISED) for found in answers.values())
 
 
@@ -194,7 +194,7 @@ def _read(course: Course, assignment: Assignment) -> dict[str, Any]:
 def _reword(course: Course, assignment: Assignment) -> bool:
     """Writes the file again if only words of the catalogue have changed; returns whether it did.
 
-    An entry's sentence comes before those of changes with the same answers, so all others stay.
+    An entry's sentence precedes those of changes with the same answers, so all others stay.
     """
     document = _read(course, assignment)
     if document.get("of") != _digest(course, assignment):
@@ -234,7 +234,7 @@ def _place(course: Course, assignment: Assignment) -> Path:
 
 
 def _digest(course: Course, assignment: Assignment) -> str:
-    """Returns a digest of everything that the file depends on besides words of the catalogue."""
+    """Returns a digest of everything that the file depends on except words of the catalogue."""
     files = [Path(families.__file__).with_name("words.toml")]
     modules = (__file__, known_mistakes.__file__, recording.__file__)
     codes = [digest_of_families()]
@@ -260,7 +260,7 @@ def _catalogue(course: Course, exercise: Exercise) -> str:
 def code_of(text: str) -> str:
     """Returns the lines of a module without docstrings, comments and imports of our own modules.
 
-    None of these changes an answer, wherever a function is defined.
+    None of these changes an answer, and neither does the place of a function.
     """
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -3,8 +3,8 @@
     python tools/tables.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
 A table has the answers of a question's known mistakes; grading compares a wrong answer with it. It
-belongs to the suite, the solution and the catalogue as they are, and is committed with them. With
-`--check` nothing is made; the exit code is 1 if a table is missing or is of an earlier suite.
+belongs to the current suite, solution and catalogue, and is committed with them. With `--check`,
+nothing is made; the exit code is 1 if a table is missing or belongs to an earlier suite.
 """
 
 from __future__ import annotations

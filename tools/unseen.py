@@ -1,8 +1,8 @@
 """Reads wrong answers that were written from the questions alone, and names them in this process.
 
 The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and mistakes as
-changes of their text, each with its intention and the name that a person found fitting. A name that
-nobody has read is printed for the author to judge.
+changes to their text, each with its intention and the name that a person found fitting. A new name
+is printed for the author to judge.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class UnseenAnswer:
 
 
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
-    """The answers to an exercise's questions: right ones, each with changes that make it wrong.
+    """Returns right answers to an exercise's questions, each with changes that make it wrong.
 
-    Raises `ContentError` for a change of something that the text does not contain.
+    Raises `ContentError` for a change to code that the text does not contain.
     """
     path = folder / f"{exercise.assignment}.toml"
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
@@ -53,7 +53,7 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
 
 
 def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
-    """The answers that are judged without a name: some try to pass, some keep a single promise."""
+    """Returns answers that are judged without a name, which try to pass or to keep a promise."""
     for folder in ("attack", "promise"):
         yield from unseen_of(exercise, root / "tests" / "unseen" / folder)
 
@@ -74,7 +74,7 @@ def ask_here(text: str, batch: Batch) -> Replies:
 
 
 class Namer:
-    """Names answers to one exercise in this process: they are our own, and no student's."""
+    """Names answers to one exercise in this process, because they are our own."""
 
     def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._runner = runner

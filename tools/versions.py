@@ -2,10 +2,10 @@
 
     .venv/bin/python tools/versions.py [--only 3.13] [--keep FOLDER]
 
-Each combination gets a separate environment, with the pinned packages except for those that
-vary. Writes the table of docs/versions.md: a combination that this machine does not have is listed
-with the reason, and one that was not chosen keeps its row. PyTorch's default build takes some 7 GB
-on the disk while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a smaller one.
+Each combination gets a separate environment with pinned packages, except for those that vary.
+Writes the table of docs/versions.md: a combination that this machine does not have is listed with
+the reason, and one that was not chosen keeps its row. PyTorch's default build takes about 7 GB of
+disk space while a combination is tried; PIP_EXTRA_INDEX_URL may name an index with a smaller build.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 
-#: they cover the example class with its scores, the gradebook, a student's checks, the sandbox,
+#: the tests to run: they cover the example class, the gradebook, a student's checks, the sandbox,
 #: and all suites
 CORE_TESTS = (
     "tests/autograder/test_instructors_page.py",
@@ -41,7 +41,7 @@ CORE_TESTS = (
 )
 
 
-#: the page with the table, which is all that follows this line up to an empty one
+#: the page, and the line after which the table follows, up to an empty line
 PAGE = ROOT / "docs" / "versions.md"
 HEAD = (
     "| Python | PyTorch | nbgrader | grader | core tests |",
@@ -56,12 +56,12 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 class Unavailable(Exception):
-    """A combination is not available on this machine, for the given reason."""
+    """Raised if a combination is not available on this machine; its text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """The versions that vary; all other packages have the pinned ones."""
+    """The versions that vary; all other packages have pinned versions."""
 
     python: str
     torch: str
@@ -155,7 +155,7 @@ def _place(combination: Combination, keep: Path | None) -> Iterator[Path]:
     if keep is not None:
         yield keep.resolve() / re.sub(r"[^0-9A-Za-z.]+", "-", str(combination))
         return
-    # not in /tmp, which may be in memory: an environment needs several GB
+    # not in /tmp, which may be in memory, because an environment needs several GB
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="versions-", dir=ROOT / "build") as folder:
         yield Path(folder)
@@ -190,7 +190,7 @@ def _interpreter(version: str) -> str:
 
 
 def _runs(candidate: str, version: str) -> bool:
-    """Returns whether a program is this Python and can make environments; a shim may do neither."""
+    """Returns whether a program is this Python and can make environments, unlike some shims."""
     program = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run([candidate, "-c", program], capture_output=True, text=True)
     return done.stdout.strip() == version

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tools.wheels [--to FOLDER]
 
-No network is needed, and the same sources give the same bytes. A student gets the small wheel with
-every bundle (`autograder release` packs it), so only a course of your own needs it from here.
+No network is needed, and the same sources give the same bytes. Every bundle contains the students'
+wheel (`autograder release` packs it), so only other courses need it from here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def build_wheels(to: Path) -> tuple[Path, Path]:
-    """Writes the graders' and the students' wheel into a folder, instead of older ones there."""
+    """Writes the graders' and the students' wheel to a folder, and removes older ones there."""
     with tempfile.TemporaryDirectory() as scratch:
         built = package_wheel(ROOT, Path(scratch))
         files = {built.name: built.read_bytes()}

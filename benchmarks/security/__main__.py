@@ -2,11 +2,11 @@
 
     make bench-security
 
-Every case is a class of two: the case, and an honest student graded after it. All three graders
-get the same notebooks. A grader does well if the case gets the points that a fair person would give
-and the honest student gets all. otter runs as `otter run`, which `otter grade` runs in a container
-for each submission: that protects the machine and other students, and changes nothing else. Ends
-with 1 if this project does not do well in a case.
+Every case is a class of two: the case, and an honest student graded after it. All three graders get
+the same notebooks. A grader does well if the case gets the points that a fair person would give and
+the honest student gets all points. otter runs as `otter run`; `otter grade` would run it in a
+container for each submission, which protects the machine and other students, and changes nothing
+else. Ends with 1 if this project does not do well in a case.
 """
 
 from __future__ import annotations

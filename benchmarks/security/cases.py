@@ -1,4 +1,4 @@
-"""The submissions: one notebook per case, the same for all three graders."""
+"""The submissions, with one notebook per case, which all three graders get."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 #: a text that only the hidden tests contain
 MARK = "hidden-mark-7391"
-POINTS = 2.0  # of each question
+POINTS = 2.0  # the points of each question
 RIGHT_DOUBLE = "def double(x):\n    return x * 2"
 RIGHT_HALF = "def half(x):\n    return x / 2"
 HONEST = f"import torch\n\n{RIGHT_DOUBLE}\n\n{RIGHT_HALF}\n"
@@ -143,7 +143,7 @@ def _duplicated(notebook: Notebook) -> bytes:
 
 
 def _bare(notebook: Notebook) -> bytes:
-    """Returns a notebook as some services save it, without metadata and cell ids."""
+    """Returns a notebook as saved by some services, without metadata and cell ids."""
     cells = [
         {key: value for key, value in cell.items() if key != "id"} | {"metadata": {}}
         for cell in notebook["cells"]
@@ -164,7 +164,7 @@ def _with_cells(*sources: str) -> Callable[[Notebook], bytes]:
 
 
 def _newer(notebook: Notebook) -> bytes:
-    """Returns a notebook as a different version of the tool saves it."""
+    """Returns a notebook as saved by a different version of the tool."""
     changed = json.loads(json.dumps(notebook))
     for cell in changed["cells"]:
         if "nbgrader" in cell["metadata"]:

@@ -1,4 +1,4 @@
-"""Runs the three graders as their manuals say, on a class of one case and one honest student."""
+"""Runs the three graders, as their manuals say, on a class of one case and one honest student."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small course with released notebooks, a class folder, and results made by hand."""
+"""Provides a small course with released notebooks, a class folder, and results made by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["pytest_collectstart", "pytest_fixture_setup", "pytest_runtest_call"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: files that take minutes run first, so that the processes end at the same time
+#: slow files, which run first so that the processes end at the same time
 _LONG = (
     *("test_matrix.py", "test_instructors_page.py", "test_attacks.py"),
     *("test_same_scores.py", "test_nbgrader_commands.py", "test_notebooks.py"),
@@ -90,7 +90,7 @@ os.register_at_fork(after_in_child=_untrace)
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The answers of known mistakes are kept for this test run and shared by its processes.
+    """Keeps the answers of known mistakes for this test run, shared by its processes.
 
     Each is computed once in a run, because tables are locked while they grow.
     """

@@ -1,4 +1,4 @@
-"""Every test draws the same random numbers, whatever ran before it in the process.
+"""Makes every test draw the same random numbers, whatever ran before it in the process.
 
 The random numbers of each import, fixture and test start from one seed, separately: a fixture of a
 whole module is set up before only one of its tests, and must not change what that test draws.
@@ -19,7 +19,7 @@ from types import ModuleType
 import numpy
 import pytest
 
-#: no test's outcome may change with a different one: `TEST_SEED=7 make test`
+#: the seed; no test's outcome may depend on it, as `TEST_SEED=7 make test` checks
 SEED = int(os.environ.get("TEST_SEED", 0))
 
 

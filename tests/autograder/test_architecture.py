@@ -1,4 +1,4 @@
-"""Rules of the architecture: who imports whom, budgets, annotations, docstrings."""
+"""Modules obey the rules of the architecture: imports, budgets, annotations, docstrings."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_modules_stay_within_their_budget() -> None:
 
 
 def test_a_short_module_has_several_users() -> None:
-    # a fragment with a single user is a paragraph of that user; faces only hand names on, and
+    # a fragment with a single user belongs in that user's module; faces only hand names on, and
     # parts are answers of the course
     users: dict[str, set[str]] = {}
     for path in [*MODULES, *sorted((ROOT / "tests/hidden").rglob("*.py"))]:
@@ -236,7 +236,7 @@ def _declared_for(path: Path) -> set[str]:
 
 
 def test_a_face_hands_on_what_somebody_takes() -> None:
-    # the linter doesn't know: a face uses none of the names that it imports
+    # the linter can't check this, because a face uses none of the names that it imports
     taken: dict[str, set[str]] = {}
     for path in MODULES:
         for node in ast.walk(_tree(path)):

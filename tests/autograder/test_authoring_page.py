@@ -1,4 +1,4 @@
-"""docs/authoring.md as an author types it: a course on another subject, from nothing to grades."""
+"""docs/authoring.md works as an author types it, from an empty folder to grades in a new course."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The English of docstrings, help, messages and docs: some habits are not allowed there."""
+"""Docstrings, help, messages and docs avoid some habits of English."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HABITS = {
 }
 
 
-#: a use of a habit's words that is ordinary English
+#: uses of a habit's words that are ordinary English
 ORDINARY = (
     *("a pronoun stands for", "a stand-in"),
     # these texts are also the ids of mistakes in results, which stay
@@ -80,7 +80,7 @@ def _texts() -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def _catalogue() -> dict[str, str]:
-    """Returns what students read about known mistakes, by place."""
+    """Returns the texts that students read about known mistakes, by place."""
     return {
         f"{path.relative_to(ROOT)}:{word.value.lineno}": str(ast.literal_eval(word.value))
         for path in ROOT.glob("tests/misconceptions/**/*.py")

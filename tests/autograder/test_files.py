@@ -1,4 +1,4 @@
-"""Files with grades or names obey the umask, and keep their mode."""
+"""Files with grades or names obey the umask, and keep their permissions."""
 
 from __future__ import annotations
 

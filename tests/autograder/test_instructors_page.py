@@ -1,4 +1,4 @@
-"""docs/instructors.md as a reader types it: every command, in order, in an empty folder.
+"""docs/instructors.md works as a reader types it: every command, in order, in an empty folder.
 
 The class on that page is the example class, so this also tests the main workflow, from files to
 nbgrader's export: every score and verdict is compared with `examples/expected.json`. To avoid

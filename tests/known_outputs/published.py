@@ -1,7 +1,7 @@
-"""Computes numbers that others published again: one function per file in `published/`.
+"""Recomputes numbers that others have published, with one function per file in `published/`.
 
-Each uses the solutions of our questions. Inputs that were drawn are in the file; nothing
-here knows a published result.
+Each function uses the solutions of our questions. Random inputs are in the file; nothing here
+contains a published result.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _turned(inputs: Inputs) -> torch.Tensor:
 
 
 def _padded(values: torch.Tensor) -> torch.Tensor:
-    """Keys that are all alike; the first 2 of one sequence and 6 of the other are not padding."""
+    """Attention with equal keys; the first 2 of one sequence and 6 of the other are not padding."""
     module = solution("cross_attention")
     mask = module.padding_mask(torch.tensor([2, 6]), 10)[:, None]
     queries = torch.tensor([[[0.3, -1.2]], [[2.0, 0.7]]])  # any: equal keys give equal weights
@@ -74,7 +74,7 @@ def _allowed(inputs: Inputs) -> torch.Tensor:
 
 
 def _groups(inputs: Inputs) -> torch.Tensor:
-    """One key whose value is the number of its head: the output is the head that was read."""
+    """Attention with one key, whose value is its head's number, so that outputs show the head."""
     number = torch.arange(2.0)[None, :, None, None]
     module = solution("grouped_query_attention")
     context = module.grouped_query_attention(torch.ones(1, 6, 1, 4), torch.ones(1, 2, 1, 4), number)

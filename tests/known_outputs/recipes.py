@@ -1,8 +1,8 @@
-"""Computes the numbers that the documents print again: one function per recipe.
+"""Recomputes the numbers that the documents print, with one function per recipe.
 
-Every step that is one of our questions uses the solution of that question. Weights that a
-seed gave are drawn as the document drew them and copied into our modules by name. Nothing here
-knows a printed result, except the recipes that start from `printed` numbers of other outputs.
+Every step that is one of our questions uses the solution of that question. Random weights are drawn
+as in the document and copied into our modules by name. Nothing here contains a printed result,
+except the recipes that start from `printed` numbers of other outputs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def printed(name: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 @contextmanager
 def _seed(number: int, drawn_before: int = 0) -> Iterator[None]:
-    """Torch's random numbers after a seed and some uniform draws; the caller's are untouched."""
+    """Seeds torch's random numbers and skips some draws; restores the caller's afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(number)
         torch.rand(drawn_before)
@@ -74,7 +74,7 @@ def _seed(number: int, drawn_before: int = 0) -> Iterator[None]:
 
 
 def _copied(target: nn.Module, weights: dict[str, torch.Tensor]) -> nn.Module:
-    """The module in eval mode, all its weights copied in by name."""
+    """Returns the module in eval mode, with all its weights copied in by name."""
     parameters = dict(target.named_parameters())
     assert parameters.keys() == weights.keys()
     with torch.no_grad():
@@ -117,43 +117,43 @@ def two_equal_sequences() -> torch.Tensor:
 
 
 def scores_of_word_2() -> torch.Tensor:
-    """The second word as query."""
+    """The scores of the second word as query."""
     return solution("simplified_attention/scores").query_scores(WORDS, WORDS[1])
 
 
 def shares_of_word_2() -> torch.Tensor:
-    """Its scores divided by their sum."""
+    """The second word's scores, divided by their sum."""
     return solution("simplified_attention/softmax").normalize_by_sum(scores_of_word_2())
 
 
 def naive_weights_of_word_2() -> torch.Tensor:
-    """Its scores through the softmax of the formula."""
+    """The softmax of the second word's scores, computed by the formula."""
     return solution("simplified_attention/softmax").naive_softmax(scores_of_word_2())
 
 
 def weights_of_word_2() -> torch.Tensor:
-    """Its scores through the stable softmax."""
+    """The stable softmax of the second word's scores."""
     return solution("simplified_attention/softmax").softmax(scores_of_word_2(), dim=0)
 
 
 def context_of_word_2() -> torch.Tensor:
-    """The words weighted for the second one."""
+    """The context of the second word, a weighted sum of the words."""
     return solution("simplified_attention/context").context_vector(weights_of_word_2(), WORDS)
 
 
 def scores_word_by_word() -> torch.Tensor:
-    """Every word as query, one after the other."""
+    """The scores of every word as query, one after the other."""
     ask = solution("simplified_attention/scores").query_scores
     return torch.stack([ask(WORDS, word) for word in WORDS])
 
 
 def scores_at_once() -> torch.Tensor:
-    """All words as queries in one product."""
+    """The scores of all words as queries, in one product."""
     return solution("simplified_attention/scores").attention_scores(WORDS, WORDS)
 
 
 def weights_of_words() -> torch.Tensor:
-    """All scores, softmaxed row by row."""
+    """The softmax of all scores, row by row."""
     return solution("simplified_attention/softmax").softmax(scores_at_once(), dim=-1)
 
 
@@ -163,18 +163,18 @@ def row_sums_of_weights() -> torch.Tensor:
 
 
 def sum_of_printed_row(name: str, row: int) -> float:
-    """The sum of one row of another output, as a reader adds it up."""
+    """The sum of one row of another output, as a reader computes it."""
     return sum(entries()[name]["values"][row])
 
 
 def contexts_step_by_step() -> torch.Tensor:
-    """All weights times the words."""
+    """All contexts: the weights times the words."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(weights_of_words(), WORDS)
 
 
 def contexts_in_one_call() -> torch.Tensor:
-    """Scores, softmax and context in one function."""
+    """All contexts, with scores, softmax and context in one function."""
     return solution("simplified_attention/context").simplified_self_attention(WORDS)
 
 
@@ -200,24 +200,24 @@ def projected_word_2(draw: str, part: str) -> torch.Tensor:
 
 
 def trained_scores_of_word_2() -> torch.Tensor:
-    """The second word's query against all keys."""
+    """The scores of the second word's query with all keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(projected_words("rand", "key"), projected_word_2("rand", "query"))
 
 
 def trained_score_of_word_2_for_itself() -> torch.Tensor:
-    """The second word's query against its own key."""
+    """The score of the second word's query with its own key."""
     return trained_scores_of_word_2()[1]
 
 
 def trained_weights_of_word_2() -> torch.Tensor:
-    """The same scores, scaled and softmaxed."""
+    """The softmax of the same scores after scaling."""
     ask = solution("self_attention/scaling").attention_weights
     return ask(projected_word_2("rand", "query")[None], projected_words("rand", "key"))[0]
 
 
 def trained_context_of_word_2() -> torch.Tensor:
-    """The values weighted for the second word."""
+    """The values, weighted for the second word."""
     ask = solution("self_attention/scaling").scaled_dot_product_attention
     queries, keys, values = (projected_words("rand", part) for part in PARTS)
     return ask(queries[1:2], keys, values)[0]
@@ -252,12 +252,12 @@ def _queries_and_keys() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unmasked_weights() -> torch.Tensor:
-    """Scaled and softmaxed scores of that layer."""
+    """The weights of that layer, without a mask."""
     return solution("self_attention/scaling").attention_weights(*_queries_and_keys())
 
 
 def nothing_masked() -> torch.Tensor:
-    """A one for every query and key: what is allowed and what is forbidden together."""
+    """A one for every query and key, whether attention is allowed or forbidden."""
     return allowed() + forbidden()
 
 
@@ -272,29 +272,29 @@ def forbidden() -> torch.Tensor:
 
 
 def weights_with_zeroed_future() -> torch.Tensor:
-    """The weights where attention is allowed, zero elsewhere."""
+    """The weights where attention is allowed, and zero elsewhere."""
     mask = solution("causal_attention/masking").causal_mask(6)
     return unmasked_weights().masked_fill(mask, 0.0)
 
 
 def renormalized_weights() -> torch.Tensor:
-    """The future zeroed, and every row normalized to a sum of one again."""
+    """The weights with a future of zero, whose rows are normalized again."""
     return solution("causal_attention/masking").mask_and_renormalize(unmasked_weights())
 
 
 def masked_scores() -> torch.Tensor:
-    """Scores before scaling, the future at minus infinity."""
+    """The scores before scaling, with minus infinity for the future."""
     scores = solution("simplified_attention/scores").attention_scores(*_queries_and_keys())
     return solution("causal_attention/masking").mask_scores(scores)
 
 
 def causal_weights() -> torch.Tensor:
-    """Masked, scaled, softmaxed."""
+    """The weights after masking, scaling and softmax."""
     return solution("causal_attention/masking").causal_attention_weights(*_queries_and_keys())
 
 
 def _kept_entries(call: int) -> torch.Tensor:
-    """The entries out of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
+    """The entries of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
 
     The pattern is that of a CPU with MKL; others draw a different one from the same seed.
     """
@@ -307,7 +307,7 @@ def _kept_entries(call: int) -> torch.Tensor:
 def _dropped_alike(
     drop: Callable[[], torch.Tensor], whole: torch.Tensor, kept: torch.Tensor
 ) -> torch.Tensor:
-    """Our dropout's numbers in a given pattern.
+    """Returns the numbers of our dropout in a given pattern.
 
     Our dropout may draw differently from torch's, so each entry comes from a call of ours that
     treated it as the pattern says.
@@ -321,17 +321,17 @@ def _dropped_alike(
 
 
 def dropped_ones() -> torch.Tensor:
-    """Half of 36 ones dropped."""
+    """36 ones, half of them dropped."""
     ones = torch.ones(6, 6)
     ask = solution("causal_attention/dropout").dropout
     return _dropped_alike(lambda: ask(ones, 0.5), ones, _kept_entries(0))
 
 
 def dropped_weights() -> torch.Tensor:
-    """Half of the causal weights dropped."""
+    """The causal weights, half of them dropped."""
     weights = causal_weights()
     ask = solution("causal_attention/dropout").dropout_attention_weights
-    # values that are the identity hand on the dropped weights themselves
+    # values that are the identity return the dropped weights themselves
     return _dropped_alike(lambda: ask(weights, torch.eye(6), 0.5), weights, _kept_entries(1))
 
 
@@ -346,14 +346,14 @@ def _causal_heads(count: int) -> dict[str, torch.Tensor]:
 
 
 def causal_layer() -> torch.Tensor:
-    """One causal head on the batch."""
+    """The output of one causal head for the batch."""
     layer = solution("causal_attention/causal_attention").CausalAttention(3, 2, 6, 0.0)
     weights = {name.removeprefix("heads.0."): w for name, w in _causal_heads(1).items()}
     return _copied(layer, weights)(two_equal_sequences())
 
 
 def several_causal_heads(count: int) -> torch.Tensor:
-    """Causal heads side by side on the batch: documents 000 and 004."""
+    """The output of causal heads side by side for the batch, in documents 000 and 004."""
     wrapper = solution("multi_head_attention/multi_head_wrapper").MultiHeadAttentionWrapper
     return _copied(wrapper(3, 2, 6, 0.0, count), _causal_heads(count))(two_equal_sequences())
 
@@ -393,7 +393,7 @@ def hidden_heads() -> torch.Tensor:
 
 
 def hidden_heads_by_token() -> torch.Tensor:
-    """The same, tokens before heads."""
+    """The heads by token, with tokens before heads."""
     return hidden_heads().transpose(1, 2)
 
 
@@ -409,7 +409,7 @@ def queries_from_printed_heads() -> torch.Tensor:
 
 
 def heads_by_token_from_printed_queries() -> torch.Tensor:
-    """The printed queries split; the one that is cut off comes from printed input and weight."""
+    """The printed queries, split; the cut-off one is computed from printed input and weight."""
     whole, cut = entries()["000-L853"]["values"]  # four rows, and three of four
     rows = torch.tensor(whole + cut)  # (7, 8)
     products = printed("000-L818").flatten(0, 1) @ printed("000-L843").T  # (8, 8), without bias
@@ -453,12 +453,12 @@ def large_scores() -> torch.Tensor:
 
 
 def vocabulary() -> dict[str, int]:
-    """Word to number."""
+    """The number of each word."""
     return solution("self_attention/embedding").build_vocabulary(SHOES)
 
 
 def token_ids() -> torch.Tensor:
-    """The sentence as numbers."""
+    """The sentence as ids."""
     return solution("self_attention/embedding").encode(SHOES, vocabulary())
 
 
@@ -470,12 +470,12 @@ def embedded() -> torch.Tensor:
 
 
 def embedded_columns() -> torch.Tensor:
-    """The same, transposed."""
+    """The same embedding, transposed."""
     return embedded().T
 
 
 def embedded_batch() -> torch.Tensor:
-    """The same, as a batch of one."""
+    """The same embedding, as a batch of one."""
     return embedded()[None]
 
 
@@ -485,7 +485,7 @@ def embedded_copies() -> torch.Tensor:
 
 
 def embedded_word_2() -> torch.Tensor:
-    """The second word's row."""
+    """The embedding of the second word."""
     return embedded()[1]
 
 
@@ -539,7 +539,7 @@ def left_score(key: int) -> torch.Tensor:
 
 
 def left_scores() -> torch.Tensor:
-    """The second word's query against all keys."""
+    """The scores of the second word's query with all keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(left_projected("key"), left_projected_word_2("query"))
 
@@ -557,7 +557,7 @@ def left_weights() -> torch.Tensor:
 
 
 def left_context() -> torch.Tensor:
-    """The values weighted for the second word."""
+    """The values, weighted for the second word."""
     ask = solution("self_attention/scaling").scaled_dot_product_attention
     return ask(left_projected("query")[1:2], left_projected("key"), left_projected("value"))
 
@@ -595,19 +595,19 @@ def head_matrices(part: str) -> torch.Tensor:
 
 
 def projected_heads(part: str) -> torch.Tensor:
-    """All words by each head's matrix."""
+    """All words, projected by each head's matrix."""
     ask = solution("multi_head_attention/head_weights").project_heads
     return ask(embedded(), head_matrices(part))  # (3, 8, d)
 
 
 def projected_heads_word_2(part: str) -> torch.Tensor:
-    """The second word by each head's matrix."""
+    """The second word, projected by each head's matrix."""
     ask = solution("multi_head_attention/head_weights").project_heads
     return ask(embedded_word_2()[None], head_matrices(part))[:, 0]
 
 
 def projected_heads_by_column(part: str) -> torch.Tensor:
-    """All words by each head's matrix, columns before tokens."""
+    """All words, projected by each head's matrix, with columns before tokens."""
     return projected_heads(part).transpose(1, 2)
 
 
@@ -651,17 +651,17 @@ def encoder_projection(part: str) -> torch.Tensor:
 
 
 def encoder_query_heads() -> torch.Tensor:
-    """Its queries split into two heads."""
+    """The encoder's queries, split into two heads."""
     return solution("multi_head_attention/heads").split_heads(encoder_projection("query"), 2)
 
 
 def encoder_attention() -> torch.Tensor:
-    """The whole attention layer."""
+    """The output of the encoder's attention layer."""
     return _encoder_attention()(embedded_batch())
 
 
 def first_add_and_norm() -> torch.Tensor:
-    """Input and attention added and normalized, with weight one and bias zero."""
+    """The normalized sum of input and attention, with weight one and bias zero."""
     ask = solution("transformer_block/encoder_block").add_and_norm
     return ask(embedded_batch(), encoder_attention(), torch.ones(2), torch.zeros(2))
 
@@ -672,12 +672,12 @@ def network_text() -> str:
 
 
 def network() -> torch.Tensor:
-    """The feed-forward network after the first norm."""
+    """The output of the feed-forward network after the first norm."""
     return _network()(first_add_and_norm())
 
 
 def encoder_block() -> torch.Tensor:
-    """The whole block, with norms that have their initial weights."""
+    """The output of the whole block, whose norms have their initial weights."""
     block = solution("transformer_block/encoder_block").EncoderBlock(2, 2, 4)
     norms = {name: w for name, w in block.state_dict().items() if name.startswith("norm")}
     return _copied(block, {**_block_weights(), **norms})(embedded_batch())
@@ -723,59 +723,59 @@ def split_heads(part: str) -> torch.Tensor:
 
 
 def split_heads_by_token(part: str) -> torch.Tensor:
-    """The same, tokens before heads."""
+    """The heads by token, with tokens before heads."""
     return split_heads(part).transpose(1, 2)
 
 
 def split_scores() -> torch.Tensor:
-    """Scores of each head."""
+    """The scores of each head."""
     ask = solution("simplified_attention/scores").attention_scores
     return ask(split_heads("query"), split_heads("key"))
 
 
 def split_masked() -> torch.Tensor:
-    """The future at minus infinity."""
+    """The scores with minus infinity for the future."""
     return solution("causal_attention/masking").mask_scores(split_scores())
 
 
 def split_scaled() -> torch.Tensor:
-    """Divided by the root of the head size."""
+    """The masked scores, divided by the root of the head size."""
     return solution("self_attention/scaling").scale_scores(split_masked(), 3)
 
 
 def split_weights() -> torch.Tensor:
-    """Softmaxed."""
+    """The softmax of the scaled scores."""
     return solution("simplified_attention/softmax").softmax(split_scaled(), dim=-1)
 
 
 def split_contexts() -> torch.Tensor:
-    """Weights times values, head by head."""
+    """The weights times the values, for each head."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(split_weights(), split_heads("value"))
 
 
 def split_contexts_in_one_call() -> torch.Tensor:
-    """Mask, scaling, softmax and context in one function."""
+    """The contexts, with mask, scaling and softmax in one function."""
     ask = solution("multi_head_attention/heads").causal_head_attention
     return ask(*(split_heads(part) for part in PARTS))
 
 
 def split_contexts_by_token() -> torch.Tensor:
-    """Tokens before heads."""
+    """The contexts with tokens before heads."""
     return split_contexts().transpose(1, 2)
 
 
 def merged_contexts() -> torch.Tensor:
-    """Heads side by side."""
+    """The contexts with heads side by side."""
     return solution("multi_head_attention/heads").merge_heads(split_contexts())
 
 
 def merged_contexts_of_the_layer() -> torch.Tensor:
-    """The whole layer, its last projection the identity."""
+    """The output of the whole layer, whose last projection is the identity."""
     return _split_layer()(THREE_WORDS)
 
 
-#: every public function of this module that computes something printed
+#: the public functions of this module, each of which computes a printed output
 RECIPES: dict[str, Callable[..., Any]] = {
     name: value
     for name, value in list(globals().items())

@@ -1,4 +1,4 @@
-"""Every number that the five documents print, computed again with our solutions."""
+"""Our solutions compute every number that the five documents print."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from autograder.suite import load_module
 recipes = load_module(Path(__file__).with_name("recipes.py"), "_known_outputs_recipes")
 ENTRIES: dict[str, dict[str, Any]] = recipes.entries()
 
-#: computed from other numbers that were rounded to four decimals
+#: outputs computed from other numbers that were rounded to four decimals
 FROM_PRINTED = 5e-4
 #: patterns of dropout differ between machines: see `_kept_entries`
 NEEDS_MKL = {"dropped_ones", "dropped_weights"}
-#: versions of PyTorch that draw another pattern than the one that printed the documents
+#: versions of PyTorch that draw a different pattern from the one in the documents
 OTHER_PATTERN = ("2.6.",)
 
 
@@ -61,14 +61,14 @@ def _numbers(got: Any) -> Any:
 
 
 def _check_numbers(got: Any, entry: dict[str, Any], printed: Any, way: dict[str, Any]) -> None:
-    """Entry by entry; of an output that the document cuts off, what it shows."""
+    """Compares entry by entry; if the document cuts an output off, only the printed part."""
     if isinstance(printed, list):
         assert isinstance(got, list)
         assert len(got) == len(printed) or (entry.get("cut_off") and len(got) > len(printed))
         for one, other in zip(got, printed, strict=False):
             _check_numbers(one, entry, other, way)
         return
-    wanted = float(printed)  # "-inf" too
+    wanted = float(printed)  # includes "-inf"
     if math.isinf(wanted):
         assert got == wanted
         return
@@ -76,7 +76,7 @@ def _check_numbers(got: Any, entry: dict[str, Any], printed: Any, way: dict[str,
 
 
 def _tolerance(entry: dict[str, Any], printed: float, way: dict[str, Any]) -> float:
-    """Half a unit of the last printed digit, and a little for sums in a different order."""
+    """Returns half a unit of the last printed digit, and a little for reordered sums."""
     if way is entry and entry["reproduced"] == "from_printed":
         return FROM_PRINTED
     unit = 10.0 ** -entry["decimals"]
@@ -84,7 +84,7 @@ def _tolerance(entry: dict[str, Any], printed: float, way: dict[str, Any]) -> fl
         unit *= 10.0 ** math.floor(math.log10(abs(printed)))
     if entry["decimals"] > 8:  # all digits of a float64
         return 4 * torch.finfo(torch.float64).eps * abs(printed)
-    if entry["decimals"] == 0:  # "1." and whole numbers: float32 itself
+    if entry["decimals"] == 0:  # "1." and whole numbers are compared in float32
         return 1e-6
     return 0.51 * unit
 

@@ -1,4 +1,4 @@
-"""Numbers that others published about decoder attention, computed again with our solutions."""
+"""Our solutions compute the numbers that others have published about decoder attention."""
 
 from __future__ import annotations
 

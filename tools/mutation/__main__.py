@@ -1,11 +1,11 @@
-"""Proves the hidden suites: every small change of a solution fails, or is known to change nothing.
+"""Proves the hidden suites: each small change of a solution fails, or is known to have no effect.
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
 The mutants include the wrong answers of tests/unseen/attack, which were written to pass as right,
-and those of tests/unseen/promise, which break one promise of a question each.
-Mutants run in this process: they are our own solutions with one change. Ends with 1 if a mutant
-survives that tests/mutation/equivalent.toml does not explain, or if one of its entries explains no
+and those of tests/unseen/promise, which break one promise of a question each. Mutants run in
+this process, because they are our own solutions with one change. Ends with 1 if a mutant survives
+and tests/mutation/equivalent.toml does not explain it, or if one of its entries explains no
 survivor.
 """
 
@@ -38,12 +38,12 @@ from .behaviours import behaviours, restore
 from .equivalent import Equivalent, read_equivalents
 from .mutants import Mutant, mutants_of
 
-#: CPU time of a mutant, and memory of the process: with a changed bound, it may loop or allocate
-#: for ever
+#: the most CPU time of a mutant, and memory of the process, because a changed bound may cause an
+#: endless loop or allocation
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
-#: small changes of a solution's text, defects of behavior around a right one, and answers that
-#: were written to pass for right
+#: small changes of a solution's text, defects of behavior around a right solution, and answers that
+#: were written to pass as right
 KINDS = ("text", "behaviour", "attack")
 
 
@@ -135,7 +135,7 @@ def _kind_of(item: Equivalent) -> str:
 
 
 def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
-    torch.manual_seed(_SEED)  # the same verdict in every run, for stochastic answers too
+    torch.manual_seed(_SEED)  # the same verdict in every run, even for stochastic answers
     signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     try:
         with torch.enable_grad():  # a mutant may leave gradients off

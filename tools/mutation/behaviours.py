@@ -1,7 +1,7 @@
-"""Defects of behavior: right code that is wrong at some call, size, layout, mode or moment.
+"""Defects of behavior: right code that fails for some call, size, layout, mode or moment.
 
-A mutant is a solution whose function or class is wrapped in one of them. The question's declaration
-of traits says which of them can occur (is there a tensor to lay out, a mode to be in?); if one has
+A mutant is a solution whose function or class is wrapped in a defect. The question's declaration of
+traits says which defects can occur (is there a tensor with a layout, is there a mode?); if one has
 no effect, a sentence in tests/mutation/equivalent.toml says why.
 """
 
@@ -100,5 +100,5 @@ def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:
 
 
 def restore() -> None:
-    """Undoes what a defect changes for the whole process."""
+    """Undoes the changes of a defect to the whole process."""
     torch.set_default_dtype(torch.float32)

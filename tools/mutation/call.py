@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a solution: the function, its arguments, and what earlier calls left behind."""
+    """One call of a solution: the function, its arguments, and state from earlier calls."""
 
     compute: Callable[..., Any]
     args: tuple[Any, ...]
@@ -32,7 +32,7 @@ class Call:
 
     @property
     def double(self) -> bool:
-        """True if it computes in float64."""
+        """True if the call computes in float64."""
         return any(tensor.dtype == torch.float64 for tensor in self.tensors)
 
     def on(self, change: Callable[[torch.Tensor], torch.Tensor], places: slice | int) -> Any:
@@ -56,12 +56,12 @@ def each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def other(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns another tensor of that shape."""
+    """Returns a different tensor of that shape."""
     return ~tensor if tensor.dtype == torch.bool else tensor + tensor + 1
 
 
 def wrong(value: Any) -> Any:
-    """Returns another value of that kind."""
+    """Returns a different value of that kind."""
     return {} if isinstance(value, dict) else each(value, other)
 
 

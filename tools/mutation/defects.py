@@ -1,4 +1,4 @@
-"""Defects of behavior seen in answers: each a function of a call, and a table of them."""
+"""Defects of behavior that were seen in answers, as functions of a call, and a table of them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _makes_float64_the_default(call: Call) -> Any:
 
 
 def _turns_gradients_off(call: Call) -> Any:
-    """Affects later calls, but not the grader's: a worker is not the grader's process."""
+    """Affects later calls, but not the grader's, because a worker is a separate process."""
     is_first = not call.kept
     call.kept["off"] = True
     return call.right() if is_first else _no_grad(call)
@@ -132,7 +132,7 @@ def _at_first(call: Call) -> Any:
 
 
 def _stuck_mode(mode: bool) -> Defect:
-    """Stays in a mode forever once it has been in it."""
+    """Stays forever in a mode that it has once been in."""
 
     def defect(call: Call) -> Any:
         layer = call.layer
@@ -237,7 +237,7 @@ def _last(call: Call) -> int:
     return max(0, len(call.tensors) - 1)
 
 
-#: defects, each with the facts about a question without which it can't occur: see `facts`
+#: defects, each with the facts about a question that it needs; see `facts`
 DEFECTS: Mapping[str, tuple[str, Defect]] = {
     "result kept by shape": ("floating", _kept_by(shapes)),
     "result kept by the first argument's shape": ("floating", _kept_by(lambda c: shapes(c)[:1])),

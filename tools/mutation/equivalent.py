@@ -1,4 +1,4 @@
-"""Reads the list of mutants that change nothing that is judged, each with its reason."""
+"""Reads the list of mutants without an effect on the verdict, each with its reason."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """One mutant that no test can or should distinguish from the solution: lines before and after.
+    """One mutant that no test can or should notice: the lines before and after the change.
 
-    `*` for module or question means all: such a change of behavior is nowhere a defect.
+    `*` for module or question means all: the change of behavior is never a defect.
     """
 
     module: str

@@ -26,7 +26,7 @@ def _two_large(call: Call) -> bool:
 
 
 def _far(call: Call) -> list[tuple[int, int]]:
-    """Returns the places of sizes above 16: the argument, and the dimension from the end."""
+    """Returns the places of sizes above 16, by argument and by dimension from the end."""
     return [
         (place, dim)
         for place, tensor in enumerate(call.tensors)
@@ -40,7 +40,7 @@ def _wants_gradient(call: Call) -> bool:
 
 
 def _some_frozen(call: Call) -> bool:
-    """Returns whether a gradient is wanted, but not to the first argument."""
+    """Returns whether a gradient is requested, but not to the first argument."""
     floating = [t for t in call.tensors if t.is_floating_point()]
     frozen = bool(floating) and not floating[0].requires_grad
     others = any(tensor.requires_grad for tensor in floating)
@@ -100,7 +100,7 @@ def _same_tensor(call: Call) -> bool:
     return len({id(tensor) for tensor in call.tensors}) < len(call.tensors)
 
 
-#: conditions on a call, each with the facts about a question that it needs: see `facts`
+#: conditions on a call, each with the facts about a question that it needs; see `facts`
 CONDITIONS: Mapping[str, tuple[str, Condition]] = {
     "where two sizes are large": ("tensors", _two_large),
     "above 1000 numbers": ("tensors", lambda c: any(t.numel() > 1000 for t in c.tensors)),

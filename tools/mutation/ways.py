@@ -1,4 +1,4 @@
-"""Defects that show in one way of calling: without gradients, of results, with frozen weights."""
+"""Defects that show in one way of calling: without gradients, on results, with frozen weights."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from autograder.suite import alternative
 
 
 class _Layers(nn.Module):
-    """The named layers, and a check of the length."""
+    """Layers with the required names, and a check of the length."""
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__()

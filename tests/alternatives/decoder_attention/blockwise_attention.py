@@ -1,4 +1,4 @@
-"""Right but unusual ways to attend to blocks, to merge them, and to go block by block."""
+"""Right but unusual ways to attend to blocks, to merge them, and to process one after the other."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Right but unusual ways to mask padding, to attend under a mask, and to attend across."""
+"""Right but unusual ways to mask padding, to attend with a mask, and to attend across sequences."""
 
 import math
 

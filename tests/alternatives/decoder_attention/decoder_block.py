@@ -58,7 +58,7 @@ class functional_norms(_Submodules):
 
 @alternative("DecoderBlock")
 class token_by_token(_Submodules):
-    """Uses the cache inside a call, too."""
+    """Uses the cache even within a call."""
 
     def forward(self, x, past=None):
         results = []

@@ -205,7 +205,7 @@ def powers_one_by_one(positions, head_dim, base=10000.0):
 
 
 class _Rotation(torch.autograd.Function):
-    """The backward pass of a rotation is a rotation by the opposite angle."""
+    """A rotation whose backward pass rotates by the opposite angle."""
 
     @staticmethod
     def turned(x, angles):

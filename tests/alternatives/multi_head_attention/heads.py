@@ -34,7 +34,7 @@ def stacked_chunks_copied(x, num_heads):
 
 @alternative("split_heads")
 def swapped_first(x, num_heads):
-    """Looks like the well-known mistake: the columns are divided while they precede the tokens."""
+    """Resembles the well-known mistake, but divides the columns while they precede the tokens."""
     batch, tokens, _ = x.shape
     divided = x.transpose(1, 2).reshape(batch, num_heads, _head_size(x, num_heads), tokens)
     return divided.transpose(2, 3)
@@ -76,7 +76,7 @@ def rearranged(x, num_heads):
 
 
 class _Indivisible(ValueError):
-    """A child of ValueError is a ValueError."""
+    """A subclass of ValueError, which counts as a ValueError."""
 
 
 @alternative("split_heads")
@@ -238,7 +238,7 @@ def float64_inside(queries, keys, values):
 
 @alternative("causal_head_attention")
 def fourth_roots(queries, keys, values):
-    """Divides queries and keys by the fourth root of the head size each."""
+    """Divides both queries and keys by the fourth root of the head size."""
     root = queries.shape[-1] ** 0.25
     scores = (queries / root) @ (keys / root).transpose(-2, -1)
     lowest = torch.finfo(scores.dtype).min

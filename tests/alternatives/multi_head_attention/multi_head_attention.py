@@ -76,7 +76,7 @@ class added_mask(_Layers):
 
 @alternative("MultiHeadAttention")
 class index_notation(_Layers):
-    """Leaves the heads behind the tokens; index notation finds them there."""
+    """Leaves the heads behind the tokens, where index notation finds them."""
 
     def forward(self, x):
         queries, keys, values = (y.transpose(1, 2) for y in self.qkv(x))  # (B, T, H, d)
@@ -349,7 +349,7 @@ class mask_in_a_frozen_parameter(nn.Module):
 
 
 class _Head(nn.Module):
-    """Attention of one head, without weights of its own."""
+    """The attention of one head, which has no weights itself."""
 
     def __init__(self, dropout):
         super().__init__()

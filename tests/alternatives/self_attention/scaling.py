@@ -353,7 +353,7 @@ def queries_in_chunks(queries, keys, values):
 
 @alternative("attention_weights")
 def gradient_scaled_by_a_hook(queries, keys):
-    # the hook changes a gradient and changes it back: the one that goes on is right
+    # the hook changes a gradient and changes it back, so the final gradient is right
     scores = queries @ keys.mT
     if scores.requires_grad:
         scores.register_hook(lambda gradient: gradient * 4)

@@ -260,7 +260,7 @@ class torch_encoder_layer_on_loan(_Parts):
 
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__(d_model, num_heads, hidden_dim)
-        # in a list, so that its own weights are no weights of this module
+        # in a list, so that its weights do not become weights of this module
         self.loan = [
             nn.TransformerEncoderLayer(
                 d_model, num_heads, hidden_dim, dropout=0.0, batch_first=True, norm_first=False

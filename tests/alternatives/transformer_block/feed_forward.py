@@ -232,7 +232,7 @@ class HiddenNeuronsInChunks(_TwoLayers):
 
 @alternative("FeedForward")
 class lazy_layers(nn.Module):
-    """Takes its shapes from the weights that are loaded."""
+    """Takes its shapes from the loaded weights."""
 
     def __init__(self, d_model, hidden_dim):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A class full of attackers, graded once in each tier, and the state of files before and after."""
+"""A class of attackers, graded once in each tier, and the state of files before and after."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..tiers import without_tier
 HERE = Path(__file__).resolve().parent
 COURSE = HERE / "course"
 SOLUTIONS = COURSE / "solutions" / "walled"
-#: the names that attacks give to whatever they leave behind
+#: the names that attacks give to files that they leave behind
 MARK = "left_by_attack"
 collect_ignore = ["course"]
 
@@ -78,7 +78,7 @@ def _attacks() -> list[Attack]:
 
 
 ATTACKS = _attacks()
-#: kinds that concern the parts of a tier; the others run in tier A only
+#: kinds of attacks on the parts of a tier; the others run only in tier A
 _OF_THE_WALL = ("dying", "forging", "leaving", "reaching", "resources", "snooping")
 
 
@@ -91,7 +91,7 @@ def attacks_in(tier: Tier) -> list[Attack]:
 
 def _socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
-        here = os.open(path.parent, os.O_PATH)  # the name of a socket has a hundred bytes
+        here = os.open(path.parent, os.O_PATH)  # the name of a socket has at most 107 bytes
         server.bind(f"/proc/self/fd/{here}/{path.name}")
         os.close(here)
 
@@ -130,7 +130,7 @@ SPECIAL: dict[str, Callable[[Path], object]] = {
 
 
 class Sandboxed:
-    """A class in a folder that everybody may read: only the sandbox keeps attackers out."""
+    """A class in a folder that everybody may read, so that only the sandbox stops attackers."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "course"
@@ -142,7 +142,7 @@ class Sandboxed:
         self.results.write_text("")
 
     def submit(self, student: str) -> Path:
-        """A student with right answers."""
+        """Submits right answers of a student."""
         place = self.submitted / student / "walled"
         shutil.copytree(SOLUTIONS, place)
         with open(place / "attacked.py", "a") as file:
@@ -150,7 +150,7 @@ class Sandboxed:
         return place
 
     def attack(self, attack: Attack) -> None:
-        """An attacker."""
+        """Submits an attack."""
         place = self.submit(attack.name)
         module = place / "attacked.py"
         for name, text in (attack.files or {}).items():
@@ -206,7 +206,7 @@ def new_class() -> Iterator[Callable[[], Sandboxed]]:
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """A running fork server of a tier, or a skip that says why there is none."""
+    """Returns a running fork server of a tier, or skips the test with the reason."""
     running: dict[Tier, ForkServer] = {}
     found = functools.cache(examine)
 

@@ -1,4 +1,4 @@
-"""After every attack: the expected verdict, full marks for everybody else, and nothing left."""
+"""After every attack, its verdict is right, everybody else has full marks, and nothing is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_TIERS = [
 ]
 
 
-#: a process does not see its own locks: this one is another
+#: locks a file in a separate process, because a process does not see its own locks
 _LOCKS = """
 import fcntl, sys
 with open(sys.argv[1], "rb+") as file:
@@ -138,7 +138,7 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Below bubblewrap are the first process of its namespace and the fork server.
+    """Returns bubblewrap, the first process of its namespace, and the fork server.
 
     In tier A the parent has its own namespace, and a process outside that waits for it.
     """

@@ -1,4 +1,4 @@
-"""An answer costs little of the time of the grader, and nothing of its neighbors."""
+"""An answer costs the grader little time, and its neighbors nothing."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_bool_is_0_or_1_in_every_place() -> None:
 
 @pytest.mark.parametrize("kind", ["raised", "missing", "memory", "protocol"])
 def test_a_workers_report_of_a_failure_is_short(kind: str) -> None:
-    """A worker that is taken over writes its replies itself, up to the largest header."""
+    """A worker that an attacker has taken over writes its own replies, up to the largest header."""
     text = "x " * 500_000
     rest = (text, text, [text] * 50_000, text) if kind == "raised" else (text,)
     with pytest.raises(AnswerFault) as caught:

@@ -1,4 +1,4 @@
-"""A student's layer at work: it learns, its attention is read from outside, and nothing fails."""
+"""A student's layer at work learns, its attention is read from outside, and nothing fails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Mean(nn.Module):
 
 
 class Sum(Mean):
-    """A layer that is not attention: the weights of a word sum to the number of words."""
+    """A layer that is not attention, because a word's weights sum to the number of words."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x) * x.shape[1]

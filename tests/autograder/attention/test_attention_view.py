@@ -1,4 +1,4 @@
-"""The interactive view: one page without a network, for any tokens, and quiet without an answer."""
+"""The interactive view works without a network, for any tokens, and is quiet without an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagrams: their contents, and a width that fits a phone."""
+"""Diagrams have the right contents, and a width that fits a phone."""
 
 from __future__ import annotations
 

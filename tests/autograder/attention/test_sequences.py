@@ -1,4 +1,4 @@
-"""Pictures along a sequence show the right things, and refuse what would be unreadable."""
+"""Pictures of sequences have the right contents, and refuse sizes that would be unreadable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stories, and the model that was trained on them: weights, code and claims agree."""
+"""The weights, code and claims of the model that was trained on stories agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small course of one assignment and two exercises, copied for each test, and a wheel."""
+"""Provides a small course of one assignment, copied for each test, and a wheel."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ collect_ignore = [str(SMALL_COURSE)]
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The small course's folder, to be edited."""
+    """The small course's folder, which tests may edit."""
     return Path(shutil.copytree(SMALL_COURSE, tmp_path / "small"))
 
 
 @pytest.fixture
 def course(root: Path) -> Course:
-    """The small course as it was copied."""
+    """The small course, unchanged."""
     return load_course(root)
 
 
 @pytest.fixture
 def make_wheel(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a wheel of the files given."""
+    """Makes a wheel of the given files."""
 
     def make(**files: str) -> Path:
         path = tmp_path / "attention_autograder-1.2.3-py3-none-any.whl"

@@ -2,8 +2,8 @@
 
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
 cell is the source of code, or `["holds", claim]`: an expression that must be true at that place. A
-run contains errors that no reader should see (`troubles`), claims that do not hold (`untrue`), the
-output of check cells (`checks`), the number of pictures, and the CPU seconds.
+run contains unexpected errors (`troubles`), claims that do not hold (`untrue`), the output of check
+cells (`checks`), the number of pictures, and the CPU seconds.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ CLAIM_NAMES = {
 
 
 def holds(claim: str, names: dict[str, Any]) -> bool:
-    """Returns whether a claim is true; one that raises is not."""
+    """Returns whether a claim is true; a claim that raises is not."""
     try:
         return bool(eval(claim, {**names, **CLAIM_NAMES}))
     except Exception:
@@ -84,7 +84,7 @@ def holds(claim: str, names: dict[str, Any]) -> bool:
 
 
 def run(task: Task) -> tuple[str, dict[str, Any]]:
-    """Runs the cells of one notebook, all of them, in its folder."""
+    """Runs all cells of one notebook, in its folder."""
     name, folder, cells = task
     os.chdir(folder)
     shell = InteractiveShell.instance(history_length=0)
@@ -122,7 +122,7 @@ def plain_texts(captured: CapturedIO) -> list[str]:
 
 
 def main() -> None:
-    """Runs two children at a time, a new one for each notebook."""
+    """Runs two child processes at a time, a new one for each notebook."""
     torch.set_num_threads(1)  # a forked child has none of its parent's threads
     matplotlib.use("module://matplotlib_inline.backend_inline")
     tasks: list[Task] = [tuple(task) for task in json.load(sys.stdin)]

@@ -1,4 +1,4 @@
-"""The lessons as pages of the site: pictures of solved notebooks, and no answer in the text."""
+"""The lessons' pages on the site have pictures of solved notebooks, and no answer in the text."""
 
 from __future__ import annotations
 

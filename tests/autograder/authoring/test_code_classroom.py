@@ -1,4 +1,4 @@
-"""The files that run the checks after a push: valid, harmless, and true to what the checks say."""
+"""The files that run the checks after a push are valid and harmless, and report results exactly."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parsed(folder: Path, name: str) -> dict[Any, Any]:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> dict[str, Any]:
-    """Starts a step as a runner does: with its folder, its PATH, and the file of the summary."""
+    """Starts a step as a runner does, with its folder, its PATH, and the file of the summary."""
     tools, work = tmp_path / "tools", tmp_path / "work"
     tools.mkdir()
     work.mkdir()
@@ -54,7 +54,7 @@ def run(script: str, runner: dict[str, Any], *options: str) -> subprocess.Comple
 
 def test_github_runs_the_checks_with_read_rights_only(folder: Path) -> None:
     workflow = parsed(folder, GITHUB)
-    assert "push" in workflow[True]  # YAML 1.1 reads the key `on` so
+    assert "push" in workflow[True]  # YAML 1.1 reads the key `on` as True
     assert workflow["permissions"] == {"contents": "read"}
     job = workflow["jobs"]["check"]
     assert job["timeout-minutes"] <= 30
@@ -69,7 +69,7 @@ def test_github_shows_the_checks_as_text_and_fails_with_them(
     steps = {s.get("name"): s for s in parsed(folder, GITHUB)["jobs"]["check"]["steps"]}
     check = run(steps["Check"]["run"], runner)
     assert (check.returncode, check.stdout.splitlines()[0]) == (1, "half: to fix")
-    assert "cancelled" in steps["Summary"]["if"]  # also after checks that failed
+    assert "cancelled" in steps["Summary"]["if"]  # even after checks that failed
     assert run(steps["Summary"]["run"], runner).returncode == 0
     summary = Path(runner["env"]["GITHUB_STEP_SUMMARY"]).read_text()
     html = str(mistune.create_markdown(escape=False)(summary))

@@ -1,4 +1,4 @@
-"""The way through the course: its order, its hours, and where students see it."""
+"""The map of the course gives order and hours, and students see it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ words = "torch's addition (`torch.add`)"
 names = ["add"]
 operators = ["aten::add"]
 """
-#: EXERCISES.md: by question, what it does not allow and the errors that it promises
+#: from EXERCISES.md: by question, the calls that it does not allow and the errors that it promises
 CONTRACT = {
     "simplified_attention": {"softmax": ("softmax", "")},
     "self_attention": {
@@ -75,7 +75,7 @@ FORBIDDEN = {
     "dropout": "torch.nn.functional.dropout(made, 0.5)",
     "layer_norm": "torch.nn.functional.layer_norm(made, (2,))",
 }
-#: added to a solution: the question makes the calls in passing, and its result is the right one
+#: code that is added to a solution: the question also makes the calls, and its result stays right
 IN_PASSING = {
     False: """
 _right = {question}
@@ -123,7 +123,7 @@ def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
 def _refused(
     runner: SuiteRunner, exercise: Exercise, question: str, calls: str
 ) -> tuple[bool, bool]:
-    """Return whether the hidden suite, and the public one, find a call that is not allowed.
+    """Returns whether the hidden suite, and the public one, find a call that is not allowed.
 
     Both must accept everything else about the answer.
     """

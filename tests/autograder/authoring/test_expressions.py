@@ -1,4 +1,4 @@
-"""A solution's computation is found in a cell, whatever its steps and names are."""
+"""A solution's computation is found in a cell, whatever its steps and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons keep long names out of headings, and calls out of given cells that students build."""
+"""Lessons keep long names out of headings, and calls that students build out of given cells."""
 
 from __future__ import annotations
 

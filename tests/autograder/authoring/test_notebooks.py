@@ -43,7 +43,7 @@ def name_of(exercise: Exercise) -> str:
 
 
 def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
-    """The released notebook, if wanted with the solutions in its cells."""
+    """The released notebook, with the solutions in its cells on request."""
     notebook = nbformat.read(exercise.stub.with_suffix(".ipynb"), as_version=4)
     if solved:
         for question, definition in split_module(exercise).definitions.items():
@@ -59,7 +59,7 @@ def source_cells(lesson: Path) -> list[Any]:
 
 
 def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
-    """The claims of each cell of text, by what students read there."""
+    """The claims of each text cell, by the text that students read."""
     texts: list[str] = []
     for cell in source_cells(exercise.source):
         if cell.cell_type == "markdown":
@@ -69,7 +69,7 @@ def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
 
 
 def cells_of_extra(lesson: Path) -> list[Any]:
-    """Returns the claims and the code of a notebook without questions, but for what takes long."""
+    """Returns the claims and the code of a notebook without questions, except for slow cells."""
     cells: list[Any] = []
     for cell in source_cells(lesson):
         if cell.cell_type == "markdown":
@@ -160,7 +160,7 @@ def test_every_claim_of_an_extra_holds_and_its_cells_run(solved: Runs, lesson: P
     assert solved[lesson.stem]["troubles"] == []
 
 
-#: with two decimals or more, or with commas between thousands, as formulas and text write them
+#: numbers with two decimals or more, or with commas between thousands, as in formulas and text
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d{2,}|(?<![\w.])\d{1,3}(?:\{?,\}?\d{3})+(?!\d|\.\d)")
 
 

@@ -1,4 +1,4 @@
-"""Release: from the small course to what students get."""
+"""Release turns the small course into the files for students."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_setup_cell_comes_first_and_contains_the_given_code(folder: Path) ->
     for given in ("import math", "_STEP = 1.0", "def _helper", "class Doubled", "import check"):
         assert given in setup
     assert "plus_one" not in setup
-    assert "first step" not in setup  # the module's docstring is for the module
+    assert "first step" not in setup  # the module's docstring belongs only to the module
 
 
 def test_a_module_without_torch_gets_it_in_the_notebook(folder: Path) -> None:
@@ -449,7 +449,7 @@ def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Pat
 
 
 def test_another_content_of_a_students_wheel_is_another_version() -> None:
-    """Otherwise pip would consider the wheel of a new bundle installed already."""
+    """Otherwise, pip would consider the wheel of a new bundle already installed."""
 
     def made(text: str) -> str:
         metadata = b"Name: x\nVersion: 1\n"

@@ -1,4 +1,4 @@
-"""The wheels of `make wheels`, installed with pip into environments that hold nothing else of ours.
+"""The wheels of `make wheels` work if pip installs them into environments without our other code.
 
 The packages that a wheel requires (PyTorch is large) are borrowed from the environment of the
 tests by a .pth file that is written after the installation. Such a file does not read the .pth

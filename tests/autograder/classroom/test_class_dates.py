@@ -1,4 +1,4 @@
-"""A class's due dates, late days and counting rule override those of the content."""
+"""A class's due dates, late days and counting rule override those of the course."""
 
 from __future__ import annotations
 

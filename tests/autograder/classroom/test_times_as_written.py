@@ -1,4 +1,4 @@
-"""Times are certain or unknown, wherever they are read and on every machine."""
+"""Times are certain or unknown, wherever and on whatever machine they are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIX = datetime(2026, 11, 20, 18, 5)
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
 def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine in a different time zone."""
+    """Puts this machine into a different time zone."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", request.param)
         time.tzset()

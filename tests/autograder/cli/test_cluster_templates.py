@@ -1,4 +1,4 @@
-"""The templates for Slurm and Kubernetes: each part is run as a cluster would, and then merged."""
+"""The parts of the templates for Slurm and Kubernetes run as in a cluster, and are merged."""
 
 from __future__ import annotations
 

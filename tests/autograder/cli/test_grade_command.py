@@ -1,4 +1,4 @@
-"""`autograder grade` reports folders that are one level off before it grades."""
+"""`autograder grade` reports folders at the wrong level before it grades."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_a_request_that_trickles_in_is_given_up() -> None:
         serving(LONGEST=0.3) as server,
         socket.create_connection(server.server_address, timeout=5) as there,
     ):
-        there.sendall(f"{STRANGE[0]}\r\n\r\nx".encode())  # and the rest never
+        there.sendall(f"{STRANGE[0]}\r\n\r\nx".encode())  # the rest is never sent
         assert there.makefile("rb").readline().split()[1] == b"400"
 
 

@@ -199,7 +199,7 @@ def _bomb(git_folder: Path, other: Path) -> None:
 
 
 def _bomb_in_one_block(git_folder: Path, other: Path) -> None:
-    """Makes a stream that goes on with the same bits wherever its reader goes on."""
+    """Makes a stream that continues with the same bits wherever its reader continues."""
     folder = git_folder / "objects/aa"
     folder.mkdir()
     data = zlib.compress(b"commit 9\0" + bytes(3 << 20), 9)
@@ -221,7 +221,7 @@ def _pack(data: bytes, at: int = 0) -> Callable[[Path, Path], None]:
 
 
 def _delta(base: bytes, steps: bytes) -> Callable[[Path, Path], None]:
-    """Makes a commit that is stored as a change of the one before it."""
+    """Makes a commit that is stored as a change to the previous one."""
     commit = b"\x10" + zlib.compress(base)
     assert len(commit) < 0x80
     delta = b"\x60" + bytes([len(commit)]) + zlib.compress(b"\0\0" + steps)
@@ -244,7 +244,7 @@ def _huge_index(git_folder: Path, other: Path) -> None:
 
 
 def _worktree(git_folder: Path, other: Path) -> None:
-    """Makes the folder a worktree's: its objects and refs would be in another repository."""
+    """Turns the folder into a worktree, whose objects and refs would be in another repository."""
     for name in ("objects", "refs"):
         (git_folder / name).rename(other / name)
     (git_folder / "commondir").write_text(f"{other}\n")

@@ -39,7 +39,7 @@ class Class:
             (own / "timestamp.txt").write_text(stamp)
 
     def collect(self) -> CollectedSubmission:
-        """One night."""
+        """Collects as one night does."""
         (made,) = collect([self.uploads], self.folder / "submitted", COURSE).collected
         return made
 
@@ -133,7 +133,7 @@ def test_the_last_collection_is_taken_back(term: Class) -> None:
     before = {p.name: p.read_text() for p in term.folder.glob("*.csv")}
     term.upload("2026-11-20 10:00:00 UTC", softmax__py="wrong assignment")
     term.collect()
-    term.collect()  # it changes nothing, so the one before is reverted
+    term.collect()  # it changes nothing, so the previous one is reverted
     undone = undo(term.folder)
     assert undone.taken_back == (KEY,)
     assert term.files() == {"scores.py": "1", "timestamp.txt": "2026-11-19 10:00:00 UTC\n"}

@@ -1,4 +1,4 @@
-"""Archives that no platform writes: nothing leaves its folder, and nobody loses work."""
+"""From archives that no platform writes, nothing leaves its folder, and nobody loses work."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
     "hidden_folder": lambda: [(".git/hooks/scores/softmax.py", b"x = 1"), (OWN, b"x")],
 }
 
-#: why an attack's own files are refused: no later step must be the first one that notices
+#: the reason why an attack's files are refused, which must not be noticed only by a later step
 REASONS = {
     **dict.fromkeys(("link", "link_to_a_neighbour"), "a link"),
     **dict.fromkeys(("device", "pipe", "socket"), "not a regular file"),

@@ -1,9 +1,10 @@
-"""Real downloads of platforms: the owner and time of each file, and downloads that are refused.
+"""Real downloads of platforms give the owner and time of each file, or are refused.
 
-The forms of names are those of Moodle's mod/assign/classes/downloader.php (a name without `_`, the
-number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), of Canvas's
+The forms of names are from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
+number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), from Canvas's
 lib/content_zipper.rb (`[name, LATE, user id or anon_id]` joined by `_`, then the attachment's id)
-and of Gradescope's export (a folder for each submission, `submission_metadata.yml` in Ruby's YAML).
+and from Gradescope's export (a folder for each submission, `submission_metadata.yml` in Ruby's
+YAML).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Collects, gives points and exports for each platform; everybody gets their own points.
+"""After collecting, grading and exporting for each platform, everybody has their own points.
 
 Names of files are made from people's names as the platforms make them. Moodle's `clean_filename`
-leaves out the signs of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
+removes the characters of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
 letters, digits and `_` of the sortable name in lower case. Exports are read by the rules of the
 platforms: Moodle's importziplib.php takes the second part between `_` as the participant, Canvas
 the first two parts that are numbers as the user and the attachment.
@@ -29,8 +29,8 @@ from autograder.operations.grades import DisplayOptions, class_grades
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
 
 COURSE = {"masks": ("masking",)}
-#: sortable names with commas, quotes, umlauts, CJK, apostrophes; two are called the same, and one
-#: of them twice over
+#: sortable names with commas, quotes, umlauts, CJK characters and apostrophes; two people have
+#: equal names
 PEOPLE = [
     *("Lovelace, Ada", "O'Brien, Seán", 'Doe, "Jo" Ann', "Müller, Chiara", "Müller, Chiara"),
     *("李, 小龙", "van der Berg, Jan-Piet", "D'Arcy & Sons, Zoë", "Æsir: Þór, Ægir"),
@@ -75,14 +75,14 @@ class Class:
         assert report.missing == ()
 
     def grades(self) -> Grades:
-        """Gives each student as many points as the number in the file."""
+        """Gives each student the number in the file as points."""
         found = (self.folder / "course" / "submitted").glob("*/masks/masking.py")
         points = {path.parent.parent.name: float(path.read_text()) for path in found}
         results = [result(student, score) for student, score in sorted(points.items())]
         return class_grades(self.folder / "course", results, DisplayOptions(missing=Missing.ZERO))
 
     def exported(self, kind: str, table: Path) -> list[dict[str, str]]:
-        """Returns the rows that the platform imports; none may be left over."""
+        """Returns the rows that the platform imports; no row may be left over."""
         written = export(kind, self.grades(), self.folder / "back.csv", table)
         assert not [note for note in written.notes if "has no result" not in note]
         with written.path.open(encoding="utf-8-sig", newline="") as file:
@@ -245,7 +245,7 @@ def test_members_of_a_canvas_group_get_grade_and_feedback(term: Class, has_numbe
     sheet += [[PEOPLE[n], str(100 + n), "", f"s{n}", "A", ""] for n in range(3)]
     rows = term.exported("canvas", table(term.folder, sheet))[1:]
     assert [row["Masks (4711)"] for row in rows] == ["42", "42", "42"]
-    # Canvas gives a file of one member to the others, too
+    # Canvas also gives a file of one member to the others
     pages = [f"blueteam_{n}_7_feedback.html" for n in ([100, 101, 102] if has_numbers else [101])]
     assert list(term.delivered(DeliveryFormat.CANVAS)) == pages
 

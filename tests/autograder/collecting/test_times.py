@@ -1,4 +1,4 @@
-"""Times that a worksheet or nbgrader states are the moments that they name, or unknown."""
+"""Times from a worksheet or nbgrader are the moments that they name, or unknown."""
 
 from __future__ import annotations
 

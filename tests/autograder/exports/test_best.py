@@ -1,4 +1,4 @@
-"""If the best submission of a class counts, it is in `submitted/`, and its line is the last."""
+"""If a class counts the best submission, it is in `submitted/`, and its line is the last one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Class:
         (self.folder / "class.toml").write_text('counts = "best"\n')
 
     def put(self, folder: Path, points: float, stamp: str, *, is_graded: bool = True) -> None:
-        """Puts files that are worth so many points into a folder."""
+        """Puts files that are worth these points into a folder."""
         folder.mkdir(parents=True)
         (folder / "masking.py").write_text(f"# {points}\n")
         (folder / "timestamp.txt").write_text(stamp)
@@ -69,7 +69,7 @@ class Class:
             file.write(json.dumps(line.to_json()) + "\n")
 
     def more(self, found: FoundSubmissions) -> None:
-        """Grades earlier submissions."""
+        """Grades other submissions."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)

@@ -22,7 +22,7 @@ from autograder.operations.outcome import _dated, take_late_days
 from autograder.records import SubmissionResult
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
-#: the platform's information on each student; none on zoe
+#: the platform's information on each student, except zoe
 TIMES = {"ada": "2026-05-01 09:00:00 UTC", "ben": "2026-05-01 11:30:00 UTC"}
 ROSTER = """\
 student,name,section,grader,extra_time

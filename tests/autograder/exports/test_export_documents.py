@@ -1,4 +1,4 @@
-"""Gradescope, JUnit and Markdown follow their formats' rules, and any text stays text."""
+"""Exports for Gradescope, JUnit and Markdown follow the formats' rules, and any text stays text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assignments that nbgrader alone graded: in exports and report, with roster and extensions."""
+"""Assignments that only nbgrader graded are in exports and report, with roster and extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contents of a student's page, and what it can't do."""
+"""A student's page has the right contents, and can't do anything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class report: its numbers and its page, also in a browser."""
+"""The class report has the right numbers, and its page works in a browser."""
 
 from __future__ import annotations
 

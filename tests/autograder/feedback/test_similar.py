@@ -1,4 +1,4 @@
-"""Similar submissions: pairs that have in common what few others have."""
+"""Similar submissions are pairs that share code which few others have."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def pair(
     submit: Callable[..., Path],
     make_result: Callable[..., autograder.SubmissionResult],
 ) -> Path:
-    """A class in which a notebook is like a module."""
+    """A class in which a notebook resembles a module."""
     cell = {"cell_type": "code", "source": RENAMED, "metadata": {}, "outputs": []}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     submit("ada", {"masking.py": COPIED + "# <b>mine</b>\n"})

@@ -1,4 +1,4 @@
-"""A class of a few made-up submissions to the real course."""
+"""Provides a class of a few made-up submissions to the real course."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def course() -> Course:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """One fork server for all tests: starting it is what takes time."""
+    """One fork server for all tests, because its start takes most of the time."""
     with started_fork_server() as started:
         yield started
 
@@ -69,7 +69,7 @@ class ClassFolder:
         self._fork_server = fork_server
 
     def submit(self, student: str, **files: str) -> Path:
-        """`scores="text"` submits scores.py; all other exercises are right."""
+        """Submits `scores.py` for `scores="text"`; all other exercises are right."""
         place = self.submitted / student / ASSIGNMENT
         without = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place, ignore=without)
@@ -99,7 +99,7 @@ def a_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFol
 
 @pytest.fixture
 def impatient_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFolder:
-    """A course in which an endless loop ends after two seconds of CPU, not after eight."""
+    """A course in which an endless loop ends after two CPU seconds instead of eight."""
     assignments = tuple(
         replace(assignment, limits=replace(assignment.limits, cpu_seconds=2.0))
         for assignment in course.assignments

@@ -1,4 +1,4 @@
-"""Wrong answers written to pass, and unusual right ones: a sample of mutation and soak runs."""
+"""A sample of mutation and soak runs: wrong answers written to pass, and unusual right ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grading run over a class: verdicts, resume, shards, jobs that die."""
+"""A grading run over a class gives the right verdicts, with resume, shards, and jobs that die."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_right_submission_has_full_marks(a_class: ClassFolder, tmp_path: Path)
         result = a_class.grade_one()
     assert (result.score, result.max_score) == (100, 100)
     assert result.status is SubmissionStatus.GRADED
-    # who wants to understand a grading reads these
+    # these are the files to read in order to understand grading
     assert len(files) <= MOST_FILES, f"between the folder and its line: {sorted(files)}"
 
 

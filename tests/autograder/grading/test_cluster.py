@@ -1,4 +1,4 @@
-"""`grade --scheduler`: three workers of dask; one of them is killed during the run."""
+"""`grade --scheduler` uses three workers of dask, even if one is killed during the run."""
 
 from __future__ import annotations
 

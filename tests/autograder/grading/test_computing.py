@@ -12,7 +12,7 @@ from autograder.grading.validation.computing import uses_besides_computing
 
 from ..attacks.conftest import ATTACKS, Attack
 
-#: kinds of attacks that reach for something besides the question, in Python
+#: kinds of attacks, in Python, on something besides the question
 _REACHING = ("reaching", "snooping")
 
 

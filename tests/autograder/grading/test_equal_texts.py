@@ -1,4 +1,4 @@
-"""Equal texts of a class are asked twice: if both answers are the same, they are kept for all."""
+"""Equal texts of a class are executed twice; if both results are equal, they are kept for all."""
 
 from __future__ import annotations
 

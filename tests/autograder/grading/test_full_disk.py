@@ -1,4 +1,4 @@
-"""A full disk at each stage: a message, whole files only, and the next call completes them.
+"""A full disk at any stage causes a message and leaves only whole files; the next call completes.
 
 A limit on file sizes imitates a full disk: a write beyond it fails in the same way.
 """
@@ -30,7 +30,7 @@ Files = dict[str, bytes]
 def graded(
     tmp_path_factory: pytest.TempPathFactory, course: Course, fork_server: ForkServer
 ) -> Path:
-    """A class folder with results, and nothing made from them yet."""
+    """A class folder with results, from which nothing has been made yet."""
     place = tmp_path_factory.mktemp("class")
     a_class = ClassFolder(place, course, fork_server)
     a_class.submit("ada")

@@ -1,4 +1,4 @@
-"""The autograder for Gradescope, in that harness's folder layout below a temporary root."""
+"""The autograder for Gradescope works in the harness's folders, below a temporary root."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def results(root: Path) -> dict[str, Any]:
 def test_a_submission_is_graded_as_it_is_here(harness: Path, fork_server: object) -> None:
     work = ROOT / "examples" / "submitted" / "dmitri" / ASSIGNMENT
     shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
-    # a file that is left out asks for a person, and costs nobody the rest
+    # a missing file asks for a person, and costs nobody the rest
     (harness / "submission" / "answers.7z").write_bytes(b"7z\xbc\xaf\x27\x1c")
     done = run(harness)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The proof of the content, as part of the test run, and its messages to students.
+"""Proves the content, as part of the test run, and checks its messages to students.
 
 All solutions and stubs, a sixth of the alternatives and a ninth of the misconceptions of each
 question are graded in the sandbox as modules, and one in 36 of all cases also as a notebook, the
@@ -25,7 +25,7 @@ _JOBS = 2
 #: one in this many modules of each kind of a question, but at least two; of other kinds all
 _SHARE = {"misconception": 9, "alternative": 6}
 _FEWEST = 2
-#: the same for all others: notebooks, and combinations, which are compared with every mistake
+#: the same for all other cases: notebooks, and combinations, which are compared with every mistake
 _OTHERS = 36
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'

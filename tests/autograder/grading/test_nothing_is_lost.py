@@ -1,4 +1,4 @@
-"""`kill -9` at any moment, full disks, two graders: `--resume` completes to the same scores."""
+"""After `kill -9`, with a full disk or two graders, `--resume` completes to the same scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TRUNCATED = 0
 
 
 class DiesAfter(RunEvents):
-    """Events that end the grader after that many results; -1 means as soon as it starts."""
+    """Events that end the grader after this many results; -1 means as soon as it starts."""
 
     def __init__(self, count: int) -> None:
         self._left = count
@@ -58,7 +58,7 @@ class DiesAfter(RunEvents):
 
 
 def in_another_process(work: Callable[[], object]) -> int:
-    """Runs this in a fork; returns the number of the signal that ended it, or 0."""
+    """Runs the work in a fork; returns the number of the signal that ended it, or 0."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -112,7 +112,7 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
             lambda: grade_class([SuiteEngine(course, kept)], options, events)
         )
     assert ended_by == signal.SIGKILL
-    # no job of the killed grader keeps the file locked: the next one may start at once
+    # no job of the killed grader keeps the file locked, so the next one may start at once
     report = _patiently(class_of_four.results, lambda: class_of_four.grade(resume=True, jobs=2))
     assert report.already_graded == max(0, moment)
     assert (report.truncated is not None) == (moment == TRUNCATED)
@@ -122,7 +122,7 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
 
 
 def _patiently(results: Path, grade: Callable[[], T]) -> T:
-    """Waits for a grader that locks the results file: a killed one's jobs end soon."""
+    """Waits for a grader that locks the results file, because a killed one's jobs end soon."""
     while True:
         try:
             return grade()
@@ -291,7 +291,7 @@ def test_two_graders_at_once_write_one_line_each(
 def test_a_file_missing_for_a_moment_costs_nobody_anything(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A running synchronization may do this: the submission must be read again."""
+    """A running synchronization may do this, so the submission must be read again."""
     place = a_class.submit("ada")
     file, aside, was_away = place / "softmax.py", place / "aside", place / "was_away"
 

@@ -1,4 +1,4 @@
-"""One question graded again: the rest of a result stays as it was."""
+"""If one question is graded again, the rest of a result stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class gets equal inputs for first attempts, in one batch, and different numbers later."""
+"""A class gets equal inputs for first attempts, in one batch, and different inputs later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autograder.records import QuestionResult, SubmissionResult
 
 from .conftest import ROOT, ClassFolder
 
-#: wrong answers that reveal how many requests they got: by values, errors, endings and time
+#: wrong answers that reveal the number of requests by values, errors, endings and time
 FILES = {
     "scores": (
         "import torch\n"

@@ -1,4 +1,4 @@
-"""Messages of the public checks about known mistakes.
+"""The public checks give good messages about known mistakes.
 
 Every fifth misconception of each question is checked like a student's folder, in this process,
 because the answers are our own.

@@ -1,4 +1,4 @@
-"""Lines of a stream: an endless line costs little, and delays nobody."""
+"""An endless line of a stream costs little, and delays nobody."""
 
 from __future__ import annotations
 

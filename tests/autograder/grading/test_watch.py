@@ -23,7 +23,7 @@ from autograder.submission import SubmittedExercise, read_exercise
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
 
-#: ways to end a job: the grader's own CPU time, or an error that looks like the machine's
+#: ways to end a job: the limit on the grader's CPU time, or an error that looks like the machine's
 ENDINGS: dict[str, Callable[[], object]] = {
     "time": lambda: signal.raise_signal(signal.SIGXCPU),
     "crash": lambda: os.kill(os.getpid(), signal.SIGKILL),

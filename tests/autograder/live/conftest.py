@@ -1,4 +1,4 @@
-"""A class next to a course, and platforms to connect it with."""
+"""Provides a class next to a course, and platforms to connect it with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .servers import MOODLE_TOKEN, TOKEN, Canvas, Moodle, canvas_server, moodle_
 
 @dataclass
 class Class:
-    """A class folder that is connected to a platform of the test; nothing really waits."""
+    """A class folder that is connected to a platform of the test, without real waits."""
 
     platform: str
     folder: Path

@@ -1,7 +1,7 @@
-"""Servers that speak the documented endpoints of Canvas and Moodle, for tests of the connection.
+"""Servers with the documented endpoints of Canvas and Moodle, for tests of the connection.
 
-They run in threads of the test's own process, page as the platforms do, check tokens, and fail when
-a test wants them to. No test needs a real platform.
+They run in threads of the test's own process, split lists into pages as the platforms do, check
+tokens, and fail on demand. No test needs a real platform.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Response:
 
 @dataclass
 class Fault:
-    """A fault of requests whose path, with the function's name, contains a text.
+    """A fault that affects requests whose path, with the function's name, contains a text.
 
     `response` is sent instead; without it, the connection is dropped. With `is_after`, the
     request is carried out first. The first `skip` requests succeed, the next `times` fail.
@@ -64,7 +64,7 @@ class Fault:
 
 
 class Server:
-    """A server in a thread; remembers requests, and fails as the faults say."""
+    """A server in a thread, which remembers requests and fails according to the faults."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -491,7 +491,7 @@ class Moodle(Server):
         return Response({"feedback": {"plugins": [{"type": "comments", "editorfields": fields}]}})
 
     def _mod_assign_save_grades(self, form: dict[str, str]) -> Response:
-        """Saves row after row, as Moodle does: those before a bad one are kept."""
+        """Saves row after row, as Moodle does, so that rows before a bad one are kept."""
         for row in range(len({n.split("]")[0] for n in form if n.startswith("grades[")})):
             user = int(form[f"grades[{row}][userid]"])
             key = int(form["assignmentid"]), user

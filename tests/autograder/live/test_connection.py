@@ -1,4 +1,4 @@
-"""The connection retries, reports what is wrong, and sends its token to the site only."""
+"""The connection retries, reports problems, and sends its token only to the site."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ THROTTLED = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
 
 
 def open_canvas(canvas: Canvas, waited: list[float], token: str = TOKEN) -> Platform:
-    """Connects to Canvas; nothing really waits."""
+    """Connects to Canvas, without real waits."""
     address = address_of("canvas", canvas.course)
     return connect(address, Token(token), RetryPolicy(waited.append))
 
 
 def open_moodle(moodle: Moodle, token: str = MOODLE_TOKEN) -> Platform:
-    """Connects to Moodle; nothing really waits."""
+    """Connects to Moodle, without real waits."""
     return connect(address_of("moodle", moodle.course), Token(token), RetryPolicy(lambda _: None))
 
 

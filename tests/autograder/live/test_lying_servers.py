@@ -1,4 +1,4 @@
-"""A server that lies, or never ends, costs an error that names it, and gets no token of another."""
+"""A server that lies, or never ends, causes an error that names it, and gets no other token."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autograder.live import (
 
 from .servers import MOODLE_TOKEN, TOKEN, Canvas, Fault, Moodle, Request, Response, Store
 
-#: what stands in the place of a value of an answer
+#: replacements for a value of an answer
 _LIES: tuple[Any, ...] = (
     *(None, "x", "", [], {}, -1, 1e308, float("nan"), 10**30, True, "../../evil", "a\0b", "\ud800"),
     *([[]], [None], {"id": None}, "9" * 5000, "2026-99-99"),
@@ -41,14 +41,14 @@ def site(request: pytest.FixtureRequest, canvas: Canvas, moodle: Moodle) -> Canv
 
 
 def open_site(server: Canvas | Moodle) -> Platform:
-    """Connects to a platform; nothing really waits."""
+    """Connects to a platform, without real waits."""
     name = "canvas" if isinstance(server, Canvas) else "moodle"
     token = Token(TOKEN if isinstance(server, Canvas) else MOODLE_TOKEN)
     return connect(address_of(name, server.course), token, RetryPolicy(lambda _: None))
 
 
 def read_all(platform: Platform) -> None:
-    """Reads everything that a pull reads, but the files."""
+    """Reads everything that a pull reads, except the files."""
     platform.title()
     platform.zone()
     members = platform.members()

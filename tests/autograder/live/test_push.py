@@ -1,4 +1,4 @@
-"""A push writes grades and feedback once, and leaves what somebody else has given."""
+"""A push writes grades and feedback once, and leaves grades from other people alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class that works with nbgrader: built, submitted, collected and autograded once."""
+"""Provides a class that works with nbgrader: built, submitted, collected and autograded once."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
-    """A course of nbgrader with our assignment, a written question in it, and one of its own."""
+    """An nbgrader course with our assignment, extended by a written question, and its own."""
     root = tmp_path_factory.mktemp("nbgrader")
     place = NbgraderClass(root / COURSE, root / "exchange", root / "home")
     for folder in (place.folder, place.exchange, place.home):
@@ -152,7 +152,7 @@ def _add_written_question(path: Path) -> None:
 
 
 def _add_own_assignment(folder: Path) -> None:
-    """Cells as in nbgrader's documentation: an answer and a partly hidden test."""
+    """Adds cells as in nbgrader's documentation: an answer and a partly hidden test."""
     kinds = {"grade": False, "solution": False, "locked": False, "task": False}
     answer = new_code_cell("### BEGIN SOLUTION\nx = 2\n### END SOLUTION")
     answer.metadata["nbgrader"] = kinds | {"grade_id": "x", "schema_version": 3, "solution": True}
@@ -167,7 +167,7 @@ def _add_own_assignment(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def collected(built: NbgraderClass) -> NbgraderClass:
-    """Submissions in the exchange, collected: one through `submit`, the others directly."""
+    """Submissions collected from the exchange: one from `submit`, the others written directly."""
     built.nbgrader("release_assignment", ASSIGNMENT)
     student = built.home / "student"
     student.mkdir()

@@ -42,7 +42,7 @@ c.Spawner.args = ["--allow-root"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = {seconds}
 """
 
-#: JupyterHub forbids frames, and formgrader is in one; the news would be fetched from the network
+#: JupyterHub forbids frames, but formgrader is in one; news would be fetched from the network
 _SERVERS = """\
 c = get_config()
 headers = {"Content-Security-Policy": "frame-ancestors 'self'"}

@@ -1,4 +1,4 @@
-"""A student and an instructor in JupyterHub: every step is a click in a real browser.
+"""A student and an instructor use JupyterHub; every step is a click in a real browser.
 
 `AUTOGRADER_IMAGES=docs/images` writes the pictures that the documentation shows.
 """
@@ -48,7 +48,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         exchange.chmod(0o777)
         command = ["autograder", "nbgrader", str(folder), ASSIGNMENT, "--course", str(REPOSITORY)]
         subprocess.run([sys.executable, "-m", *command], check=True, stdout=subprocess.DEVNULL)
-        # what an administrator writes for everybody, and the instructor for himself
+        # the configuration of an administrator for everybody, and of the instructor
         (root / "etc" / "nbgrader_config.py").write_text(
             f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"
         )
@@ -215,7 +215,7 @@ def grade_by_hand(page: Page) -> None:
 
 
 def give_feedback(page: Page) -> None:
-    """Autogrades again before: manual grades stay."""
+    """Autogrades again first, because manual grades must stay."""
     frame = formgrader(page)
     frame.locator(".breadcrumb a:has-text('Manual Grading')").click()
     frame.locator("text=Manage Assignments").click()

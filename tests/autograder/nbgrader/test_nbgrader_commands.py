@@ -1,4 +1,4 @@
-"""nbgrader's own commands in a class folder of ours, as an instructor types them."""
+"""nbgrader's own commands work in a class folder of ours, as an instructor types them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solutions and parts give the numbers of torch's own layers and functions."""
+"""Solutions and parts give the same numbers as torch's own layers and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes made by grading again: student, scores, cause, and whether anybody has looked."""
+"""Changes from grading again are reported with student, scores and cause, and as seen or not."""
 
 from __future__ import annotations
 

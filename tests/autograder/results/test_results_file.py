@@ -1,4 +1,4 @@
-"""A damaged results file: one line says what is wrong; nothing is written from it."""
+"""For a damaged results file, one line states the problem, and nothing is written from it."""
 
 from __future__ import annotations
 

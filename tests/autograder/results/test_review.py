@@ -1,4 +1,4 @@
-"""Results that a person should look at, and those that are not a mistake to be shared."""
+"""Some results need a person, and some wrong answers are not a mistake that others share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fork server for each tier that this machine supports, started once."""
+"""Provides a fork server for each tier that this machine supports, started once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_byt
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """The fork server of a tier, started by the first test that needs it; all end together."""
+    """Returns the fork server of a tier, started by the first test that needs it."""
     with contextlib.ExitStack() as stack:
 
         @functools.cache

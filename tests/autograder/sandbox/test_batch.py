@@ -1,4 +1,4 @@
-"""Many requests in one frame: their replies, and frames that are refused."""
+"""Many requests in one frame get their replies, and wrong frames are refused."""
 
 from __future__ import annotations
 

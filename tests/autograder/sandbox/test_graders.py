@@ -1,4 +1,4 @@
-"""The denied operations for other graders: an ordinary user, and a container without namespaces."""
+"""Operations are also denied for other graders: an ordinary user, and a plain container."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PACKAGES = Path(torch.__file__).resolve().parents[1]
 USER = "1001"
-#: doors that must have been tried, or the run inside has not tested what it should
+#: operations that must have been tried, because otherwise the run has not tested the sandbox
 MANY = 30
 ENVIRONMENT = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={PACKAGES}:{ROOT}"]
-#: how a command is run as that grader, for a grader who is root
+#: the prefix that runs a command as that grader, if we are root
 ORDINARY_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *ENVIRONMENT]
 #: an unprivileged container: one user, and no namespaces
 CONTAINER = [

@@ -19,11 +19,11 @@ HERE = platform.machine()
 OWN_PID = 77
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 DENY, ABSENT = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
-#: allowed, but they end their caller, or wait for a signal
+#: allowed calls that end their caller, or wait for a signal
 NOT_CALLED = ("exit", "exit_group", "rt_sigreturn", "pause")
 #: uretprobe and uprobe, which newer kernels ask no filter about: they fail unless a probe calls
 NOT_FILTERED = (335, 336)
-#: each would be a way out of the sandbox, or into another worker
+#: calls that would be a way out of the sandbox, or into another worker
 NEVER: dict[str, tuple[int | None, int | None]] = {
     **{"socket": (41, 198), "connect": (42, 203), "sendmsg": (46, 211), "recvmsg": (47, 212)},
     **{"fork": (57, None), "execve": (59, 221), "execveat": (322, 281), "kill": (62, 129)},
@@ -97,8 +97,8 @@ ARGUMENTS: list[tuple[str, Sequence[int], bool]] = [
     ("recvfrom", (3, 1, 1, 0x100, 0, 0), True),  # WAITALL
     ("recvfrom", (3, 1, 1, 0x1, 0, 0), False),  # OOB
     ("recvfrom", (3, 1, 1, 0x2000, 0, 0), False),  # ERRQUEUE
-    ("madvise", (0, 4096, 4), True),  # DONTNEED: how the C library gives memory back
-    ("madvise", (0, 4096, 102), True),  # GUARD_INSTALL: how newer ones make stacks of threads
+    ("madvise", (0, 4096, 4), True),  # DONTNEED, with which the C library returns memory
+    ("madvise", (0, 4096, 102), True),  # GUARD_INSTALL, for stacks of threads in newer libraries
     ("madvise", (0, 4096, 12), False),  # MERGEABLE
     ("madvise", (0, 4096, 21), False),  # PAGEOUT
     ("madvise", (0, 4096, 100), False),  # HWPOISON
@@ -106,7 +106,7 @@ ARGUMENTS: list[tuple[str, Sequence[int], bool]] = [
     ("futex", (1, 129), True),  # WAKE, private
     ("futex", (1, 0), True),
     ("futex", (1, 9 | 256), True),  # how pthread_join waits
-    ("futex", (1, 1), False),  # WAKE of whoever waits there
+    ("futex", (1, 1), False),  # WAKE of other waiting processes
     ("futex", (1, 3), False),  # REQUEUE
     ("clone", (0x3D0F00,), True),  # pthread_create
     ("clone", (0x11,), False),  # fork

@@ -151,7 +151,7 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Imitates an ordinary user for whom bubblewrap may not make namespaces."""
+    """Imitates a system on which bubblewrap may not make namespaces for ordinary users."""
 
     class RefusedForkServer(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:

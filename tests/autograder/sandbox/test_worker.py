@@ -1,4 +1,4 @@
-"""The replies of a worker, and reports on its end."""
+"""A worker replies correctly, and its end is reported."""
 
 from __future__ import annotations
 

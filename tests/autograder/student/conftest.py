@@ -1,4 +1,4 @@
-"""A released folder of the small course, as a student has it."""
+"""Provides a released folder of the small course, as a student has it."""
 
 from __future__ import annotations
 

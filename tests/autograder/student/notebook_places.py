@@ -1,7 +1,7 @@
 """Runs the first cells of a notebook, an answer and its check, in a kernel without our package.
 
-Reads `{place: [folder, [cell, ...]]}` as JSON from stdin, and writes what each place shows. Each is
-a forked child of one process that has loaded torch.
+Reads `{place: [folder, [cell, ...]]}` as JSON from stdin, and writes the output of each place,
+which is a forked child of one process that has loaded torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def run(task: Task) -> tuple[str, str]:
         try:
             for cell in cells:
                 exec(compile(cell, place, "exec"), names)
-        except Exception as error:  # what a notebook would show
+        except Exception as error:  # the text that a notebook would show
             print(f"{type(error).__name__}: {error}")
     return place, output.getvalue()
 

@@ -1,7 +1,7 @@
-"""Runs a student's commands in terminals of their own, each in a forked child of a warm process.
+"""Runs a student's commands in separate terminals, each in a forked child of a warm process.
 
 Reads `{name: {"command": [...], "environment": {...}, "columns": n, "keys": [[after, key], ...]}}`
-as JSON from stdin, and writes to stdout what each terminal got. A key is pressed when the text
+as JSON from stdin, and writes the output of each terminal to stdout. A key is pressed when the text
 `after` has appeared since the previous key.
 """
 
@@ -55,7 +55,7 @@ def run(task: dict[str, Any]) -> str:
 
 
 def _command(task: dict[str, Any]) -> None:
-    """Runs in the child as if it had just been started with this environment."""
+    """Runs the command in the child, as if it had just been started with this environment."""
     os.environ.update(task["environment"])
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     for name in ("stdin", "stdout", "stderr"):

@@ -1,4 +1,4 @@
-"""`autograder check` and `autograder status` on a student's folder."""
+"""`autograder check` and `autograder status` work on a student's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predict, then run: a guess is requested and compared, and the answer is never revealed."""
+"""`predict` requests a guess and compares it, and never reveals the answer."""
 
 from __future__ import annotations
 

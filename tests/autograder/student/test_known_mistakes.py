@@ -1,4 +1,4 @@
-"""Sentences of `check` about known mistakes, and secrets that the bundle must not reveal."""
+"""`check` explains known mistakes, and the bundle reveals no secret."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_three_mistakes_or_an_error_give_no_sentence(
     monkeypatch: pytest.MonkeyPatch, tool: ModuleType
 ) -> None:
     def chosen(*results: tuple[int, str], family: str = "Family {}.") -> int:
-        """The number of sentences if changes of these ranks and answers are known."""
+        """Returns the number of sentences if changes of these ranks and answers are known."""
         changes = {
             Variant("question", str(at), object): (rank, f"Sentence {at}.", family.format(at))
             for at, (rank, _) in enumerate(results)
@@ -246,7 +246,7 @@ def test_entries_alone_give_the_sentences_of_entries(course: Course, tool: Modul
 
 
 def test_code_words_in_a_sentence_are_missing_in_other_answers(course: Course) -> None:
-    """A name needs an answer that contains its last word; a single letter is in all of them."""
+    """A name counts if the answer contains its last word; all contain single letters."""
     code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))
     assert code
     assert [text for text in code if len(re.findall(r"\w+", text)[-1]) < 3] == []

@@ -1,4 +1,4 @@
-"""`check("<question>")` in a notebook."""
+"""`check("<question>")` works in a notebook."""
 
 from __future__ import annotations
 

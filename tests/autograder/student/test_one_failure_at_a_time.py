@@ -79,7 +79,7 @@ def test_a_star_is_offered_below_a_right_answer(folder: Path, solve: Callable[[s
     assert code is None and "no second star is called 'no numbers'" in output
 
 
-#: fails one check by numbers alone, and a later one, which is shown first, by a known cause
+#: fails one check by numbers alone, and a later check, which is shown first, by a known cause
 TWO_MISTAKES = """import torch
 
 

@@ -1,4 +1,4 @@
-"""A notebook on Colab, on Kaggle, alone, and in a kernel that has not installed the checks."""
+"""A notebook works on Colab, on Kaggle, alone, and in a kernel without the checks installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second star: constraints that can be satisfied, and code that breaks them."""
+"""The second star has constraints that can be satisfied, and finds code that breaks them."""
 
 from __future__ import annotations
 

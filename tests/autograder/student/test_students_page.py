@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "students.md"
 STUDENT = "tests/autograder/student"
-#: what the text states, by a piece of its sentence, and the test that would fail if it were untrue
+#: the claims of the text, by a piece of the sentence, and the test that would fail if it were
+#: untrue
 CLAIMS = {
     "a folder for each assignment": (
         "tests/autograder/authoring/test_release.py::test_a_release_holds_notebooks"

@@ -1,7 +1,7 @@
-"""A student's path on macOS and Windows, as far as Linux can tell.
+"""A student's tools work on macOS and Windows, as far as this can be tested on Linux.
 
-What `check`, `status`, `hint`, `watch` and the notebook's `check` load is found by running them;
-all of these modules, and the public checks, are then searched for what Windows lacks.
+The test runs `check`, `status`, `hint`, `watch` and the notebook's `check` to find the modules that
+they load. It then searches these modules, and the public checks, for functions that Windows lacks.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ print(json.dumps([
 """
 
 
-#: what `autograder check` loads besides torch, Python's own modules and this package
+#: modules that `autograder check` loads besides torch, Python's own modules and this package
 BESIDES_TORCH = {"_pytest", "click", "iniconfig", "pluggy", "py", "pygments", "pytest", "rich"}
-#: parts of those, and of ours, that are loaded by the commands that need them
+#: parts of those packages, and of ours, that only the commands that need them load
 LATER = {"autograder.student.notebook_tools", "autograder.student.tracing", "pdb", "rich.live"}
 
 

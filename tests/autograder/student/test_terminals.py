@@ -1,4 +1,4 @@
-"""Real terminals: narrow ones, without colors, without some signs; and `watch` with its keys."""
+"""Commands work in real terminals: narrow, without colors or some signs, and `watch` with keys."""
 
 from __future__ import annotations
 

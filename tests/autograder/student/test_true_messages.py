@@ -1,4 +1,4 @@
-"""Messages about a failure are true: all checks and tests, with answers of one kind each."""
+"""Messages about a failure are true, for all checks and tests and answers with known faults."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DETACHED = _of_floats(torch.Tensor.detach)
 
 
 def _wrong(name: str, right: Any, wrong: Wrong) -> Any:
-    """A question's solution that does something else with its result."""
+    """A question's solution that changes its result."""
     if not inspect.isclass(right):
         return lambda *args: wrong(lambda: right(*args))
 

@@ -1,4 +1,4 @@
-"""`autograder watch`: the files that count as saved, and what is shown then."""
+"""`autograder watch` notices saved files, and shows the right question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class that submits what its table says, graded in one run in the sandbox."""
+"""Provides a class with the submissions of a table, graded in one run in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of accidental submissions: each row is one student, graded in one class run."""
+"""Accidental submissions in a table, one student per row, are graded in one class run."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _obey(what: str) -> str:
 
 @pytest.fixture
 def patience() -> Iterator[None]:
-    """Lets a test fail after a minute instead of waiting for a reader that never ends."""
+    """Makes a test fail after a minute, because a reader might never end."""
 
     def stop(*_: object) -> None:
         pytest.fail("the reader was not ended")
@@ -98,7 +98,7 @@ def test_a_notebook_that_needs_much_memory_is_refused() -> None:
         opened.check_json(b"", "{" * (5 << 20))
 
 
-#: texts that once held up a whole class: a line of spaces, a million statements, lines of magic
+#: texts that once delayed a whole class: a line of spaces, a million statements, lines of magic
 HOSTILE = {
     "spaces": " " * 200_000 + "(",
     "statements": "a\n" * 1_000_000,

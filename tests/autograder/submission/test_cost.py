@@ -1,4 +1,4 @@
-"""The cost of reading is linear in the text: no text makes a reader backtrack."""
+"""The cost of reading is linear in the text, because no text makes a reader backtrack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from autograder.submission.text import NOT_PYTHON, decoded, parsed, without_copi
 from autograder.suite.names import names_used
 from autograder.worker.experiments import Statement, experiments, names_reached
 
-#: patterns that grow: a text of about that many characters
+#: patterns of growing texts: functions that return a text of about this many characters
 SHAPES: dict[str, Callable[[int], str]] = {
     "spaces": lambda n: " " * n + "(",
     "tabs": lambda n: "\t" * n + "x",
@@ -100,7 +100,8 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 #: characters of a text, and the CPU seconds that suffice without backtracking
 SIZE, SHORT = 8_000, 0.05
-#: a text four times as long may take that many times as long, for noise; squared it would be 16
+#: a text four times as long may take this many times as long, because of noise; with quadratic time
+#: it would be 16
 MOST_GROWTH = 9.0
 
 

@@ -1,4 +1,4 @@
-"""The execution of a notebook or module: which statements run, when, and what failures cost."""
+"""The right statements of a notebook or module run, in order, and failures cost little."""
 
 from __future__ import annotations
 

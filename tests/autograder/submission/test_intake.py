@@ -1,4 +1,4 @@
-"""Messages to a person about a missing file."""
+"""Messages about a missing file help a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules without an answer, next to which the notebook counts."""
+"""If a module has no answer, the notebook next to it counts."""
 
 from __future__ import annotations
 

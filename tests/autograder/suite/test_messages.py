@@ -1,4 +1,4 @@
-"""The message of a failure: a true relation, an error's own text, equal causes once."""
+"""The message of a failure has a true relation or an error's own text; equal causes appear once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments and values that are pairs of tensors, and calls that pass on a state."""
+"""Arguments and values may be pairs of tensors, and calls may pass on a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that is not allowed is found whatever name it is reached by."""
+"""A call that is not allowed is found, whatever name the code uses for it."""
 
 from __future__ import annotations
 

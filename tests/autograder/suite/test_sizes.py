@@ -1,4 +1,4 @@
-"""The choices of generated tests: sizes that are 1, large or unpredictable, and frozen weights."""
+"""Generated tests choose sizes that are 1, large or unpredictable, and frozen weights."""
 
 from pathlib import Path
 

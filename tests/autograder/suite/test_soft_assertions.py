@@ -1,4 +1,4 @@
-"""A test makes all its calls even after a failure: the first one counts, and all are recorded."""
+"""A test makes all its calls even after a failure; the first counts, and all are recorded."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Variants as data, and the reader of a file of variants."""
+"""Variants can be read as data from a file."""
 
 from __future__ import annotations
 

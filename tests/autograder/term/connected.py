@@ -1,4 +1,4 @@
-"""The class's course on servers that act as Canvas and Moodle, without grades at first.
+"""Provides the class's course on servers that act as Canvas and Moodle, without grades at first.
 
 `hand_in` submits there what the class submitted in the term, for a class that is pulled.
 """

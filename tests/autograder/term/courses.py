@@ -1,4 +1,4 @@
-"""Two courses for the same made-up class, with possible submissions and their points.
+"""Provides two courses for the same made-up class, with possible submissions and their points.
 
 The points are known without the grader: those of `Doubles` from its answers, those of `Attention`
 from `examples/expected.json`, which people have checked, and because solutions earn everything.
@@ -42,7 +42,7 @@ class Answer:
 
 
 class Content(Protocol):
-    """A course of six assignments, the suite of the first one unfair until it is fixed."""
+    """A course of six assignments, whose first suite is unfair until it is fixed."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Content(Protocol):
         """One submission for an assignment."""
 
     def right(self, name: str) -> Answer:
-        """Full marks."""
+        """Returns a submission with full marks."""
 
     def unusual(self, name: str) -> Answer:
         """Returns a submission with full marks that is unlike all others."""
@@ -162,7 +162,7 @@ class Doubles:
 
     def fix(self, root: Path) -> None:
         self._suite(root, 1, negative=3)
-        autograder.release(["week1"], course=root)  # its points are in the notebooks, too
+        autograder.release(["week1"], course=root)  # its points are also in the notebooks
 
     def answer(self, name: str, draw: random.Random) -> Answer:
         return self._answer(name, draw.choice(["right", "right", "absolute", "stub"]))
@@ -201,7 +201,7 @@ class Attention:
     unfair = ("scores", "query_scores")
     fourth = ("heads", "split_heads")
 
-    #: answers that take seconds, or that are left to the two who wrote the same
+    #: answers that take seconds, or that are reserved for the two students who wrote the same
     _NOT = frozenset({"ivo", "jun", "chiara"})
     _ROOMS = (
         *("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions"),

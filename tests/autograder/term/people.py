@@ -1,4 +1,4 @@
-"""The people of the made-up class: names, numbers of the platforms, sections."""
+"""The people of the made-up class, with names, platforms' numbers and sections."""
 
 from __future__ import annotations
 

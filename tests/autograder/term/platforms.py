@@ -59,7 +59,7 @@ _TEAM_NUMBER = Student(8).participant(TEAM_WEEK)
 
 
 def moodle_archive(path: Path, week: int, uploads: Iterable[Upload]) -> Path:
-    """*Download all submissions* of Moodle 4.1 and later, in folders; a team has one."""
+    """Writes *Download all submissions* of Moodle 4.1 and later, in folders; a team has one."""
     files = dict(file for upload in uploads for file in _moodle_files(week, upload))
     return _zip(path, files.items())
 
@@ -77,7 +77,7 @@ def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
 def moodle_worksheet(
     path: Path, week: int, students: Iterable[Student], uploads: Iterable[Upload], maximum: float
 ) -> Path:
-    """The grading worksheet of an assignment, in English; times name no zone."""
+    """Writes the grading worksheet of an assignment, in English; times name no zone."""
     times = {upload.student: upload.at for upload in uploads}
     rows = [MOODLE_COLUMNS]
     for student in students:
@@ -90,7 +90,7 @@ def moodle_worksheet(
 
 
 def gradescope_export(path: Path, uploads: Iterable[Upload]) -> Path:
-    """*Export submissions*: a folder for each with the table of who it was; keys are Ruby's."""
+    """Writes *Export submissions*: a folder for each, and the table of owners with Ruby's keys."""
     entries: list[tuple[str, str]] = []
     submitters = {}
     for number, upload in enumerate(uploads, start=31_000):
@@ -127,7 +127,7 @@ def clones(folder: Path, assignment: str, uploads: Iterable[Upload]) -> Path:
 
 
 def classroom_roster(path: Path, students: Iterable[Student]) -> Path:
-    """GitHub Classroom's roster; the identifiers are addresses."""
+    """Writes GitHub Classroom's roster, whose identifiers are addresses."""
     rows = [("identifier", "github_username", "github_id", "name")]
     return _table(path, [*rows, *((s.email, s.github, str(s.n), s.name) for s in students)])
 
@@ -144,7 +144,7 @@ def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[s
 
 
 def people_table(path: Path, students: Iterable[Student], extra: Mapping[int, str]) -> Path:
-    """A table of the instructor's own, with extra time."""
+    """Writes the instructor's own table, with extra time."""
     rows = [("student", "name", "email", "section", "number", "extra_time", "group")]
     for s in students:
         more = (s.section, str(s.canvas), extra.get(s.n, ""), s.group)

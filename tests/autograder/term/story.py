@@ -1,4 +1,4 @@
-"""The term: who submits what and when, which decisions are made, and the right totals.
+"""The story of the term: submissions and their times, decisions, and the right totals.
 
 `expected` is computed from the story alone, by methods other than the grader's.
 """
@@ -51,16 +51,16 @@ class Tenths(LateSubmissionPlugin):
 c.AssignLatePenalties.plugin_class = Tenths
 """
 
-# who is who in the story; all of them are in a class of 12, too
+# who is who in the story; all of them are also in a class of 12
 AGAIN = 0
 SAME = (1, 2)
 BY_HAND = 2
 IN_DOUBT = 10
 LEAVES = 3
 LATE, EXTENDED, EXTRA_TIME = 4, 6, 7
-#: somebody whose second submission is worse, and somebody who asks for a second look
+#: a student whose second submission is worse, and one who asks for a second look
 WORSE, ASKS = 5, 1
-#: the days that everybody may be late in the term
+#: the number of days that everybody may be late in the term
 BUDGET = 2
 RULES = f'late_days = {BUDGET}\ncounts = "best"\n'
 WHY = "Please look at it again: I think that it is right."
@@ -144,7 +144,7 @@ class Term:
         return (n % 9, week) in ((8, 4), (8, 5))
 
     def arrives(self, n: int, week: int) -> datetime:
-        """Returns when somebody submits; weeks without a due date use an arbitrary day."""
+        """Returns the time of a submission; weeks without a due date use an arbitrary day."""
         due = DUE.get(week, datetime(2026, 4, 1, 12, tzinfo=UTC) + timedelta(weeks=week))
         return due + self._after(n, week)
 
@@ -194,7 +194,7 @@ class Term:
         ]
 
     def _download(self, week: int, uploads: list[Upload], attempt: int) -> Path:
-        """Writes what the platform of a week gives to download."""
+        """Writes the download of a week's platform."""
         path = self.root / "downloads" / f"week{week}-{attempt}.zip"
         if WEEKS[week] == "canvas":
             return platforms.canvas_archive(path, uploads)
@@ -219,14 +219,14 @@ class Term:
         return done.returncode, done.stdout
 
     def _logins(self) -> Path:
-        """The roster of the code classroom."""
+        """Writes the roster of the code classroom."""
         path = self.root / "downloads" / "classroom_roster.csv"
         return platforms.classroom_roster(path, self.students)
 
     def _files(self, n: int, week: int) -> Mapping[str, str]:
-        """The files of a submission and a request if any; the first has the student's number.
+        """Returns the files of a submission, and of a request; the first has the student's number.
 
-        Only one, so that equal answers of several students are graded together, as in a class.
+        Only one file has it, so that equal answers of several students are graded together.
         """
         files = dict(self.worse.get((n, week), self.submitted[n, week]).files)
         if not (week == TEAM_WEEK and n in TEAM):
@@ -241,7 +241,7 @@ class Term:
         assert report.run.failed == 0
 
     def by_hand(self, n: int, week: int, question: tuple[str, str], points: float) -> None:
-        """A grader enters points in formgrader."""
+        """Enters a grader's points, as in formgrader."""
         exercise, name = question
         with Gradebook(f"sqlite:///{self.folder / 'gradebook.db'}") as gradebook:
             cell = gradebook.find_grade(
@@ -252,7 +252,7 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def answer(self, n: int, week: int, question: tuple[str, str], points: float) -> None:
-        """A grader answers a request with other points, and a comment of the bank."""
+        """Answers a request with different points and a comment of the bank."""
         autograder.add_comment(self.folder, "right", "This is right.", course=self.root)
         autograder.mark(
             self.folder, self.folder_of(n, week), "/".join((self.name(week), *question)),
@@ -261,7 +261,7 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def look(self, when: str) -> None:
-        """Somebody looks at the changes of grading; earlier exports remind of them."""
+        """Looks at the changes of grading; earlier exports remind people to look."""
         self.notes[when] = autograder.export("csv", self.folder).notes
         self.changes[when] = autograder.class_changes(self.folder)
 

@@ -1,4 +1,4 @@
-"""The night of docs/unattended.md as written: something is wrong, and the rest continues."""
+"""In the night of docs/unattended.md, something goes wrong, and the rest continues."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Plays a whole term of a made-up class, and compares every total with an independent calculation.
 
-Six assignments come in as Canvas, Moodle, Gradescope and a code classroom give them; some are late,
-some very, one has an extension, one extra time, all a budget of late days; one student submits
-again, one worse than before where the best counts, one asks for a second look; Moodle has groups
-and a team; one suite is fixed in the middle, scores are entered by hand, two students wrote the
-same, one leaves; grades go back to the platforms, and a second class is pulled from them.
-TERM_STUDENTS says how many students (12), TERM_COURSE which course: `doubles`, or `attention`, the
-one of this repository (`make term`).
+Six assignments are collected from Canvas, Moodle, Gradescope and a code classroom. Some submissions
+are late, some very late; one student has an extension, one has extra time, and all have a budget of
+late days. One student submits again, one submits worse work where the best counts, and one asks for
+a second look. Moodle has groups and a team. One suite is fixed during the term, scores are entered
+by hand, two students wrote the same, and one leaves. Grades are returned to the platforms, and a
+second class is pulled from them. TERM_STUDENTS is the number of students (12), and TERM_COURSE is
+the course: `doubles`, or `attention` from this repository (`make term`).
 """
 
 from __future__ import annotations

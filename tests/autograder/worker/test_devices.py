@@ -1,4 +1,4 @@
-"""The meta device as a second device refuses what a GPU would refuse, and nothing else."""
+"""The meta device, as a second device, refuses the same calls as a GPU, and no others."""
 
 from typing import Any
 

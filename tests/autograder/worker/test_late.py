@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-#: prints what changes when the kernels are loaded, and whether each use works without them
+#: code that prints the effects of loading the kernels, and whether each use works without them
 SCRIPT = """
 import gc, json, os, sys
 gc.disable()

@@ -37,7 +37,7 @@ def _printed(code: str) -> Any:
 
 @pytest.fixture(scope="module")
 def moved() -> dict[str, Any]:
-    """A process that moved the code of one function of torch, and then used more of it."""
+    """The output of a process that moved the code of one function of torch, then used others."""
     found: dict[str, Any] = _printed(
         f"{_MAPS}\n"
         "import json, torch\n"

@@ -1,4 +1,4 @@
-"""Two known mistakes of a causal attention layer at once: neither's name fits."""
+"""Causal attention layers with two known mistakes at once, for which neither name fits."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Two known mistakes of dropout at once: neither's name fits."""
+"""Dropout with two known mistakes at once, for which neither name fits."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Two known mistakes at once: neither's name fits."""
+"""Answers with two known mistakes at once, for which neither name fits."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Two known mistakes of heads at once: neither's name fits."""
+"""Heads with two known mistakes at once, for which neither name fits."""
 
 import torch
 

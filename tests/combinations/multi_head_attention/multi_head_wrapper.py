@@ -1,6 +1,6 @@
 """Wrong answers written from the questions alone, and what each of them means to do."""
 
-# ruff: noqa: F821 - CausalAttention stands in the module that each answer becomes a part of
+# ruff: noqa: F821 - CausalAttention is in the module that each answer becomes a part of
 
 import torch
 from torch import nn

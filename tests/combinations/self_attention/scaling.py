@@ -1,4 +1,4 @@
-"""Two known mistakes of scaled attention at once: neither's name fits."""
+"""Scaled attention with two known mistakes at once, for which neither name fits."""
 
 import math
 

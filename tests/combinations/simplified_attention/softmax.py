@@ -1,4 +1,4 @@
-"""Two known mistakes of softmax at once: neither's name fits."""
+"""Softmax with two known mistakes at once, for which neither name fits."""
 
 import torch
 

@@ -1,6 +1,6 @@
-"""Two known mistakes of add and norm at once: neither's name fits."""
+"""Add and norm with two known mistakes at once, for which neither name fits."""
 
-# ruff: noqa: F821 - the sublayers stand in the module that each answer becomes a part of
+# ruff: noqa: F821 - the sublayers are in the module that each answer becomes a part of
 
 import torch
 from torch import nn

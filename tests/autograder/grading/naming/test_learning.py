@@ -1,4 +1,4 @@
-"""A class's wrong answers without a name: shown in groups, and named after a real answer."""
+"""A class's wrong answers without a name are shown in groups, and named after a real answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def query_scores(inputs, query):
     return wave(inputs @ query)
 '''
 SAME = ANSWER.replace("inputs @ query", "(inputs * query).sum(-1)").replace("Ada", "Ben")
-#: behaves in a worker, where no file can be written
+#: an answer that is harmless in a worker, where no file can be written
 SPY = """
 def spied():
     try:

@@ -1,4 +1,4 @@
-"""Names of mistakes: comparisons, stored answers, and families made from a solution."""
+"""Mistakes get names by comparisons with stored answers and with families of changes."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ def test_a_layer_without_the_weights_shows_only_its_parameters() -> None:
 
 
 class _Sum(torch.nn.Module):
-    """Two layers, made in the order of their names or the other way round."""
+    """Two layers, made in the order of their names or in reverse."""
 
     def __init__(self, names: str) -> None:
         super().__init__()
@@ -669,7 +669,7 @@ def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None
 
 
 def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
-    """Returns numbers, or raises an error for unusual layouts or more often."""
+    """Returns numbers; raises an error for unusual layouts, or more often."""
     if often or not inputs.is_contiguous():
         raise RuntimeError
     return inputs

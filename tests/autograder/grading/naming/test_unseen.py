@@ -1,4 +1,4 @@
-"""Wrong answers that were written from the questions alone: a sample of what `make names` runs."""
+"""A sample of the wrong answers of `make names`, which were written from the questions alone."""
 
 from __future__ import annotations
 

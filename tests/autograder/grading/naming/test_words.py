@@ -1,4 +1,4 @@
-"""A family's text for a student: the step, in words that are true of any code, and a hint."""
+"""A family's text for students names the step, in words that are true of any code, and a hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gradebook in SQLite and in PostgreSQL: the same content, the same commands, many writers."""
+"""The gradebook has the same content in SQLite and PostgreSQL, even with many writers."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def test_two_writers_and_a_human_grader_lose_nothing(
         write_results(class_folder, [make_result(student) for student in everybody])
         writers.begin()
         by_hand = everybody[:: MANY // 20]
-        # formgrader's own patience is 5 s, which a busy machine may need for itself
+        # formgrader waits only 5 s, which a busy machine may need for itself
         patient = f"{db_url}?timeout=60" if db_url.startswith("sqlite") else db_url
         for student in by_hand:
             grade_by_hand(patient, student, 0.25)

@@ -1,4 +1,4 @@
-"""The gradebook after `record`, through nbgrader's own API and commands."""
+"""The gradebook after `record` is right for nbgrader's own API and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordinary nbgrader assignments, and students' submissions to them. Nothing in them is ours.
+"""Ordinary nbgrader assignments, which contain nothing of ours, and submissions to them.
 
 `ASSIGNMENTS` are source notebooks; `SUBMITTED` replaces cells of the released notebook by name.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: a script that runs leaves a mark, and anything that is fetched comes from this host
+#: scripts leave this mark if they run, and everything is fetched from this host
 MARK, HOST = "window.marker = 1", "http://elsewhere.invalid"
 
 CELLS = (

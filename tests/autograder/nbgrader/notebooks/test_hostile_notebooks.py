@@ -27,7 +27,7 @@ HONEST = SUBMITTED["texts"]["right"]
 FULL = {"words_type": 1, "words_right": 2, "first_right": 1, "printed_right": 1}
 FULL |= {"quiet": 1, "file": 1, "whole": 1}
 
-#: student -> the cells that replace an honest student's, and the cells which that costs
+#: student -> the cells that replace an honest student's, and the cells that lose their points
 ATTACKS: dict[str, tuple[dict[str, str], set[str]]] = {
     "ends_process": ({"first": "import os\nos._exit(0)"}, {"first_right"}),
     "ends_in_a_test": (
@@ -95,7 +95,7 @@ ATTACKS: dict[str, tuple[dict[str, str], set[str]]] = {
 }
 
 
-#: looks for the previous cell's hidden test where IPython keeps executed code
+#: code that looks for the previous cell's hidden test where IPython keeps executed code
 SPY = """\
 import linecache
 shell = get_ipython()
@@ -117,7 +117,8 @@ def _many(path: Path) -> None:
         (path / str(number)).touch()
 
 
-#: student -> a file that nobody could copy or read to its end, how it is made, and the points
+#: student -> a file that can't be copied or read to its end, a function that makes it, and the
+#: points
 SPECIAL: dict[str, tuple[str, Callable[[Path], object], float]] = {
     "giant": ("data.bin", _giant, 0),
     "giant_notebook": ("texts.ipynb", _giant, 0),

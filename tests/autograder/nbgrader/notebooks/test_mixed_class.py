@@ -1,4 +1,4 @@
-"""A class with assignments of both kinds: judged by hidden suites, and by nbgrader's own cells."""
+"""One class may have assignments with hidden suites and assignments with nbgrader's own cells."""
 
 from __future__ import annotations
 

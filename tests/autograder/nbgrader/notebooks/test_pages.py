@@ -1,4 +1,4 @@
-"""Pages of notebooks that nbgrader itself grades, in a browser and made from any text."""
+"""Pages of notebooks that nbgrader grades are safe in a browser, whatever text they contain."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LONG = {
 
 @pytest.fixture(scope="module")
 def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A class of an honest student, one whose cells are hostile, and some whose cells are long."""
+    """A class of an honest student, a student with hostile cells, and some with long cells."""
     course = tmp_path_factory.mktemp("pages") / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
     submit(course, "zoe", "texts", HONEST)
