@@ -162,7 +162,6 @@ def _stages() -> Mapping[str, Off]:
             f"two at once: {what}": _pairs_off(name)
             for what, name in (
                 ("an entry, executed", "_of_changed_entries"),
-                ("an entry that agrees", "_of_agreeing"),
                 ("frequent ones", "_frequent"),
             )
         },

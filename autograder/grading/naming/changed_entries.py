@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 
 from ...sandbox.replies import Batch
-from .families import Member
-from .families import _members as members_of
+from .families import Member, members_of
 from .families.places import changed
 from .probe import Probe, Replies
 from .record import AnswerRecord

@@ -35,6 +35,8 @@ from .where import CallDeclaration
 #: in a way that the solution's answers do not show
 VERSION = 11
 _FAMILIES = Path(__file__).with_name("families")
+#: the files on which members and their details depend
+_TABLES = ("steps", "details")
 _DOCUMENTED = ast.ClassDef | ast.FunctionDef
 #: the words of an entry; no answer depends on them, so they are looked up when a table is read
 _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n', re.MULTILINE)
@@ -315,8 +317,8 @@ def digest_of_families() -> str:
     """
     paths = _FAMILIES.glob("*.py")
     parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]
-    steps = (_FAMILIES / "steps.toml").read_text(encoding="utf-8")
-    return hashlib.sha256("\n".join((steps, *sorted(parts))).encode()).hexdigest()
+    tables = ((_FAMILIES / f"{name}.toml").read_text(encoding="utf-8") for name in _TABLES)
+    return hashlib.sha256("\n".join((*tables, *sorted(parts))).encode()).hexdigest()
 
 
 def _definitions(text: str) -> Iterator[str]:

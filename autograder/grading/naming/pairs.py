@@ -1,10 +1,10 @@
 """Finds two mistakes that together explain an answer: members of families, or catalogue entries.
 
-Where one of two mistakes has no effect, both together answer almost always like the other. So a
-pair is likely if the answer equals each of them where the other one is right, in some calls or in
-some numbers of a result. Two members are combined and executed. For an entry and a member, the
-numbers must agree in every call. If nothing indicates which mistakes form a pair, pairs of frequent
-ones are tried.
+Where one of two mistakes has no effect, both together answer like the other one, except for few
+calls. So a pair is likely if the answer equals each of them where the other one is right: in some
+calls, or in some numbers of a result. Two members are combined and executed; the likeliest entry is
+executed with changes of families. If nothing indicates which two mistakes they are, pairs of
+frequent ones are tried.
 """
 
 from __future__ import annotations
@@ -27,23 +27,16 @@ from .table import UNKNOWN, Column, Table
 
 #: the number of requests that decide which pairs are likely; the number of pairs to try
 _REQUESTS, _PAIRS = 40, 60
-#: the wrong numbers that each part of a pair with an entry must explain: at least this many, and at
-#: least one in this many
-_ENOUGH, _SHARE = 4, 20
 #: the place of a family that is not among the frequent ones
 _RARE = 100
 #: the most calls to likely pairs, and to pairs of frequent mistakes
 MOST_CALLS, _BLIND_CALLS = 400, 400
 #: the most calls to changes of the likeliest entry, and the most changes that run in all tests
 _ENTRY_CALLS, _EXECUTED = 30, 2
-#: the number of pairs with an entry for which a member's answers are computed
-_COMPUTED = 2
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
 AskPair = Callable[[int, int, str, int | None], AnswerRecord | None]
-#: returns a row's answers in one test; None if they can't be computed
-Own = Callable[[int, str], Sequence[Call] | None]
 
 
 @dataclass(slots=True)
@@ -72,14 +65,12 @@ class PairSearch:
         tests: Mapping[str, slice],
         came: Sequence[Call],
         right: Sequence[Call],
-        own: Own,
         entries: ChangedEntries,
     ) -> None:
         self._table = table
         self._tests = tests
         self._came = came
         self._right = right
-        self._own = own
         self._changed_entries = entries
         self._shortest = sorted(wrong_first, key=self._cost)
         by_chance = {row for row, _ in table.samples}
@@ -102,21 +93,7 @@ class PairSearch:
             self._equal(likely, ask, Budget(MOST_CALLS))
             or self._of_changed_entries(with_entries)
             or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
-            or self._of_agreeing(with_entries)
         )
-
-    def _of_agreeing(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns the row of the first pair with an entry with which the answer agrees.
-
-        All answers of an entry are known; those of members are computed for the first pairs only.
-        """
-        rows = self._table.rows
-        chosen = [
-            pair
-            for at, pair in enumerate(pairs)
-            if at < _COMPUTED or all(rows[row].is_entry for row in pair)
-        ]
-        return next((self._both(*pair) for pair in chosen if self._agrees(*pair)), [])
 
     def _of_changed_entries(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
         """Returns the row of the first pair of an entry and a member that explains the answer.
@@ -125,7 +102,6 @@ class PairSearch:
         first changes that give the same answers are then executed in all tests.
         """
         rows, (test, count) = self._table.rows, self._first_wrong()
-        pairs = [pair for pair in pairs if rows[pair[0]].is_entry != rows[pair[1]].is_entry]
         likeliest = next((row for pair in pairs for row in pair if rows[row].is_entry), None)
         tried = [
             (pair, definitions)
@@ -178,37 +154,6 @@ class PairSearch:
         count, test = min(ends)
         return test, count
 
-    def _agrees(self, one: int, other: int) -> bool:
-        """Returns whether the answer equals each of two rows wherever the other one is right."""
-        explained, shared, total = np.zeros(2, int), 0, 0
-        for test in self._shortest:
-            own, its = self._own(one, test), self._own(other, test)
-            if own is None or its is None:
-                return False
-            start = self._tests[test].start
-            for at, calls in enumerate(zip(own, its, strict=True), start):
-                raised = any(call.raised for call in calls)
-                if self._came[at].is_failing(self._right[at]) and not raised:
-                    return False  # an error that neither of the two raises
-                if not self._is_informative(at):
-                    continue
-                if raised:
-                    return False
-                rights = self._compared(calls, self._right[at], at)
-                alike = self._compared(calls, self._came[at], at)
-                if (rights & ~alike[::-1]).any():
-                    return False
-                wrong = ~self._compared([self._came[at]], self._right[at], at)
-                explained += (rights[::-1] & alike & wrong).sum(1)
-                total += wrong.sum()
-                shared += (~rights & self._compared(calls[:1], calls[1], at)).all(0).sum()
-        # if many numbers are alike in both, they are one mistake in two forms
-        return bool(explained.min() >= max(_ENOUGH, shared, total / _SHARE))
-
-    def _compared(self, calls: Sequence[Call], other: Call, at: int) -> Cells:
-        count = self._count(at)
-        return np.array([_equal_figures(own, other, count) for own in calls], np.bool_)
-
     def _cost(self, test: str) -> tuple[bool, int]:
         columns = self._tests[test]
         calls = zip(self._came[columns], self._right[columns], strict=True)
@@ -230,7 +175,7 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns pairs of members, and pairs with an entry, the likeliest first.
+        """Returns pairs of members, and pairs with one entry, the likeliest first.
 
         Of equal rows, only the one with the lowest rank is used in pairs.
         """
@@ -246,13 +191,11 @@ class PairSearch:
             if explains > 0:
                 rare = self._rarity(one) + self._rarity(other)
                 found.append(((not (own and its), -explains, rare), one, other))
-        found.sort(key=itemgetter(0))
         entry = [row.is_entry for row in self._table.rows]
-        executed, others = [
-            [(one, other) for _, one, other in found if (entry[one] or entry[other]) is is_other]
-            for is_other in (False, True)
-        ]
-        return executed[:_PAIRS], others[:_PAIRS]
+        by_entries: tuple[list[tuple[int, int]], ...] = ([], [], [])
+        for _, one, other in sorted(found, key=itemgetter(0)):
+            by_entries[entry[one] + entry[other]].append((one, other))
+        return by_entries[0][:_PAIRS], by_entries[1][:_PAIRS]
 
     def _frequent(self, columns: Sequence[int]) -> list[tuple[int, int]]:
         """Returns pairs of rows that are right where the answer is, the most frequent first.
@@ -316,7 +259,9 @@ class PairSearch:
         )
 
     def _came_right(self, columns: Sequence[int]) -> Cells:
-        return np.hstack([self._compared([self._came[at]], self._right[at], at) for at in columns])
+        """Returns which numbers of the answer's results are right, as one row."""
+        pairs = ((self._came[at], self._right[at], self._count(at)) for at in columns)
+        return np.array([[fits for pair in pairs for fits in _equal_figures(*pair)]], bool)
 
     def _count(self, at: int) -> int:
         """Returns the number of figures to compare in a request."""

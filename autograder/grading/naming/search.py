@@ -326,12 +326,8 @@ class Search:
 
     def pair(self, ask: AskPair, entries: ChangedEntries) -> list[Row]:
         """Returns a row of two mistakes that together explain everything."""
-
-        def own(row: int, test: str) -> Sequence[Call] | None:
-            return self._own(row, test) if self._learn(row, test) else None
-
         given = (self.table, self._wrong_first, self.tests, self._came, self._right)
-        return PairSearch(*given, own, entries).first(ask)
+        return PairSearch(*given, entries).first(ask)
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:

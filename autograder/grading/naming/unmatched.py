@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import permutations
 
 from ...suite.raised import cause_of, kind_of
-from .families.step_tables import CHECK, IN_PLACE
+from .families.step_tables import CHECK
 from .families.words import id_of, lead_of, words_of
 from .known import KnownMistakes
 from .probe import ProbeReplies
 from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
-from .returned import kind_returned, writes_into_arguments
 from .rows import Row
 from .where import SHOWN, CallFacts, where_right
 
@@ -34,7 +32,24 @@ SHARED = "a weight is no trained parameter of its own"
 OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
 #: the number of parameters that are named in a text
 _MOST_NAMED = 4
-_SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)")
+ONE = "one tensor comes back in place of several"
+SEVERAL = "several results come back in place of one"
+LESS = "less comes back than is asked for"
+MORE = "more comes back than is asked for"
+NOTHING = "nothing comes back"
+CONTAINER = "another container comes back"
+DIMENSIONS = "{} has {} dimensions than asked for"
+_CALLS = ("call", "forward")
+#: the number of results that are needed to say so
+_ENOUGH = 3
+_TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
+_KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
+_DICT = "a dict"
+_NUMBERS = ("no", "one", "two", "three", "four", "five")
+_PLACES = ("first", "second", "third", "fourth", "fifth")
+
+#: the number of dimensions of each result; one tensor is not a tuple of one
+_Kind = int | tuple[int, ...] | None
 #: the row of an answer that returns different values when it is asked again
 BY_CHANCE = Row.shown(
     "two_equal_calls_give_different_results",
@@ -75,10 +90,7 @@ def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    came, right = _came_and_right(known, question, answers)
-    if writes_into_arguments(came, right):
-        return [_of_family(IN_PLACE)]
-    words, sentence = kind_returned(came, right)
+    words, sentence = kind_returned(*_came_and_right(known, question, answers))
     return [_shown(words, _RETURNED, sentence)] if words else []
 
 
@@ -101,30 +113,22 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _GRADIENTS)]
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
-        return [_of_family(CHECK)]
+        return [Row.shown(id_of(CHECK), words_of(CHECK), lead_of(CHECK))]
     cases: list[CallFacts] = []
     errors: set[str] = set()
     calls = known.calls(question)
     for test, requests in known.probe(question).requests.items():
         came, right = answers.answered(test).calls, known.right(question, test).calls
-        raised = answers.errors(test)
-        cases += calls.cases(requests, came, right, raised) if calls else []
-        triples = zip(raised, came, right, strict=True)
+        cases += calls.cases(requests, came, right) if calls else []
+        triples = zip(answers.errors(test), came, right, strict=True)
         errors |= {e for e, own, asked in triples if own.is_failing(asked) and own.is_asked and e}
     words, sentence, lead = where_right(cases)
     if words:
         return [_shown(words, lead, sentence)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
     if words := kind_of(errors, question) if only_errors else "":
-        meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
-        sentence = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
-        return [_shown(words, _ERRORS, sentence)]
+        return [_shown(words, _ERRORS)]
     return []
-
-
-def _of_family(key: str) -> Row:
-    """Returns a row with the name and the words of a family."""
-    return Row.shown(id_of(key), words_of(key), lead_of(key))
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
@@ -219,7 +223,75 @@ def _parameters(call: Call) -> dict[str, str]:
     return dict(_PARAMETER.findall(call.form))
 
 
-# findings of the statistics of dropout, and sizes in the errors of torch
+# the type of the results, if every one has the wrong type
+
+
+def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
+    """Returns what is wrong with the kind of all results, once in words and once with numbers.
+
+    Empty if some results are of the right kind, or if they are wrong in different ways.
+    """
+    calls = [
+        (own.form, asked.form)
+        for came, others in zip(answer, right, strict=True)
+        for own, asked in zip(came.calls, others.calls, strict=False)
+        if own.operation in _CALLS and not own.raised and not asked.raised
+    ]
+    if len(calls) < _ENOUGH:
+        return "", ""
+    found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
+    return found.pop() if len(found) == 1 else ("", "")
+
+
+def _kind(form: str) -> _Kind | str:
+    """Returns the kind of a value from its form, or the form itself for other kinds."""
+    short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
+    match = _KINDS.match(short)
+    if not match:
+        return form
+    other, one, several = match.groups()
+    if other:
+        return _DICT if other == "{" else None
+    return int(one[1:]) if one else tuple(int(item[1:]) for item in several.split(", "))
+
+
+def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
+    if isinstance(asked, str) or asked is None or own == asked:
+        return "", ""
+    wanted = len(asked) if isinstance(asked, tuple) else 1
+    required = f"{_NUMBERS[wanted]} tensor{'s are' if wanted > 1 else ' is'} required"
+    if own == _DICT:
+        return CONTAINER, f"{own} is returned where {required}"
+    if isinstance(own, str):
+        return "", ""
+    if own is None:
+        return NOTHING, NOTHING
+    if isinstance(own, int) and isinstance(asked, int):
+        return _other_dimensions("the result", own - asked)
+    if isinstance(own, tuple) and isinstance(asked, tuple) and len(own) == len(asked):
+        (place, *more) = (at for at, n in enumerate(own) if n != asked[at])
+        if more or place >= len(_PLACES):
+            return "", ""
+        return _other_dimensions(f"the {_PLACES[place]} result", own[place] - asked[place])
+    came = len(own) if isinstance(own, tuple) else 1
+    if came == wanted:
+        return CONTAINER, f"a list or a tuple is returned where {required}"
+    if came >= len(_NUMBERS):
+        return "", ""
+    words = MORE if came > wanted else LESS
+    words = ONE if isinstance(own, int) else SEVERAL if isinstance(asked, int) else words
+    results = "tensor is" if came == 1 else "tensors are"
+    return words, f"{_NUMBERS[came]} {results} returned where {required}"
+
+
+def _other_dimensions(what: str, more: int) -> tuple[str, str]:
+    words = DIMENSIONS.format(what, "more" if more > 0 else "fewer")
+    several = f"{_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)}"
+    exact = f"{what} has {several} {'more' if more > 0 else 'fewer'} than required"
+    return words, exact if abs(more) < len(_NUMBERS) else words
+
+
+# findings of the statistics of dropout
 
 
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
@@ -235,24 +307,3 @@ def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
         if not left:
             break
     return (left[0][1], left[0][2]) if is_any and left else ("", "")
-
-
-def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:
-    """Returns the names of the two sizes that every call's error reports as not matching.
-
-    None if there were other errors too, or if other names would also fit.
-    """
-    found: set[frozenset[str]] | None = None
-    for sizes, error in raised:
-        numbers = _SIZES.search(error)
-        if not numbers:
-            return None
-        pair = [int(number) for number in numbers.groups()]
-        here = {
-            frozenset((x, y)) for x, y in permutations(sizes, 2) if [sizes[x], sizes[y]] == pair
-        }
-        found = here if found is None else found & here
-    if not found or len(found) > 1:
-        return None
-    one, other = sorted(found.pop())
-    return one, other

@@ -38,8 +38,8 @@ _HIDING = "otherwise only in calls that would hide the mistake, with a size of 1
 class CallFacts:
     """One call: its sizes by letter, other facts about it, and whether the answer is right.
 
-    `is_raised` means that an unexpected error was raised (`error`), and `is_accepted` that the
-    expected error was not raised.
+    `is_raised` means that an unexpected error was raised, and `is_accepted` that the expected
+    error was not raised.
 
     Without `is_telling`, a call may be right by luck: calls for gradients, calls on a device
     without numbers, and calls in which a size is 1 (a single key gets all the weight) or a leading
@@ -52,15 +52,6 @@ class CallFacts:
     is_telling: bool
     is_raised: bool
     is_accepted: bool
-    error: str
-
-    @property
-    def named_sizes(self) -> Mapping[str, int]:
-        """The sizes by their names in a question, letters or words; every number of heads is H."""
-        named = {_CALLED.get(x, x): size for x, size in self.sizes.items()}
-        if {"G", "R"} <= self.sizes.keys():
-            named["H"] = self.sizes["G"] * self.sizes["R"]
-        return named
 
     @property
     def key(self) -> object:
@@ -80,11 +71,10 @@ class CallDeclaration:
         requests: Sequence[Request],
         answer: Sequence[Call],
         right: Sequence[Call],
-        errors: Sequence[str],
     ) -> Iterator[CallFacts]:
         """Yields the calls of one test that don't expect an error, or don't raise it."""
         built: dict[Any, Sequence[Any]] = {}
-        for request, came, asked, error in zip(requests, answer, right, errors, strict=True):
+        for request, came, asked in zip(requests, answer, right, strict=True):
             operation, number, *rest = request
             is_right = came.equals(asked)
             if operation == "build":
@@ -97,7 +87,7 @@ class CallDeclaration:
                 is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
                 is_telling &= not {1, *sizes.values()} & {*leading}
                 raised = bool(came.raised), bool(asked.raised)
-                yield CallFacts(sizes, facts, is_right, is_telling, *raised, error)
+                yield CallFacts(sizes, facts, is_right, is_telling, *raised)
 
     def _facts_of_call(
         self, given: Sequence[Any], args: Sequence[Any]

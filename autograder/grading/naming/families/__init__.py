@@ -59,14 +59,15 @@ def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iter
     text = solution.read_text(encoding="utf-8")
     for definition in ast.parse(text).body:
         if isinstance(definition, _DEFINES) and definition.name == question:
-            yield from _members(definition, solution_lines(text), namespace)
+            yield from members_of(definition, solution_lines(text), namespace)
 
 
-def _members(
+def members_of(
     definition: ast.FunctionDef | ast.ClassDef,
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
+    """Yields every change of a definition, in these lines of its text."""
     names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]

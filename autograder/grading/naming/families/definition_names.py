@@ -10,32 +10,11 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: names of values that are terms of the subject
-_CONCEPTS: Mapping[str, str] = {
-    **{name: f"the {name}" for name in ("queries", "keys", "values", "scores", "weights")},
-    **{"q": "the queries", "k": "the keys", "v": "the values"},
-    **{"exponentials": "the exponentials", "present": "the present"},
-    **{"mean": "the mean", "variance": "the variance", "largest": "the largest"},
-    **{"first": "the first half", "second": "the second half"},
-}
-_PLURAL = "s"
-#: layers without parameters, and their effect
-_WITHOUT_PARAMETERS: Mapping[str, str] = {"Dropout": "dropout", "ReLU": "ReLU", "ModuleList": ""}
-SWAP = "a swap of two dimensions"
-_CALLED: Mapping[str, str] = {
-    **{"softmax": "softmax", "relu": "ReLU", "dropout": "dropout", "masked_fill": "the mask"},
-    **{"exp": "the exponential", "apply_rotary": "the rotation", "sqrt": "the root"},
-    **{"transpose": SWAP, "sum": "a sum", "mean": "a mean"},
-    **{"repeat_interleave": "a repetition", "sorted": "a sorting", "log": "the logarithm"},
-}
+from .words import DETAILS
+
+_WITHOUT_PARAMETERS = DETAILS["without_parameters"]
 #: functions of bounds
 _BOUNDED = ("triu", "tril", "arange", "range")
-_SIZES: Mapping[str, str] = {
-    "-1": "the last size",
-    "-2": "the last size but one",
-    "0": "the first size",
-    "1": "the second size",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +56,7 @@ class DefinitionNames:
         """Returns the meaning of a name in words; empty if the name occurs only in this code."""
         if isinstance(node, ast.Name):
             own = f"`{node.id}`" if node.id in self.arguments else ""
-            return own or _CONCEPTS.get(node.id, "")
+            return own or DETAILS["concepts"].get(node.id, "")
         return self.layer(node)
 
     def layer(self, node: ast.AST | None) -> str:
@@ -90,7 +69,7 @@ class DefinitionNames:
         if not isinstance(node, ast.Call):
             return ""
         name = ast.unparse(node.func).rpartition(".")[2]
-        return self.layer(node.func) or self.others.get(name, "") or _CALLED.get(name, "")
+        return self.layer(node.func) or self.others.get(name, "") or DETAILS["called"].get(name, "")
 
     def size(self, node: ast.AST | None) -> str:
         """Returns the meaning of a size in words; empty if the size occurs only in this code."""
@@ -98,7 +77,7 @@ class DefinitionNames:
             return f"{ast.unparse(node)}, whatever the input is"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             tensor = self.meaning(node.value.value)
-            size = _SIZES.get(ast.unparse(node.slice), "")
+            size = DETAILS["sizes"].get(ast.unparse(node.slice), "")
             return f"{size} of {tensor}" if tensor and size else ""
         if isinstance(node, ast.Attribute) and node.attr in self.arguments - self.layers:
             return f"`{node.attr}`"  # a setting is stored under its own name
@@ -141,4 +120,4 @@ def _class_of(node: ast.AST) -> str:
 
 def is_or_are(what: str) -> str:
     """Returns the verb that follows the words."""
-    return "are" if what.startswith("the ") and what.endswith(_PLURAL) else "is"
+    return "are" if what.startswith("the ") and what.endswith("s") else "is"

@@ -9,17 +9,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
-from .definition_names import SWAP, DefinitionNames, is_or_are
+from .definition_names import DefinitionNames, is_or_are
 from .step_tables import (
     ADDED,
     ANOTHER,
-    APPLIED,
     ARGUMENT_LEFT_OUT,
     AXIS,
     BIAS_LEFT_OUT,
     BIAS_TOO_MANY,
     CHECK,
-    CONDITION,
     CUT,
     DIAGONAL,
     FUNCTION,
@@ -30,59 +28,15 @@ from .step_tables import (
     ON_THE_WAY,
     OPERATION,
     SWAPPED,
-    WRAPPED,
 )
-from .words import words_of
+from .words import DETAILS, STEPS, words_of
 
 #: a node and its replacement; None removes a statement
 Part = tuple[ast.AST, ast.AST | None]
 
-_OF_WRAPPED = frozenset(key for _, key in WRAPPED) - {CUT}
-
-#: the result of each operation
-OPERATIONS: Mapping[type[ast.operator], str] = {
-    ast.Add: "a sum",
-    ast.Sub: "a difference",
-    ast.Mult: "a product of single numbers",
-    ast.Div: "a quotient",
-    ast.FloorDiv: "a quotient that is cut to a whole number",
-    ast.Mod: "a remainder",
-    ast.MatMult: "a matrix product",
-}
-#: the words for an operation of which one side is left out
-PARTS_LEFT_OUT: Mapping[type[ast.operator], str] = {
-    ast.Add: "one part of a sum is left out",
-    ast.Sub: "nothing is subtracted where something should be",
-    ast.Mult: "a factor is left out",
-    ast.Div: "a division is left out",
-    ast.BitAnd: "one of two conditions is left out",
-    ast.BitOr: "one of two conditions is left out",
-}
-#: the words for calling the first function instead of the second
-FUNCTIONS: Mapping[tuple[str, str], str] = {
-    ("tril", "triu"): "a mask has numbers below its border where they belong above",
-    ("triu", "tril"): "a mask has numbers above its border where they belong below",
-    ("mean", "sum"): "a mean is taken instead of a sum",
-    ("sum", "mean"): "a sum is taken instead of a mean",
-    ("stack", "cat"): "parts are stacked along a new dimension instead of following each other",
-    ("cat", "stack"): "parts follow each other instead of being stacked along a new dimension",
-    ("cos", "sin"): "a cosine is taken instead of a sine",
-    ("sin", "cos"): "a sine is taken instead of a cosine",
-    ("std", "var"): "a standard deviation is taken instead of a variance",
-    ("log_softmax", "softmax"): "the logarithm of softmax is taken",
-}
-#: functions that a result does not need
-FUNCTIONS_OF_A_RESULT: Mapping[str, str] = {
-    **{"exp": "the exponential", "log": "the logarithm", "sigmoid": "a sigmoid"},
-    **{"cos": "the cosine", "sin": "the sine", "tanh": "the hyperbolic tangent"},
-}
-#: the words for a distance of a triangle's diagonal
-FAR: Mapping[int, str] = {
-    1: "one diagonal too far to the upper right",
-    2: "two diagonals too far to the upper right",
-    -1: "one diagonal too far to the lower left",
-    -2: "two diagonals too far to the lower left",
-}
+_OF_WRAPPED = frozenset(key for _, key in STEPS["wrapped"]) - {CUT}
+_OPERATIONS, _FUNCTIONS = DETAILS["operations"], DETAILS["functions"]
+_PARTS_LEFT_OUT, _FAR = DETAILS["parts_left_out"], DETAILS["far"]
 
 
 def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
@@ -117,21 +71,13 @@ def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> 
 
 
 def _number(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns which dimension a size is taken from, or which part of a tuple is taken."""
-    if not isinstance(other, ast.Constant):
+    """Returns which switch of a call is on or off."""
+    keyword = names.around.get(node)
+    value = other.value if isinstance(other, ast.Constant) else None
+    if not isinstance(keyword, ast.keyword) or not isinstance(value, bool):
         return ""
-    around = names.around.get(node)
-    if isinstance(other.value, bool):
-        on, off = ("on", "off") if other.value else ("off", "on")
-        name = f"`{around.arg}`" if isinstance(around, ast.keyword) else "a switch"
-        return f"{name} is {on} and should be {off}"
-    if isinstance(around, ast.Subscript):
-        of = ast.unparse(around.value)
-        if of.endswith(".shape"):
-            return "a size is taken from the wrong dimension"
-        return f"a different part of `{of}` is taken than required" if of in names.arguments else ""
-    called = names.called(around) if around else ""
-    return "dimensions are swapped that should not be" if called == SWAP else ""
+    on, off = ("on", "off") if value else ("off", "on")
+    return f"`{keyword.arg}` is {on} and should be {off}"
 
 
 def _left_out(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
@@ -142,11 +88,11 @@ def _left_out(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
         is_left = other is node.left
         if isinstance(node.op, ast.Add):
             one = names.meaning(node.right if is_left else node.left)
-            return f"{one} {is_or_are(one)} left out of a sum" if one else PARTS_LEFT_OUT[ast.Add]
+            return f"{one} {is_or_are(one)} left out of a sum" if one else _PARTS_LEFT_OUT["Add"]
         if names.is_a_bound(node):
             return ""  # of a mask or a slice: what it does there is not known
         if is_left or isinstance(node.op, ast.Mult | ast.BitAnd | ast.BitOr):
-            return PARTS_LEFT_OUT.get(type(node.op), "")
+            return _PARTS_LEFT_OUT.get(type(node.op).__name__, "")
         return "of two numbers only the second is used"
     if isinstance(node, ast.If) and other is None:
         asked = names.arguments_in(node.test)
@@ -164,8 +110,8 @@ def _argument(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 
 def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
-        return f"the two sides of {OPERATIONS[type(node.op)]} change places"
+    if isinstance(node, ast.BinOp) and type(node.op).__name__ in _OPERATIONS:
+        return f"the two sides of {_OPERATIONS[type(node.op).__name__]} change places"
     items: list[Sequence[ast.expr]] = [
         found.args if isinstance(found, ast.Call) else found.elts
         for found in (node, other)
@@ -177,18 +123,11 @@ def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> st
     return f"{moved[0]} and {moved[1]} change places" if len(moved) == 2 and all(moved) else ""
 
 
-def _cut(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    return f"no gradient reaches {names.layer(node)}" if names.layer(node) else ""
-
-
 def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     """Returns what is returned or added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value
-    if isinstance(value, ast.Call) and ast.dump(value) != ast.dump(node.value or value):
-        what = FUNCTIONS_OF_A_RESULT.get(ast.unparse(value.func).rpartition(".")[2], "")
-        return f"{what} is taken of the result, one function too many" if what else ""
     if isinstance(value, ast.BinOp):
         what = names.meaning(value.right)
         return f"{what} {is_or_are(what)} added to the result" if what else ""
@@ -240,13 +179,13 @@ def _of_part_of_sum(names: DefinitionNames, node: ast.AST, other: ast.AST | None
 def _operation(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if not isinstance(node, ast.BinOp) or not isinstance(other, ast.BinOp):
         return ""
-    one, asked = OPERATIONS.get(type(other.op), ""), OPERATIONS.get(type(node.op), "")
+    one, asked = (_OPERATIONS.get(type(own.op).__name__, "") for own in (other, node))
     return f"{one} is taken instead of {asked}" if one and asked else ""
 
 
 def _function(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(node, ast.Attribute) and isinstance(other, ast.Attribute):
-        return FUNCTIONS.get((other.attr, node.attr), "")
+        return _FUNCTIONS.get(f"{other.attr} {node.attr}", "")
     return ""
 
 
@@ -258,14 +197,7 @@ def _axis(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
 
 def _diagonal(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(other, ast.Call) and isinstance(other.args[1], ast.BinOp):
-        return f"the border of a mask lies {FAR[ast.literal_eval(other.args[1].right)]}"
-    return ""
-
-
-def _condition(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    test = other.test if isinstance(other, ast.If | ast.IfExp) else None
-    if isinstance(test, ast.Constant):
-        return f"a condition {'always' if test.value else 'never'} holds"
+        return f"the border of a mask lies {_FAR[ast.unparse(other.args[1].right)]}"
     return ""
 
 
@@ -280,15 +212,13 @@ _DETAILS: Mapping[str, Callable[[DefinitionNames, ast.AST, ast.AST | None], str]
     LEFT_OUT: _left_out,
     ARGUMENT_LEFT_OUT: _argument,
     SWAPPED: _swapped,
-    CUT: _cut,
     CHECK: _unchecked,
     NUMBER: _number,
-    **dict.fromkeys((ON_THE_WAY, ADDED, APPLIED), _returned),
+    **dict.fromkeys((ON_THE_WAY, ADDED), _returned),
     OF_ANOTHER_SIZE: _root,
     OF_PART_OF_SUM: _of_part_of_sum,
     OPERATION: _operation,
     FUNCTION: _function,
     AXIS: _axis,
     DIAGONAL: _diagonal,
-    CONDITION: _condition,
 }

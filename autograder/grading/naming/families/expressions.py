@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from .words import STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,36 +19,16 @@ class Scope:
     attributes: tuple[str, ...]
 
 
-_ARITHMETIC: Mapping[type[ast.operator], tuple[type[ast.operator], ...]] = {
-    ast.Add: (ast.Sub, ast.Mult),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div, ast.Add),
-    ast.Div: (ast.Mult, ast.FloorDiv, ast.Sub),
-    ast.FloorDiv: (ast.Div, ast.Mult),
-    ast.Mod: (ast.FloorDiv,),
-    ast.Pow: (ast.Mult,),
-    ast.MatMult: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,),
-    ast.BitOr: (ast.BitAnd,),
-}
-_COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE),
-    ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq, ast.Lt, ast.Gt),
-    ast.Is: (ast.IsNot,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-}
-
-
 def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """Yields the expression with a different operator."""
     if isinstance(node, ast.BinOp):
-        for other in _ARITHMETIC.get(type(node.op), ()):
-            yield ast.BinOp(node.left, other(), node.right)
+        for other in _others("arithmetic", node.op):
+            yield ast.BinOp(node.left, other, node.right)
+
+
+def _others(table: str, operation: ast.AST) -> list[Any]:
+    """Returns the operations that a table has for one."""
+    return [getattr(ast, name)() for name in STEPS[table].get(type(operation).__name__, ())]
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -64,8 +47,8 @@ def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """Yields the expression with a different comparison."""
     if isinstance(node, ast.Compare):
         for index, op in enumerate(node.ops):
-            for other in _COMPARISONS.get(type(op), ()):
-                ops = [*node.ops[:index], other(), *node.ops[index + 1 :]]
+            for other in _others("comparisons", op):
+                ops = [*node.ops[:index], other, *node.ops[index + 1 :]]
                 yield ast.Compare(node.left, ops, node.comparators)
 
 

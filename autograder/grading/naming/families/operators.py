@@ -8,27 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from . import expressions
 from .expressions import Scope, plus
+from .words import STEPS
 
 #: yields the nodes that may replace a node; None removes a statement
 Operator = Callable[[ast.AST, Scope], Iterator[ast.AST | None]]
 
-_TWINS = tuple(
-    tuple(pair.split())
-    for pair in (
-        *("tril triu", "sum mean", "amax amin", "max min", "zeros ones", "zeros_like ones_like"),
-        *("rand_like randn_like", "relu gelu", "softmax log_softmax", "var std", "exp expm1"),
-        *("mul add", "stack cat", "cos sin", "exp exp2"),
-    )
-)
-
 #: functions for which swapping the arguments changes nothing
 _SYMMETRIC = ("transpose", "swapaxes", "swapdims")
-
-_TAKE_SIZES = (
-    *("range", "ones", "zeros", "arange", "view", "reshape", "unflatten", "Linear", "expand"),
-)
-
-_IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
+_TWINS = [pair.split() for pair in STEPS["twins"]]
 
 
 def _call_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -82,7 +69,7 @@ def _twin(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """Yields calls such as `torch.ones(n, n)` with a size that is one too large or too small."""
-    if isinstance(node, ast.Call) and _called(node) in _TAKE_SIZES:
+    if isinstance(node, ast.Call) and _called(node) in STEPS["of_sizes"]:
         for index, arg in enumerate(node.args):
             if isinstance(arg, ast.Name | ast.Attribute):
                 for number in (1, -1):
@@ -91,8 +78,8 @@ def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _in_place(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.BinOp) and type(node.op) in _IN_PLACE:
-        method = ast.Attribute(node.left, _IN_PLACE[type(node.op)], ast.Load())
+    if isinstance(node, ast.BinOp) and type(node.op).__name__ in STEPS["in_place"]:
+        method = ast.Attribute(node.left, STEPS["in_place"][type(node.op).__name__], ast.Load())
         yield ast.Call(method, [node.right], [])
     if (
         isinstance(node, ast.Call)

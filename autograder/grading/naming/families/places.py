@@ -103,22 +103,17 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
     The new tree shares all nodes except those on the path to that place.
     """
-    if not place:
-        return other or ast.Pass()
+    if not place:  # the compiler needs a position in the text
+        return ast.fix_missing_locations(ast.copy_location(other or ast.Pass(), tree))
     result, (field, *rest) = copy.copy(tree), place
     old = getattr(tree, str(field))
     if rest and isinstance(rest[0], int):
         index, items = rest[0], list(old)
-        items[index] = _located(old[index], changed(old[index], tuple(rest[1:]), other))
+        items[index] = changed(old[index], tuple(rest[1:]), other)
         setattr(result, str(field), items)
     else:
-        setattr(result, str(field), _located(old, changed(old, tuple(rest), other)))
+        setattr(result, str(field), changed(old, tuple(rest), other))
     return result
-
-
-def _located(old: ast.AST, new: ast.AST) -> ast.AST:
-    """Returns the new node with a position in the text, which the compiler needs."""
-    return ast.fix_missing_locations(ast.copy_location(new, old))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

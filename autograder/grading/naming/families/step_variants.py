@@ -9,30 +9,10 @@ from itertools import permutations
 
 from .expressions import Scope
 from .name_changes import of_whole, renamed
-from .step_tables import (
-    CHECK,
-    KEPT,
-    KEYWORDS,
-    NOT_TURNED,
-    OF_CALLS,
-    OF_FIRST_CALL,
-    OF_LAYERS,
-    OF_OPERATIONS,
-    OF_OTHER_SIZES,
-    OF_PARTS,
-    OF_SCALE,
-    OF_SUMS,
-    OF_THE_REST,
-    ORDER,
-    OVERFLOWS,
-    RETURNED,
-    TURNED_SIDE,
-    WITH_ARGUMENT,
-    WITH_NAME,
-    WRAPPED,
-)
-from .words import Rows
+from .step_tables import CHECK, NOT_TURNED, OF_FIRST_CALL, ORDER, OVERFLOWS, TURNED_SIDE
+from .words import STEPS, Rows
 
+_WRAPPED, _OPERATIONS = STEPS["wrapped"], STEPS["of_operations"]
 _MOST_DIMENSIONS = 4
 #: the most names of a function that are compared in a check
 _MOST_COMPARED = 4
@@ -72,8 +52,8 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 def _of_value(value: ast.expr, scope: Scope) -> Iterator[Text]:
     """Yields changes of any value that is assigned or returned and is not a step itself."""
     if not isinstance(value, ast.Tuple | ast.Constant):
-        yield from _filled(WRAPPED, e=ast.unparse(value))
-        for text in KEPT if scope.attributes else ():
+        yield from _filled(_WRAPPED, e=ast.unparse(value))
+        for text in STEPS["kept"] if scope.attributes else ():
             yield text.format(e=ast.unparse(value)), OF_FIRST_CALL
 
 
@@ -84,12 +64,12 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
         yield from _of_tuple([ast.unparse(item) for item in value.elts])
     elif not isinstance(value, ast.Constant):
         step = ast.unparse(value)
-        yield from _filled(RETURNED, e=step)
+        yield from _filled(STEPS["returned"], e=step)
         names = {name: name for name in scope.names}
         for name in scope.names[:2]:  # arguments
-            yield from _filled(WITH_ARGUMENT, **{**names, "e": step, "a": name})
+            yield from _filled(STEPS["with_argument"], **{**names, "e": step, "a": name})
         for name in scope.names:
-            yield from _filled(WITH_NAME, e=step, n=name)
+            yield from _filled(STEPS["with_name"], e=step, n=name)
 
 
 def _of_tuple(items: list[str]) -> Iterator[Text]:
@@ -122,25 +102,25 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         yield from _of_call(node, {"self": "self"} if scope.attributes else {})
     if isinstance(node, ast.BinOp):
         sides = {"l": ast.unparse(node.left), "r": ast.unparse(node.right)}
-        yield from _of_sides(OF_OPERATIONS.get(type(node.op).__name__, ()), sides)
+        yield from _of_sides(_OPERATIONS.get(type(node.op).__name__, ()), sides)
         yield from _in_another_order(node)
         if isinstance(node.op, ast.Sub) and sides["l"] == "1":
-            yield from _filled(OF_THE_REST, **sides)
+            yield from _filled(STEPS["of_the_rest"], **sides)
         if isinstance(node.op, ast.Div):
             yield from _scaled(sides["l"], sides["r"], scope)
         if isinstance(node.op, ast.MatMult) and isinstance(node.left, ast.Call):
-            for text, words in _filled(WRAPPED, e=sides["l"]):  # the result has no name of its own
+            for text, words in _filled(_WRAPPED, e=sides["l"]):  # the result has no name of its own
                 yield f"({text}) @ ({sides['r']})", words
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], _ORDERS):
         left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
         operator = ast.unparse(node).removeprefix(left).split()[0]
-        yield from _filled(OF_OPERATIONS["Compare"], l=left, op=operator, r=right)
+        yield from _filled(_OPERATIONS["Compare"], l=left, op=operator, r=right)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-        yield from _filled(OF_OPERATIONS["Invert"], ast.unparse(node.operand))
+        yield from _filled(_OPERATIONS["Invert"], ast.unparse(node.operand))
     if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
-        yield from _filled(OF_OPERATIONS["Attribute"], ast.unparse(node))
+        yield from _filled(_OPERATIONS["Attribute"], ast.unparse(node))
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
-        yield from _filled(OF_OPERATIONS["Subscript"], ast.unparse(node.value), node.slice.id)
+        yield from _filled(_OPERATIONS["Subscript"], ast.unparse(node.value), node.slice.id)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         yield from _of_new_dimensions(node, node.slice)
 
@@ -174,13 +154,13 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
         parts |= {"l": ast.unparse(node.args[0].left), "r": ast.unparse(node.args[0].right)}
         parts |= {"minus": parts["r"]} if isinstance(node.args[0].op, ast.Sub) else {}
         if isinstance(node.args[0].op, ast.Add) and len(node.args) == 1:
-            yield from _filled(OF_SUMS, *arguments, **parts)
-    yield from _filled(OF_CALLS.get(called, ()), *arguments, **parts)
+            yield from _filled(STEPS["of_sums"], *arguments, **parts)
+    yield from _filled(STEPS["of_calls"].get(called, ()), *arguments, **parts)
     if called in ("cat", "stack") and not isinstance(node.args[0], ast.List):
-        yield from _filled(OF_PARTS, *arguments, **parts)
+        yield from _filled(STEPS["of_parts"], *arguments, **parts)
     if owner == "self" and len(given) == 1:
-        yield from _filled(OF_LAYERS, *arguments, **parts)
-    for name, words, values in KEYWORDS.get(called, ()):
+        yield from _filled(STEPS["of_layers"], *arguments, **parts)
+    for name, words, values in STEPS["keywords"].get(called, ()):
         others = [text for text in (*given, *texts) if not text.startswith(f"{name}=")]
         for value in values if name in named or name != "dim" else ():
             text = ", ".join([*others, f"{name}={value}"] if value else others)
@@ -230,9 +210,9 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
             yield f"({left}) / ({right}) ** {power}", words
         return
     own = right.removesuffix(" ** 0.5").replace("math.sqrt", "")
-    yield from _filled(OF_SCALE, l=left, b=own)
+    yield from _filled(STEPS["of_scale"], l=left, b=own)
     for size in (*_sizes(scope), "2", "3", "4", "5", "8", "16", "64"):
-        yield from _filled(OF_OTHER_SIZES, l=left, b=size)
+        yield from _filled(STEPS["of_other_sizes"], l=left, b=size)
 
 
 def _sizes(scope: Scope) -> Iterator[str]:

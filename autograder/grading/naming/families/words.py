@@ -1,18 +1,19 @@
 """Descriptions and hints of mistake families, by their ids, from `words.toml`.
 
-The changes of each step, with their families, are in `steps.toml`.
+The changes of each step, with their families, are in `steps.toml`; the words for parts of a
+solution are in `details.toml`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 #: alternative texts for a step, each with its family
-Rows = tuple[tuple[str, str], ...]
+Rows = Iterable[tuple[str, str]]
 
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -22,22 +23,14 @@ def _read(name: str) -> Mapping[str, Any]:
 
 
 _WORDS, STEPS = _read("words.toml"), _read("steps.toml")
+#: words for the operations, functions and values of a solution
+DETAILS: Mapping[str, Mapping[str, str]] = _read("details.toml")
 #: the hint for families without their own, and for two mistakes at once
 LEAD: str = _WORDS["lead"]
 #: the ids of the families that students' mistakes belong to most often, the most frequent first
 _FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
-
-
-def rows_of(name: str) -> Rows:
-    """Returns the rows of a table."""
-    return tuple((text, key) for text, key in STEPS[name])
-
-
-def rows_by_name(name: str) -> Mapping[str, Rows]:
-    """Returns the rows of several tables by the step that they apply to."""
-    return {of: tuple((text, key) for text, key in rows) for of, rows in STEPS[name].items()}
 
 
 def words_of(key: str) -> str:

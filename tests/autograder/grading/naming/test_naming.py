@@ -30,7 +30,6 @@ from autograder.grading.naming.record import (
     behaviour_of,
     figures_of,
 )
-from autograder.grading.naming.returned import kind_returned, writes_into_arguments
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import ExplainedCalls, Outcome, explained
 from autograder.grading.naming.store import Store
@@ -41,6 +40,7 @@ from autograder.grading.naming.unmatched import (
     OTHER_NAMES,
     SHARED,
     TOO_MANY,
+    kind_returned,
     parameter_sentences,
 )
 from autograder.records import Exercise, QuestionResult
@@ -193,17 +193,6 @@ def test_a_result_of_another_type_is_described(came: Any, asked: Any, sentence: 
     assert kind_returned(came, asked)[1] == sentence
     right_once = [*came, *asked]
     assert kind_returned(right_once, asked * 2) == ("", "")
-
-
-@pytest.mark.parametrize(("value", "is_reported"), [(X, True), (X + 1, False)])
-def test_writing_into_arguments_with_a_right_result_is_reported(
-    value: torch.Tensor, is_reported: bool
-) -> None:
-    right = [answered([Event("call", (X, UNCHANGED))] * 3 + [Event("gradients", X)])]
-    changed = [Event("call", (value, [X * 2]))] * 3
-    came = [answered([*changed, Event("gradients", raised="RuntimeError")])]
-    assert writes_into_arguments(came, right) == is_reported
-    assert not writes_into_arguments(right, right)
 
 
 @pytest.mark.parametrize(
@@ -804,7 +793,7 @@ def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
         return AnswerRecord((came if is_pair else right)[:count])
 
     columns = {"test": slice(0, 3)}
-    given = (table, ["test"], columns, came, right, lambda row, test: None)
+    given = (table, ["test"], columns, came, right)
     entries = ChangedEntries("", {}, (), cast(Any, None), lambda text, batch: None)
     found = PairSearch(*given, entries).first(both)
     assert asked == ([2, None] if is_pair else [2])

@@ -183,35 +183,6 @@ def test_pairs_of_frequent_mistakes_have_a_budget(monkeypatch: pytest.MonkeyPatc
     assert _pair(6) == []
 
 
-def _pair_with_an_entry(came: tuple[float, float]) -> list[str]:
-    """Returns the words for an answer if an entry is wrong in one test, a member in the other."""
-    maker = TableMaker(REQUESTS, RIGHT)
-    maker.add_entry(Row("entry", "", words="one fault"), _answers(2, 1), {}, {})
-    maker.add_member(
-        Row("member", "", 0, words="another", member=0), partial(_chosen, _answers(1, 3))
-    )
-    search = Search(maker.table(), COLUMNS, _Given(*came), lambda number, test: None)
-    found = search.pair(lambda one, other, test, count: None, NO_ENTRIES)
-    return [row.words for row in found]
-
-
-def test_an_entry_and_a_member_can_be_a_pair(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert _pair_with_an_entry((2, 3)) == []  # the entry explains too few of the numbers
-    monkeypatch.setattr(pairs_module, "_SHARE", 100)
-    assert _pair_with_an_entry((2, 3)) == ["another; and one fault"]
-    assert _pair_with_an_entry((2, 4)) == _pair_with_an_entry((2, 1)) == []
-
-
-def test_members_are_computed_for_the_likeliest_pairs_with_an_entry(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pairs_module, "_SHARE", 100)
-    monkeypatch.setattr(pairs_module, "_COMPUTED", 0)
-    assert _pair_with_an_entry((2, 3)) == []
-
-
 def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
     fails = {"short": answered([Event("call", X)] * 2)}
     fails["long"] = answered([Event("call", raised="ValueError")] * 80)

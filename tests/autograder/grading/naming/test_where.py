@@ -39,7 +39,7 @@ def _cases(
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
-    return list(CallDeclaration(traits, _attend).cases(requests, own, right, [""] * len(calls)))
+    return list(CallDeclaration(traits, _attend).cases(requests, own, right))
 
 
 def _words(cases: Sequence[CallFacts]) -> str:
@@ -115,7 +115,7 @@ def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
     came = [Event("call", torch.ones(1) * (1 if shape[0] == shape[-1] else 2)) for shape in shapes]
     calls = CallDeclaration(Traits("f", [Tensor("... T")]), lambda scores: scores)
-    found = list(calls.cases(requests, answered(came).calls, right, [""] * len(shapes)))
+    found = list(calls.cases(requests, answered(came).calls, right))
     assert _words(found) == "it is right without a batch only"
 
 
@@ -132,7 +132,7 @@ def test_memory_order_may_explain_errors() -> None:
     failing = [Event("call", torch.ones(1)) for _ in tensors]
     failing += [Event("call", raised="RuntimeError") for _ in turned]
     calls = CallDeclaration(Traits("f", [Tensor("B T d")]), _attend)
-    cases = list(calls.cases(requests, answered(failing).calls, right, [""] * len(right)))
+    cases = list(calls.cases(requests, answered(failing).calls, right))
     assert _words(cases) == "it works for tensors that are contiguous only"
 
 
@@ -144,7 +144,7 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
         ("forward", 1, [torch.ones(2, 5, 8), past]),
     ]
     calls = answered([Event(request[0]) for request in requests]).calls
-    (case,) = CallDeclaration(_LAYER, _Layer).cases(requests, calls, calls, [""] * 3)
+    (case,) = CallDeclaration(_LAYER, _Layer).cases(requests, calls, calls)
     assert case.sizes == {"H": 2, "d": 4, "B": 2, "T": 5, "P": 6}
     assert case.is_right and case.is_telling
     assert case.facts["where `past` is given"] and not case.facts["where `past` is left out"]
@@ -154,4 +154,4 @@ def test_sizes_of_a_layer_come_from_construction_and_calls() -> None:
 def test_an_expected_error_explains_nothing() -> None:
     raised = answered([Event("call", raised="ValueError")]).calls
     requests: list[Request] = [("call", "attend", _SIZES[0])]
-    assert not list(CallDeclaration(_ATTENTION, _attend).cases(requests, raised, raised, [""]))
+    assert not list(CallDeclaration(_ATTENTION, _attend).cases(requests, raised, raised))

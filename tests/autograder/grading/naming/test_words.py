@@ -18,12 +18,9 @@ from autograder.grading.naming.families.words import (
     SMALL_CHANGES,
     STEPS,
     lead_of,
-    rows_by_name,
-    rows_of,
     words_of,
 )
 from autograder.grading.naming.rows import Row
-from autograder.grading.naming.unmatched import sizes_that_meet
 from autograder.suite.variants import module_texts
 
 _LAYER = """
@@ -58,7 +55,6 @@ _TOLD = (
     "the division is by the root of 8, whatever the input is, which is not the required size",
     "`W_query` has no bias, although one is required",
     "`W_key`, `W_query` and `out_proj` have no bias, although one is required",
-    "a different part of `past` is taken than required",
     "the border of a mask lies one diagonal too far to the lower left",
     "a difference is taken instead of a sum",
     "rows and columns of one tensor are swapped (in the result)",
@@ -96,10 +92,10 @@ def test_names_that_only_the_solution_has_are_not_shown(details: set[str]) -> No
 
 def _used() -> set[str]:
     """Returns the families that code and the tables of steps mention."""
-    rows = [rows_of(name) for name, of in STEPS.items() if isinstance(of, list)]
-    rows += [of for name in ("of_operations", "of_calls") for of in rows_by_name(name).values()]
-    keys = {key for _, key in itertools.chain(*rows)} | set(SMALL_CHANGES.values())
-    keys |= {key for several in tables.KEYWORDS.values() for _, key, _ in several}
+    by_name = [*STEPS["of_operations"].values(), *STEPS["of_calls"].values()]
+    rows = [*itertools.chain(*by_name, *(of for of in STEPS.values() if isinstance(of, list)))]
+    keys = {row[1] for row in rows if isinstance(row, list)} | set(SMALL_CHANGES.values())
+    keys |= {key for _, key, _ in itertools.chain(*STEPS["keywords"].values())}
     for path in Path(families.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -116,7 +112,7 @@ def test_each_family_in_the_file_of_words_is_used() -> None:
 
 
 def test_each_family_of_the_tables_has_words() -> None:
-    rows = [*tables.WRAPPED, *tables.RETURNED, *tables.OF_CALLS["softmax"]]
+    rows = [*STEPS["wrapped"], *STEPS["returned"], *STEPS["of_calls"]["softmax"]]
     assert all(words_of(key) and lead_of(key) for _, key in rows)
     assert {words_of(key) for key in tables.ANY_STEP}
 
@@ -127,18 +123,6 @@ def test_two_mistakes_at_once_have_no_lead_of_one() -> None:
     both = Row.of_both(one, other)
     assert both.precise.startswith("This answer behaves as if softmax is left out; and a sum is")
     assert "Look at" not in both.precise
-
-
-def _sizes(h: int, g: int, d: int, error: str) -> tuple[dict[str, int], str]:
-    return {"H": h, "G": g, "d": d}, error
-
-
-def test_sizes_that_coincide_in_every_call_are_named_by_letters() -> None:
-    text = "The size of tensor a ({}) must match the size of tensor b ({}) at dimension 1"
-    first = _sizes(4, 2, 2, text.format(4, 2))  # G or d
-    assert sizes_that_meet([first]) is None
-    assert sizes_that_meet([first, _sizes(6, 2, 3, text.format(2, 6))]) == ("G", "H")
-    assert sizes_that_meet([first, _sizes(6, 2, 3, "IndexError")]) is None
 
 
 def test_words_of_a_known_mistake_are_in_its_own_code(course: Course) -> None:
