@@ -148,7 +148,8 @@ class ExerciseGrader:
         """Adds the names of mistakes to the results.
 
         The worker that was judged makes the calls for this, because starting one costs as much as
-        the calls. It is replaced if it has ended or if a thread is left in it.
+        the calls. It is replaced if it has ended, if a thread is left in it, or if the answer may
+        keep random numbers of earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         named = []
@@ -161,6 +162,8 @@ class ExerciseGrader:
             task.watch.enter_tables()
             diagnosis.prepare(result)
             task.watch.enter(place)
+            if diagnosis.may_keep_draws(result):
+                worker.close()
             ask = partial(_probed, task, worker)
             named.append(diagnosis.explain(result, ask, task.answers.text))
         return named

@@ -64,6 +64,10 @@ class Diagnosis:
         if result.verdict in _DIAGNOSED:
             self._known.table(result.question)
 
+    def may_keep_draws(self, result: QuestionResult) -> bool:
+        """Returns whether an answer may keep random numbers: some known mistake draws some."""
+        return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
+
     def renew_table(self, question: str) -> None:
         """Writes the table of a question, as the suite is now, into the course."""
         self._known.renew_table(question)
