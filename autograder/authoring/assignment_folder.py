@@ -160,7 +160,7 @@ def _refuse_double_questions(assignment: Assignment) -> None:
                 raise ContentError(
                     exercise.solution,
                     question.line,
-                    f"{question.name} is a question of {seen[question.name]} too",
+                    f"{question.name} is also a question of {seen[question.name]}",
                     "questions of one assignment have different names",
                 )
             seen[question.name] = exercise.name
@@ -273,10 +273,10 @@ def _way(way: CourseMap, assignment: Assignment) -> str:
     if not way.number(assignment.name):
         return ""
     return (
-        f"## Where you are\n\n{way.before}\n\n{map_table(way, assignment.name)}\n\n"
-        "Each assignment works on its own: what it takes from earlier ones is imported, ready to "
-        "use. If you skip something, you only lose its points.\n\n"
-        "![A transformer; orange is what this assignment builds](map.svg)\n\n"
+        f"## Where you are\n\n{way.before}\n\n{map_table(way, assignment.name)}\n\nEach "
+        "assignment works on its own: it imports the parts of earlier assignments that it needs, "
+        "ready to use. If you skip something, you only lose its points.\n\n![A transformer; "
+        "orange is what this assignment builds](map.svg)\n\n"
     )
 
 

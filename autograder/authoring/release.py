@@ -231,8 +231,8 @@ def _report(
 _PIN = re.compile(r"^torch==[\w.]+", re.MULTILINE)
 _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _SMALL_TORCH = f"""\
-# PyTorch for the processor alone: some 200 MB to download, 800 MB on the disk. The default build
-# for Linux contains what graphics cards need: several GB. The exercises need none of it.
+# PyTorch for the CPU only: about 200 MB to download, 800 MB on disk. The default build for Linux
+# adds several GB for graphics cards, which the exercises do not need.
 --extra-index-url {_CPU_INDEX}
 """
 

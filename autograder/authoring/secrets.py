@@ -32,7 +32,7 @@ class SecretKind(enum.StrEnum):
     TEST_TEXT = "a message of a hidden test"
     KNOWN_ANSWER = "numbers of a hidden test"
     MISCONCEPTION = "a known mistake"
-    COMPUTED = "what a solution computes"
+    COMPUTED = "an expression that a solution computes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,9 @@ def strip_solutions(path: Path, text: str) -> str:
             kept.append(line[: len(line) - len(line.lstrip())] + STUB)
         elif marker == END_SOLUTION:
             if opened is None:
-                raise ContentError(path, number, "an end without a begin", f"add {BEGIN_SOLUTION}")
+                raise ContentError(
+                    path, number, "an end without a beginning", f"add {BEGIN_SOLUTION}"
+                )
             opened = None
         elif opened is None:
             kept.append(line)

@@ -29,10 +29,10 @@ _REMEDIES = {
     errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "close other programs that have many files open",
-    errno.ENOMEM: "close other programs that need much memory, or raise the limit (ulimit -v)",
+    errno.ENOMEM: "close other programs that need a lot of memory, or raise the limit (ulimit -v)",
     errno.EAGAIN: "close other programs, or raise the limit of processes (ulimit -u)",
-    errno.EROFS: "choose a place that can be written",
-    errno.EIO: "look at the disk: it failed",
+    errno.EROFS: "choose a folder that you can write to",
+    errno.EIO: "check the disk: it reported an error",
 }
 
 
@@ -57,8 +57,8 @@ def refusal(error: BaseException) -> str | None:
         return None
     where = f"{error.filename}: " if error.filename else ""
     return (
-        f"{where}{os.strerror(error.errno)}. To fix it, {_REMEDIES[error.errno]}, and call again; "
-        "what was graded is in the results, and `grade --resume` continues from there."
+        f"{where}{os.strerror(error.errno)}. To fix it, {_REMEDIES[error.errno]}, and run the "
+        "command again; finished results are kept, and `grade --resume` continues from there."
     )
 
 

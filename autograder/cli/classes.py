@@ -82,7 +82,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
 @click.argument("student", required=False)
 @click.argument("assignment", required=False)
 @click.argument("duration", required=False)
-@click.option("--why", help="The reason; it is kept with the extension.")
+@click.option("--why", help="The reason; it is stored with the extension.")
 @click.option(
     "--from",
     "table",
@@ -183,7 +183,7 @@ def _extension_text(made: StoredExtension, assignment: str) -> str:
 @CLASS
 @click.argument("student")
 @click.argument("assignment", required=False)
-@click.option("--why", required=True, help="The reason; it is kept with the withdrawal.")
+@click.option("--why", required=True, help="The reason; it is stored with the withdrawal.")
 @click.option("--back", is_flag=True, help="Undo the withdrawal.")
 @in_course
 @as_json

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The class folder, or its folder of submissions.",
 )
-@click.option("--assignment", help="The assignment, if the names of files do not say it.")
+@click.option("--assignment", help="The assignment, if the file names do not say it.")
 @click.option(
     "--times",
     type=click.Path(path_type=Path),
@@ -128,7 +128,7 @@ def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
         for key, why in found.left:
             console.print(f"left {for_terminal('/'.join(key))}: {for_terminal(why)}")
         console.print(
-            f"the collection of {found.began} is reverted, "
+            f"the collection of {found.began} has been reverted, "
             f"{number_of(len(found.taken_back), 'submission')} in all; grade again with --resume",
             soft_wrap=True,
         )

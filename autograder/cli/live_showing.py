@@ -48,7 +48,7 @@ def print_pull(plan: PullPlan) -> None:
         again = sum(item.attempt.number > 1 for item in own)
         here = sum(item.is_here for item in own)
         more = f" ({again} submitted again)" if again else ""
-        what = f"{count - here} to download" + f", {here} downloaded already" * bool(here)
+        what = f"{count - here} to download" + f", {here} already downloaded" * bool(here)
         _line(f"submissions of {name}: {what}{more}: {_some(i.student for i in own)}")
     _print_rest(plan.notes, plan.waits)
 
@@ -81,7 +81,7 @@ def print_push(plan: PushPlan) -> None:
         if len(own) > _MOST:
             _line(f"  and {len(own) - _MOST} more")
     if plan.same:
-        _line(f"{plan.same} grades are equal already, and stay")
+        _line(f"{plan.same} grades are already equal and stay as they are")
     _print_rest(plan.notes, plan.waits)
 
 

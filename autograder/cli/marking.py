@@ -21,9 +21,9 @@ from .output import WAITS, as_json, command, console, emit
 @click.argument("student")
 @click.argument("question")
 @click.option(
-    "--points", help="The points of the question, or 'auto' to have the automatic score again."
+    "--points", help="The points of the question, or 'auto' to restore the automatic score."
 )
-@click.option("--comment", help="A comment for the student; #NAME is a comment of the bank.")
+@click.option("--comment", help="A comment for the student; #NAME inserts a comment from the bank.")
 @click.option("--answer", help="The answer to the student's request to look again.")
 @click.option("--by", help="Who graded it (default: your user name).")
 @in_course

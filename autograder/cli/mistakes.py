@@ -90,7 +90,11 @@ def misconception() -> None:
 @click.argument("exercise")
 @click.argument("question")
 @click.option("--name", required=True, help="Its name in results: letters, digits and _.")
-@click.option("--confuses", required=True, help="What is confused with what.")
+@click.option(
+    "--confuses",
+    required=True,
+    help="What is confused with what, and after a colon what the answer does.",
+)
 @click.option("--hint", required=True, help="A question that helps, without the answer.")
 @click.option("--yes", is_flag=True, help="Confirm that you have read the code.")
 @in_course

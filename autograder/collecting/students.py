@@ -107,8 +107,9 @@ class Students:
             for group, members in sorted(self._split.items())
         )
         whole = (
-            f"{group!r} is a group of the roster, and its work is that of one student so far: "
-            f"withdraw {group!r}, remove {folder}, and collect again, so that each member has it"
+            f"{group!r} is a group of the roster, but its work has been collected as that of one "
+            f"student: withdraw {group!r}, remove {folder}, and collect again, so that each "
+            "member has it"
             for group, folder in sorted(self._whole.items())
         )
         return (*renamed, *split, *whole)

@@ -173,9 +173,9 @@ def match(
         names_of_student = [name for name in (student, *others) if name not in numbers]
         if another := _row_of_another(roster, index, numbers, names_of_student):
             notes.append(
-                f"{student!r} has the number of {label(another)} of {file}: as the name does not "
-                "fit, this is perhaps a group's number; give the class a roster with the groups, "
-                "or with this person"
+                f"{student!r} has the number of {label(another)} of {file}: because the name "
+                "does not match, this may be a group's number; give the class a roster with the "
+                "groups, or with this person"
             )
             numbers = []
         found = _found(index, (*numbers, *names_of_student))

@@ -32,7 +32,7 @@ from .watch import CPU_SECONDS, Position, Watch
 
 _TOO_LONG = (
     f"judging the results of this answer takes more than {CPU_SECONDS} s of computing time; "
-    "return what the docstring says, and nothing else"
+    "return only what the docstring asks for"
 )
 
 #: the most texts of a class whose results are kept

@@ -103,8 +103,8 @@ def class_secret(path: Path) -> bytes:
     if not _BYTES <= len(secret) <= _MOST_BYTES:
         size = len(secret) if len(secret) < _BYTES else f"more than {_MOST_BYTES}"
         raise UserError(
-            f"{path} contains {size} bytes, so it is not a secret of a class; restore it, "
-            "or move it away: a new one gives all students different numbers"
+            f"{path} contains {size} bytes, so it is not the secret of a class; restore it, or "
+            "move it away: a new one gives all students different numbers"
         )
     return secret
 

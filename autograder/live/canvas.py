@@ -282,7 +282,7 @@ class Canvas:
         except (exceptions.Unauthorized, exceptions.Forbidden):
             raise _PermissionDenied(
                 f"{self._site}: the token's owner may not see or change {what} of the course "
-                f"{self._number}: use the token of a teacher there"
+                f"{self._number}: use the token of one of its teachers"
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(

@@ -188,7 +188,8 @@ class RetryPolicy:
         if is_of_one_file:
             raise UserError(f"{site}: {problem}, perhaps because it was replaced: pull again")
         raise Unreachable(
-            f"{site} can't be reached: {problem}\n  fix: call again later; what is done is kept"
+            f"{site} can't be reached: {problem}\n  fix: run the command again later; finished "
+            "work is kept"
         )
 
     def _keep_quota(self, headers: Mapping[str, str]) -> None:

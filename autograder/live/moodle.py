@@ -66,8 +66,8 @@ class Moodle:
         )
         if not found:
             raise UserError(
-                f"{self._site}: the token's owner sees no course {self._number}: use the token of "
-                "a teacher of it"
+                f"{self._site}: the token's owner sees no course {self._number}: use the token "
+                "of one of its teachers"
             )
         return str(found[0].get("fullname") or f"course {self._number}")
 
@@ -124,7 +124,7 @@ class Moodle:
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
             f"{self._site}: the token's owner may not see {what} of the course {self._number} "
-            f"({self._token.without(why)[:200]}): use the token of a teacher of it"
+            f"({self._token.without(why)[:200]}): use the token of one of its teachers"
         )
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:

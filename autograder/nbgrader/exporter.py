@@ -42,7 +42,7 @@ class SandboxedExporter(BehindTheWall):
     """Gives nbgrader the autograded notebooks of our assignments, and fills its gradebook."""
 
     course = Unicode(
-        help="the folder with source/ and solutions/ (default: the class folder or above it)"
+        help="the folder with source/ and solutions/ (default: the class folder or one above it)"
     ).tag(config=True)
     results = Unicode(
         RESULTS_FILE, help="where grading appends its results, below the class folder"

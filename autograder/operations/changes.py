@@ -154,7 +154,7 @@ def unseen_note(class_folder: Path) -> str:
     people = len({change.student for change in found})
     return (
         f"grading again changed {len(found)} scores of {people} students, and nobody has looked "
-        f"at them: autograder changes {class_folder}"
+        f"at them yet: autograder changes {class_folder}"
     )
 
 

@@ -189,7 +189,7 @@ class _Linking:
                 self.notes.append(f"{name}: {link.title!r} is called {work.title!r} now")
             return work
         if link is not None:
-            self.notes.append(f"{name}: {link.title!r} ({link.number}) is not there any more")
+            self.notes.append(f"{name}: {link.title!r} ({link.number}) no longer exists")
         ours = {words_of(name), words_of(assignment.title)}
         found = [work for work in self._works.values() if words_of(work.title) in ours]
         if len(found) > 1:

@@ -282,7 +282,7 @@ class _Push:
             self._waits.append(f"{where}: the grader failed, so there is no grade: grade again")
             return None
         if grade.is_excused:
-            self._notes.append(f"{where}: excused there, so no grade is written")
+            self._notes.append(f"{where}: excused on the platform, so no grade is written")
             return None
         pushed = self._pushed.get(result.key)
         update, digest = self._update(result, member, grade, pushed)

@@ -117,8 +117,8 @@ class ResultsFile:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), end)
             raise GraderError(
-                f"{self.path} can't be written: {error.strerror}. Its lines are complete; "
-                "make room and call again with --resume."
+                f"{self.path} can't be written: {error.strerror}. Its lines are complete; make "
+                "room and run the command again with --resume."
             ) from error
 
     def close(self) -> None:

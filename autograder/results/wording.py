@@ -22,7 +22,8 @@ VERDICT_WORDS: dict[Verdict, str] = {
 NEXT_STEPS: dict[Verdict, str] = {
     Verdict.CORRECT: "",
     Verdict.PARTIAL: "Start with the first test below that did not pass.",
-    Verdict.WRONG: "Work through the first test below with pen and paper, shape by shape.",
+    Verdict.WRONG: "With pen and paper, work through the first test below that did not pass, "
+    "shape by shape.",
     Verdict.NOT_IMPLEMENTED: "Replace the line that raises NotImplementedError with your answer.",
     Verdict.MISSING: "Keep the name of the function or class exactly as in the stub.",
     Verdict.ERROR: "Read the last line of the message first, and try the public checks.",

@@ -45,8 +45,8 @@ _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, Attrib
 _SHAPES = "look at the type and the shape of the result, and of each tensor in it"
 #: advice if nothing more is known about an error: for any line, and for the student's own `raise`
 _STOPS = (
-    "the call ends in this line: make it yourself, and print the type and the shape of each part "
-    "of the line just above it"
+    "the call ends in this line: make the call yourself, and print the type and the shape of "
+    "each part of the line just above it"
 )
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 _BY_CHANCE = (
@@ -293,16 +293,16 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
     (
         (FunctionType, BuiltinFunctionType, MethodType),
         "a function",
-        "a function was returned instead of its result: its brackets `()` are missing",
+        "a function was returned instead of its result: its parentheses `()` are missing",
     ),
     (nn.Module, "a layer", "a layer was returned instead of its result: call it with the input"),
-    (type, "a class", "a class was returned instead of a value: its brackets `()` are missing"),
+    (type, "a class", "a class was returned instead of a value: its parentheses `()` are missing"),
 )
 #: tested by module name, to avoid importing NumPy
 _NUMPY = (
-    "a value of NumPy's",
-    "a tensor is required: stay with torch, since NumPy can't carry a gradient. Its functions "
-    "have the same names, or nearly: `torch.dot`, `torch.exp`, `torch.sum`",
+    "a NumPy value",
+    "a tensor is required: stay with torch, since NumPy can't carry a gradient. Torch's "
+    "functions have the same or similar names: `torch.dot`, `torch.exp`, `torch.sum`",
 )
 
 

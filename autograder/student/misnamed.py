@@ -80,7 +80,9 @@ def other_name(question: str, namespace: Mapping[str, Any], questions: Collectio
     alike = [name for name in own if isinstance(namespace[name], type) is question[0].isupper()]
     if not near and len(alike) == 1:
         return f"is `{alike[0]}` your answer? The question is `{question}`: give it that name"
-    return f"`{near}` is defined, the question is `{question}`: give it that name" if near else ""
+    return (
+        f"`{near}` is defined, but the question is `{question}`: give it that name" if near else ""
+    )
 
 
 def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
@@ -110,10 +112,9 @@ _ANOTHER_FILE = (
     "likely: when your work is graded, each exercise is alone: write what you need here"
 )
 _NOT_IN_GRADING = (
-    "{question}: your code imports {module!r}, which is not there when your work is graded.\n"
-    "got       {name}\n"
-    "expected  torch, numpy, Python's own modules, and what the stub imports\n"
-    "next step: take it out of the answer, into a separate cell or file"
+    "{question}: your code imports {module!r}, which is not available when your work is "
+    "graded.\ngot       {name}\nexpected  torch, numpy, Python's own modules, and what the stub "
+    "imports\nnext step: take it out of the answer, into a separate cell or file"
 )
 
 

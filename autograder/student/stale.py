@@ -89,8 +89,8 @@ def _renamed(
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
         if near := closest(question, names):
             return (
-                f"`{near}` is defined, the question is `{question}`: what was checked is an older "
-                f"`{question}`"
+                f"`{near}` is defined, but the question is `{question}`: what was checked is an "
+                f"older `{question}`"
             )
     return ""
 

@@ -22,13 +22,13 @@ def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
 
 def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) -> str:
     if pairs := _renamed(missing, extra):
-        advice = (f"you have `self.{other}`, wanted `self.{name}`" for name, other in pairs)
+        advice = (f"you have `self.{other}`, expected `self.{name}`" for name, other in pairs)
         return "; ".join(advice)
     owners = {name.rpartition(".")[0] for name in found}
     without = [name for name in missing if name.endswith(".bias") and name[:-5] in owners]
     if len(without) == len(missing):
         verb = "has no bias" if len(without) == 1 else "have no bias"
-        return f"{_some([name[:-5] for name in without])} {verb}, and should have one"
+        return f"{_some([name[:-5] for name in without])} {verb}, but should have one"
     if not found:
         return (
             "the layer has no weights: assign layers, or tensors in nn.Parameter, to `self` in "

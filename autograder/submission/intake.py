@@ -100,7 +100,7 @@ def unused_notes(
     more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
     code = [name for name in files if name.endswith(CODE)]
     has_answer = any(is_answer(path.name, exercises, endings) for path in folder.glob("*"))
-    why = "nothing of it was used"
+    why = "nothing in it was used"
     if any(exercise.lower() in name.lower() for name in files for exercise in exercises):
         why += "; is the name wrong?"
     elif code and not has_answer:

@@ -66,7 +66,7 @@ def _wide_encoding(data: bytes) -> str | None:
 def _saved_as(found: str) -> str:
     if found == "UTF-16":
         return "is saved as UTF-16, which Python does not read; save it as UTF-8"
-    return f"is not saved as {found}; read as Latin-1; save it as UTF-8"
+    return f"is not saved as {found}, so it was read as Latin-1; save it as UTF-8"
 
 
 def with_unix_lines(text: str) -> str:
@@ -155,7 +155,7 @@ _MESSAGES = tuple(
         ),
         (
             r"expected an indented block",
-            "what belongs to a line that ends with `:` begins four spaces further to the right",
+            "the lines below one that ends with `:` begin four spaces further to the right",
         ),
         (
             r"'(return|yield|await)' outside",

@@ -101,12 +101,12 @@ _LEFT = (
 )
 #: what a student reads about each thing that a call with its backward left behind, and why
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
-    HOOK: ("a hook of yours stays on an argument", _LEFT),
+    HOOK: ("a hook that your code registered stays on an argument", _LEFT),
     CHANGED: ("an argument was changed by the call", IN_PLACE),
     SEED_CHANGED: (
-        "the gradient that came in was changed by the backward",
-        "the gradient that comes into a backward is somebody else's, too: what is computed of it "
-        "in place, as by `grad.mul_(...)`, changes it for everybody; work on a new tensor",
+        "the incoming gradient was changed by the backward pass",
+        "the incoming gradient belongs to others, too: an operation in place, such as "
+        "`grad.mul_(...)`, changes it for everybody; work on a new tensor",
     ),
 }
 
@@ -115,7 +115,7 @@ def left_behind(gradients: Gradients) -> Iterator[tuple[str, str]]:
     """Yield what a call and its backward pass left behind, each with the likely cause."""
     for what in gradients.left:
         text, likely = _LEFT_BEHIND[what]
-        yield f"got       {text}\nexpected  everything of the caller as it was", likely
+        yield f"got       {text}\nexpected  the caller's objects unchanged", likely
 
 
 def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:

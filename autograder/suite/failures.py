@@ -36,7 +36,7 @@ _NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
 _LIST = "make one tensor of the list with `torch.stack`; let its items be tensors, not numbers"
 _NUMBERS = "make a tensor of the list with `torch.tensor`: its numbers carry no gradient here"
 _SHAPE = "write the shape next to each line, and compare the last one with the docstring's"
-DTYPE = "what you make yourself (`torch.zeros`, `torch.tensor`) gets the dtype of the input"
+DTYPE = "give tensors that you create (`torch.zeros`, `torch.tensor`) the dtype of the input"
 _GRADIENT_CUT = (
     "look for `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `no_grad` between it and the "
     "result"

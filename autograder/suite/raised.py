@@ -32,13 +32,13 @@ _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),
     (AnswerOutputLimit, "a `print` inside a loop"),
-    (AnswerProtocol, "the result is not of the kind that the docstring says"),
+    (AnswerProtocol, "the result does not have the type that the docstring gives"),
 )
 _AT_IMPORT = "the file must run from its first line to its last before any answer can be called"
 _SIGNATURE = re.compile(
     r"positional arguments?\b|unexpected keyword argument|multiple values for argument"
 )
-_OTHER_DEFINITION = "the line with `def` takes other arguments than the question gives"
+_OTHER_DEFINITION = "the line with `def` takes different arguments than the question gives"
 _REFUSED = row(
     r"^ValueError",
     "a ValueError is raised where a result is expected",

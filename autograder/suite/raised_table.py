@@ -43,8 +43,8 @@ OF_LINES: tuple[Row, ...] = (
         r"^(?!IndexError|.*(?:mat1 and mat2|mat \(.*vec \(|batch[12] must be|view size)).*"
         r"(sizes?|shapes?|[123]-?D|dimension)",
         "`.T` reverses all dimensions of a batch",
-        "`.T` is for a single matrix: of a batch it reverses all dimensions. "
-        "Write `.transpose(-2, -1)`, which swaps the last two",
+        "`.T` is for a single matrix: it reverses all dimensions of a batch. Write "
+        "`.transpose(-2, -1)`, which swaps the last two",
         r"\.(T\b|t\(\))",
         is_cause=True,
     ),
@@ -86,7 +86,7 @@ OF_PYTHON: tuple[Row, ...] = (
         r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'",
         "`super().__init__()` is missing, or comes too late",
         "the first line of `__init__` must be `super().__init__()`: it is missing, has no "
-        "brackets, or something is assigned to `self` above it",
+        "parentheses, or something is assigned to `self` above it",
         is_cause=True,
     ),
     row(
@@ -98,7 +98,7 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"return_types|'(max|min)' object",
-        "two results are taken for one tensor",
+        "values and indices are used as one tensor",
         "with a dimension, `max`, `min`, `median` and `sort` return two tensors, values and "
         "indices: take `.values`, or use `amax` and `amin`",
         is_cause=True,
@@ -106,26 +106,26 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple|"
         r"unsupported operand type.*'tuple'",
-        "several results are taken for one tensor",
-        "one tensor is needed here, but this is a tuple: what does the call return that made "
-        "it? `max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
+        "several results are used as one tensor",
+        "one tensor is needed here, but this is a tuple: what does the call that made it return? "
+        "`max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
         "return several",
     ),
     row(
         r"No module named|could not be imported",
-        "a module is imported that is not there",
+        "a module is imported that does not exist",
         "each exercise's file is graded on its own: it can import torch, the standard library and "
         "what its stub imports, but no other exercise. Copy what you need into this file",
     ),
     row(
         r"CUDA (?:enabled|GPU|error|driver)|NVIDIA|device.*\bcuda\b",
-        "a device is used that is not there",
-        'the checks run on the processor: leave `.cuda()` and `.to("cuda")` out',
+        "a device is used that this machine does not have",
+        'the checks run on the CPU: remove `.cuda()` and `.to("cuda")`',
     ),
     row(
         r"numpy\.ndarray|__array__|'numpy",
         "NumPy is used instead of torch",
-        "stay with torch: a NumPy array can't carry a gradient, and other devices have none",
+        "stay with torch: a NumPy array can't carry a gradient or be moved to another device",
     ),
     row(
         r"UnboundLocalError|cannot access local variable|local variable .* referenced before",
@@ -136,7 +136,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^NameError: .*'(?P<name>\w+)'",
         "a name is used that has no value",
-        "`{name}` has no value at that line: is it misspelt, or is it defined under another name?",
+        "`{name}` has no value at that line: is it misspelled, or is it defined under another "
+        "name?",
     ),
     row(
         r"NoneType",
@@ -165,8 +166,8 @@ OF_PYTHON: tuple[Row, ...] = (
         r"'(method|builtin_function_or_method|function)' (object )?(is not subscriptable|and)|"
         r"and '(method|builtin_function_or_method|function)'",
         "a function is used where its result is meant",
-        "a function was not called: its brackets `()` are missing, or it is a function of Python's "
-        "own (`input`, `sum`) where you meant a value",
+        "a function was not called: its parentheses `()` are missing, or it is a function of "
+        "Python's own (`input`, `sum`) where you meant a value",
     ),
     row(
         r"unsupported operand type.*'Linear'|'Linear' object is not subscriptable",
@@ -182,14 +183,14 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"'Tensor' object is not callable",
         "something is called that is not a function or layer",
-        "there is a tensor in front of `(`: an operator is missing (`a * (b)`), square brackets "
-        "were meant, or is its name used for a value, too?",
+        "there is a tensor in front of `(`: is an operator missing (`a * (b)`), were square "
+        "brackets meant, or is a function's name used for a value, too?",
     ),
     row(
         r"object is not callable",
         "something is called that is not a function or layer",
-        "the value in front of `(` is not a function: is its name used for a value, too? "
-        "`x.shape` is not a call",
+        "the value in front of `(` is not a function: is a function's name used for a value, "
+        "too? `x.shape` is not a call",
     ),
     row(
         r"cannot assign|can't set attribute|has no setter",
@@ -217,8 +218,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"values to unpack|unpack",
         "there are more or fewer values than names for them",
-        "there are more or fewer values than names on the left of `=`: print the shape, or what "
-        "the call returns; `B, T, d = x.shape` needs three dimensions",
+        "there are more or fewer values than names on the left of `=`: print the shape, or the "
+        "value that the call returns; `B, T, d = x.shape` needs three dimensions",
     ),
     row(
         r"list assignment index out of range",
@@ -245,14 +246,15 @@ OF_PYTHON: tuple[Row, ...] = (
         r"strerror: Read-only file system|unable to open (shared memory|(database )?file)|"
         r"not allowed to raise maximum limit",
         "the code uses a file, the network or another process",
-        "in grading there are none of your files and no network, nothing can be written and no "
-        "process started: use the arguments only, and do the rest outside of your answer",
+        "grading has none of your files and no network, and your code can neither write files "
+        "nor start processes: use only the arguments, and do everything else outside of your "
+        "answer",
         is_cause=True,
     ),
     row(
         r"^RuntimeError: printed more than",
         "the code prints too much",
-        "a `print` inside a loop: grading stops an answer that prints so much",
+        "is there a `print` inside a loop? Grading stops an answer that prints so much",
         is_cause=True,
     ),
     row(
@@ -264,7 +266,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^AssertionError",
         "an `assert` does not hold",
-        "an `assert` does not hold for this call: the line where it stops says which",
+        "an `assert` does not hold for this call: the line where it stops shows which one",
     ),
     row(
         r"^ZeroDivisionError",

@@ -30,9 +30,9 @@ OF_TENSORS: tuple[Row, ...] = (
         r"shapes? cannot be multiplied|mat1 and mat2|batch[12]? tensor|"
         r"must match the size of tensor b.*matmul|inconsistent|size mismatch",
         "the sizes of a matrix product do not fit",
-        "the sizes do not fit for a matrix product: (..., n, k) @ (..., k, m) needs the same k "
-        "twice. Print the shape of each part just above it; a transpose may be missing, or may be "
-        "too many",
+        "the sizes do not fit a matrix product: (..., n, k) @ (..., k, m) needs the same k "
+        "twice. Print the shape of each factor just above this line: is a transpose missing, or "
+        "is there one too many?",
     ),
     row(
         r"must be a (matrix|vector|[123]-?D)|[123]D tensors|expected 2D|but found \d-?D|"
@@ -82,7 +82,7 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"does not require grad|Can't call numpy|requires grad\. Use",
         "gradients end before the result",
-        "`.item()`, `.numpy()`, `.tolist()`, `float(...)` and functions of numpy leave torch, and "
+        "`.item()`, `.numpy()`, `.tolist()`, `float(...)` and NumPy functions leave torch, and "
         "gradients end there, as with `.detach()`, `.data`, `torch.tensor(...)` of results and "
         "`torch.no_grad()`: compute with tensors",
     ),
@@ -130,8 +130,8 @@ OF_TENSORS: tuple[Row, ...] = (
         r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"
         r'positional arguments: "',
         OTHER_ARGUMENTS,
-        "a function of torch is called with arguments that it does not take: look at their names, "
-        "order and types. Some need a dimension, as `torch.softmax(x, dim=-1)`, and a number is "
-        "not a tensor: `math.sqrt` takes numbers, `torch.sqrt` tensors",
+        "a function of torch is called with arguments that it does not take: look at their "
+        "names, order and types. Some functions need a dimension, as in `torch.softmax(x, "
+        "dim=-1)`; `math.sqrt` takes numbers, `torch.sqrt` takes tensors",
     ),
 )

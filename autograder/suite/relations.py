@@ -50,7 +50,7 @@ def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
     if got.shape != expected.shape:
         return _of_shape(got, expected)
     if got.dtype != expected.dtype:
-        return "the values are right, their dtype is not" if _near(got, expected) else ""
+        return "the values are right, but their dtype is not" if _near(got, expected) else ""
     if expected.numel() == 0:
         return ""
     if not expected.dtype.is_floating_point:
@@ -79,7 +79,7 @@ def _of_sequence(got: Any, expected: Any) -> str:
             continue
         others = [n for n, item in enumerate(expected) if n != index and _near(got[index], item)]
         if others:
-            return f"item {index} holds what belongs to item {others[0]}"
+            return f"item {index} contains the value of item {others[0]}"
         text = relation(got[index], expected[index])
         return f"item {index}: {text}" if text else ""
     return ""
@@ -91,10 +91,10 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
 
     is_turned = expected.dim() > 1 and got.shape == expected.mT.shape
     if is_turned and _near(got, expected.mT):
-        return "rows and columns are swapped, and its values would be right"
+        return "rows and columns are swapped; otherwise the values are right"
     if got.numel() == expected.numel() and _near(got.flatten(), expected.flatten()):
         if without_ones(got) == without_ones(expected) and got.dim() != expected.dim():
-            return "the values are right; a dimension of size one is too many, or is lost"
+            return "the values are right, but a dimension of size one was added or lost"
         return "the right numbers in the right order, in a different shape"
     if is_turned:
         return "the last two sizes are swapped"
@@ -121,7 +121,7 @@ def _of_integers(got: torch.Tensor, expected: torch.Tensor) -> str:
     steps = (got - expected).flatten()
     if not bool((steps == steps[0]).all()):
         return ""
-    return f"every value is {int(steps[0]):+d} away from the right one"
+    return f"every value differs from the right one by {int(steps[0]):+d}"
 
 
 def _of_values(
@@ -162,7 +162,8 @@ def _tiny(got: torch.Tensor, expected: torch.Tensor) -> str:
     if size == 0 or not bool((off <= _NEARLY_RIGHT * expected.abs() + 1e-6 * size).all()):
         return ""
     return (
-        "all values within 0.3% of the right ones: look for a small constant, rounding, precision"
+        "all values are within 0.3% of the right ones: look for a small constant, rounding or "
+        "low precision"
     )
 
 
@@ -173,7 +174,7 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
     factor = float((got * expected).sum()) / norm if norm else 0.0
     if expected.numel() > 1 and abs(factor) > 1e-6 and _near(got, expected * factor):
         if abs(factor + 1) < _NEAR:
-            return "every value has the other sign"
+            return "every value has the opposite sign"
         return f"every value is the right one times {factor:.4g}"
     step = float((got - expected).mean())
     if expected.numel() > 2 and abs(step) > _NEAR and _near(got, expected + step):
@@ -223,13 +224,13 @@ def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
         return ""
     if expected.dim() > 2 and len(expected) > 1:
         if _is_first_only(got, expected, 0):
-            return "right for the first one of dimension 0 only"
+            return "only the first entry of dimension 0 is right"
         if all(_near(item, got[0]) for item in got) and not _near(expected[0], expected[1]):
-            return "all along dimension 0 get the same result"
+            return "all entries of dimension 0 have the same result"
     if expected.dim() == 4 and expected.shape[1] > 1 and _is_first_only(got, expected, 1):
-        return "right for the first one of dimension 1 only"
+        return "only the first entry of dimension 1 is right"
     if expected.shape[-2] > 2 and _is_first_only(got, expected, -2):
-        return "right for the first token only"
+        return "only the first token is right"
     return ""
 
 
@@ -254,10 +255,10 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
     if got.dim() > 1 and _near(got.sum(-2), torch.ones_like(got.sum(-2))):
         return "the columns sum to 1, but the rows should"
     if _near(rows, torch.full_like(rows, float(rows.mean()))):
-        return f"each row sums to {float(rows.mean()):.4g}, and should to 1"
+        return f"each row sums to {float(rows.mean()):.4g} instead of 1"
     if abs(float(got.sum()) - 1) < _NEAR:
-        return "all values together sum to 1, and each row should"
-    return f"the rows do not sum to 1, but to {float(rows.min()):.4g} ... {float(rows.max()):.4g}"
+        return "all values together sum to 1, but each row should"
+    return f"the rows sum to {float(rows.min()):.4g} ... {float(rows.max()):.4g} instead of 1"
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
@@ -270,9 +271,9 @@ def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
 
 
 _FUNCTIONS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    ("a softmax of it", lambda right: right.softmax(-1)),
-    ("its logarithm", torch.log),
-    ("its exponential", torch.exp),
+    ("a softmax", lambda right: right.softmax(-1)),
+    ("the logarithm", torch.log),
+    ("the exponential", torch.exp),
 )
 
 
@@ -282,7 +283,7 @@ def _function(got: torch.Tensor, expected: torch.Tensor) -> str:
     for words, function in _FUNCTIONS:
         right = function(expected)
         if bool(right.isfinite().all()) and _near(got, right):
-            return f"what came is not the right result but {words}"
+            return f"{words} of the right result is returned"
     return ""
 
 

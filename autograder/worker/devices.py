@@ -22,7 +22,7 @@ from . import compiler, late
 MIXED_DEVICES = "tensors on two devices"
 
 #: part of the message if the tensor is an attribute that `module.to` does not move
-PLAIN_ATTRIBUTE = "is a plain attribute, and no buffer"
+PLAIN_ATTRIBUTE = "is a plain attribute, not a buffer"
 
 #: operators whose indices may stay on the CPU, on any device
 _INDEXING = frozenset(

@@ -110,7 +110,7 @@ def _left_on(value: Any) -> str:
     """Returns the attributes that a call left on an argument; empty if it left none."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
-            return "a tensor with a hook on it, which the call left there"
+            return "a tensor with a hook that the call left on it"
         if tensor.requires_grad:
             return "a tensor that requires a gradient since the call"
     return ""

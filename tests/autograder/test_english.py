@@ -45,12 +45,7 @@ HABITS = {
 
 
 #: uses of a habit's words that are ordinary English
-ORDINARY = (
-    *("a pronoun stands for", "a stand-in"),
-    # these texts are also the ids of mistakes in results, which stay
-    *("in place of several", "in place of one", "a weight is no trained parameter"),
-    "has another dtype than asked for",
-)
+ORDINARY = ("a pronoun stands for", "a stand-in")
 PAGES = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "autograder/**/*.md", "autograder/**/*.jinja")

@@ -70,7 +70,7 @@ class _Lines:
         if result.suite_digest != self.scope.suite_digests[assignment.name]:
             raise GraderError(
                 "a worker has a different version of the grader than this machine: install the "
-                "same one, then call again with --resume"
+                "same one, then run the command again with --resume"
             )
         if result.status is not SubmissionStatus.FAILED:
             self.tier = result.isolation
@@ -154,8 +154,8 @@ class _Run:
 
 def _gone(reason: str) -> GraderError:
     return GraderError(
-        f"the scheduler is gone ({reason}). What was graded has its line: start the scheduler, and "
-        "call again with --resume"
+        f"the scheduler is gone ({reason}). Finished results are kept: start the scheduler, and "
+        "run the command again with --resume"
     )
 
 
@@ -170,7 +170,7 @@ def _client(address: str) -> Client:
         client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"no scheduler of dask answers at {address} ({error}); start one with `dask scheduler`"
+            f"no Dask scheduler answers at {address} ({error}); start one with `dask scheduler`"
         ) from error
     try:
         client.wait_for_workers(1, timeout=_CONNECT_SECONDS)

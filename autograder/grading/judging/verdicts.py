@@ -109,7 +109,7 @@ def _message(failure: BaseException) -> str:
     if isinstance(failure, AssertionError | AnswerFault):
         text = str(failure)
     else:  # the test could not even read the answer
-        text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
+        text = f"the answer does not have the expected type ({type(failure).__name__}: {failure})"
     return _shortened(printable(text))
 
 

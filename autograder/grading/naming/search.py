@@ -26,7 +26,7 @@ MOST_CALLS = 1500
 #: the number of rows with the best estimates for which the exact value is computed
 _LIKELY = 4
 #: the note on a mistake that does not explain every value
-NOTE = " Something else may be wrong as well."
+NOTE = " There may be another mistake as well."
 
 #: how many wrong values a mistake must explain for each value that it contradicts, and for each
 #: that it leaves open if nothing else seems to be wrong

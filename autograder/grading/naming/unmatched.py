@@ -16,29 +16,52 @@ from .where import SHOWN, CallFacts, where_right
 
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
 _OWN = "Print each name of `named_parameters()` with its `requires_grad`: is it there, and trained?"
-_RETURNED = "Print the type and the shape of what comes back, next to what the docstring says."
-#: the words for an answer with right values and wrong gradients
-GRADIENTS = "all values are right, and gradients are not"
-_GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` and `.item()` do?"
+_RETURNED = "Print the type and the shape of the result, and compare them with the docstring."
+#: the id and the words for an answer with right values and wrong gradients
+GRADIENTS = "all_values_are_right_and_gradients_are_not"
+_GRADIENTS_WRONG = "all values are right, but gradients are not"
+_GRADIENTS = "Which step cuts the gradient, as `no_grad()`, `.detach()` and `.item()` do?"
+#: sentences whose words were changed: the words of each that results have as its id
+_FIRST_WORDS: Mapping[str, str] = {
+    "kept entries are as they were before dropout": "what_is_kept_is_as_it_was_before_dropout",
+    "a module is imported that does not exist": "a_module_is_imported_that_is_not_there",
+    "a device is used that this machine does not have": "a_device_is_used_that_is_not_there",
+    "values and indices are used as one tensor": "two_results_are_taken_for_one_tensor",
+    "several results are used as one tensor": "several_results_are_taken_for_one_tensor",
+    "the line with `def` takes different arguments than the question gives": (
+        "the_line_with_def_takes_other_arguments_than_the_question_gives"
+    ),
+}
 #: the number of characters of an id
 _LONGEST = 60
-_ERRORS = "The message shows the line that stops, and what to do about it."
+_ERRORS = "The message shows the line where the code stops, and what to do about it."
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
-OTHER_NAMES = "the trained parameters have other names than the question gives"
-OTHER_SIZES = "parameters of {} have other sizes than the question gives"
-MISSING = "trained parameters are missing that the question gives"
-TOO_MANY = "there are trained parameters that the question does not give"
-SHARED = "a weight is no trained parameter of its own"
-OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
+#: ids for wrong parameters, which results keep, and a sentence for each
+OTHER_NAMES = "the_trained_parameters_have_other_names_than_the_question_gives"
+OTHER_SIZES = "parameters_of_{}_have_other_sizes_than_the_question_gives"
+MISSING = "trained_parameters_are_missing_that_the_question_gives"
+TOO_MANY = "there_are_trained_parameters_that_the_question_does_not_give"
+SHARED = "a_weight_is_no_trained_parameter_of_its_own"
+OTHER_LAYERS = "the_trained_parameters_have_other_names_and_sizes_than_the_question_gives"
+_SENTENCES: Mapping[str, str] = {
+    OTHER_NAMES: "the trained parameters do not have the names that the question gives: "
+    "there is {extra}, but no {missing}",
+    OTHER_SIZES: "the parameters of {layers} do not have the sizes that the question gives",
+    MISSING: "trained parameters of the question are missing: {missing}",
+    TOO_MANY: "there are trained parameters that the question does not name: {extra}",
+    OTHER_LAYERS: "the trained parameters have neither the names nor the sizes that the question "
+    "gives: there is {extra}, but no {missing}",
+}
 #: the number of parameters that are named in a text
 _MOST_NAMED = 4
-ONE = "one tensor comes back in place of several"
-SEVERAL = "several results come back in place of one"
-LESS = "less comes back than is asked for"
-MORE = "more comes back than is asked for"
-NOTHING = "nothing comes back"
-CONTAINER = "another container comes back"
-DIMENSIONS = "{} has {} dimensions than asked for"
+#: ids for wrong types of results
+ONE = "one_tensor_comes_back_in_place_of_several"
+SEVERAL = "several_results_come_back_in_place_of_one"
+LESS = "less_comes_back_than_is_asked_for"
+MORE = "more_comes_back_than_is_asked_for"
+NOTHING = "nothing_comes_back"
+CONTAINER = "another_container_comes_back"
+DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
 _CALLS = ("call", "forward")
 #: the number of results that are needed to say so
 _ENOUGH = 3
@@ -72,9 +95,9 @@ def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -
 
 def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about wrong parameters of a layer."""
-    words, sentence = parameter_sentences(*_came_and_right(known, question, answers))
-    lead = _OWN if words == SHARED else _PARAMETERS
-    return [_shown(words, lead, sentence)] if words else []
+    name, sentence = parameter_sentences(*_came_and_right(known, question, answers))
+    lead = _OWN if name == SHARED else _PARAMETERS
+    return [_shown(name, lead, sentence)] if name else []
 
 
 def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -90,8 +113,8 @@ def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    words, sentence = kind_returned(*_came_and_right(known, question, answers))
-    return [_shown(words, _RETURNED, sentence)] if words else []
+    name, sentence = kind_returned(*_came_and_right(known, question, answers))
+    return [_shown(name, _RETURNED, sentence)] if name else []
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -111,7 +134,7 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     """Returns a row about the calls that are right, or about errors if all calls raise one."""
     wrong = _wrong(known, question, answers)
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
-        return [_shown(GRADIENTS, _GRADIENTS)]
+        return [_shown(GRADIENTS, _GRADIENTS, _GRADIENTS_WRONG)]
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
         return [Row.shown(id_of(CHECK), words_of(CHECK), lead_of(CHECK))]
     cases: list[CallFacts] = []
@@ -132,8 +155,8 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row whose id is the start of the words; `sentence` is longer, for students."""
-    name = f"{id_of(words)}_"[:_LONGEST].rpartition("_")[0]
+    """Returns a row whose id is the start of the first words; `sentence` is for students."""
+    name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
 
@@ -160,7 +183,7 @@ def _came_and_right(
 def parameter_sentences(
     answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
 ) -> tuple[str, str]:
-    """Returns what is wrong with a layer's parameters in words, without and with names.
+    """Returns an id for what is wrong with a layer's parameters, and a sentence with their names.
 
     If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
     right by chance if two of them are equal.
@@ -182,19 +205,20 @@ def parameter_sentences(
         return _of_shared(found)
     if all(own.keys() == others.keys() for own, others in found):
         layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
-        words = OTHER_SIZES.format(" and ".join(sorted(layers))) if layers else ""
-        return words, words
+        if not layers:
+            return "", ""
+        shown = " and ".join(sorted(layers))
+        name = OTHER_SIZES.format(id_of(shown))
+        return name, _SENTENCES[OTHER_SIZES].format(layers=shown)
     if not all(loads) or any(own.keys() == others.keys() for own, others in found):
         return "", ""
     missing = sorted({name for own, others in found for name in others.keys() - own.keys()})
     too_many = sorted({name for own, others in found for name in own.keys() - others.keys()})
-    if not too_many:
-        return MISSING, f"{MISSING}: {_some_names(missing)}"
-    if not missing:
-        return TOO_MANY, f"{TOO_MANY}: {_some_names(too_many)}"
     same = all(sorted(own.values()) == sorted(others.values()) for own, others in found)
-    words = OTHER_NAMES if same else OTHER_LAYERS
-    return words, f"{words}: there is {_some_names(too_many)}, there is no {_some_names(missing)}"
+    name = OTHER_NAMES if same else OTHER_LAYERS
+    name = MISSING if not too_many else TOO_MANY if not missing else name
+    names = {"extra": _some_names(too_many), "missing": _some_names(missing)}
+    return name, _SENTENCES[name].format(**names)
 
 
 def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
@@ -227,7 +251,7 @@ def _parameters(call: Call) -> dict[str, str]:
 
 
 def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
-    """Returns what is wrong with the kind of all results, once in words and once with numbers.
+    """Returns an id for what is wrong with the kind of all results, and a sentence.
 
     Empty if some results are of the right kind, or if they are wrong in different ways.
     """
@@ -265,7 +289,7 @@ def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
     if isinstance(own, str):
         return "", ""
     if own is None:
-        return NOTHING, NOTHING
+        return NOTHING, "None is returned"
     if isinstance(own, int) and isinstance(asked, int):
         return _other_dimensions("the result", own - asked)
     if isinstance(own, tuple) and isinstance(asked, tuple) and len(own) == len(asked):
@@ -285,10 +309,11 @@ def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
 
 
 def _other_dimensions(what: str, more: int) -> tuple[str, str]:
-    words = DIMENSIONS.format(what, "more" if more > 0 else "fewer")
-    several = f"{_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)}"
-    exact = f"{what} has {several} {'more' if more > 0 else 'fewer'} than required"
-    return words, exact if abs(more) < len(_NUMBERS) else words
+    than = f"{'more' if more > 0 else 'fewer'} than required"
+    name = DIMENSIONS.format(id_of(what), "more" if more > 0 else "fewer")
+    if abs(more) >= len(_NUMBERS):
+        return name, f"{what} has too {'many' if more > 0 else 'few'} dimensions"
+    return name, f"{what} has {_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)} {than}"
 
 
 # findings of the statistics of dropout

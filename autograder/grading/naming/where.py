@@ -30,8 +30,8 @@ _ON_CPU = "on the CPU"
 _RATIOS = "R"
 #: the fewest different right calls, and different wrong calls, that a description needs
 _RIGHT, _WRONG = 3, 4
-_NO_OTHER = "in no other call that asks for a result"
-_HIDING = "otherwise only in calls that would hide the mistake, with a size of 1 or two equal sizes"
+_NO_OTHER = "in no other call that should return a result"
+_HIDING = "otherwise only in calls that hide the mistake, with a size of 1 or two equal sizes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
     holds = conditions[likely[0]]
     others = any(case.is_right > held for case, held in zip(cases, holds, strict=True))
     lead = next(lead for pattern, lead in SHOWN["where"] if re.search(pattern, what))
-    return f"{what} only", f"in the tests {what}, and {_HIDING if others else _NO_OTHER}", lead
+    return f"{what} only", f"in the tests, {what}, and {_HIDING if others else _NO_OTHER}", lead
 
 
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:

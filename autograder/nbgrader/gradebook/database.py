@@ -157,9 +157,9 @@ def _check_version(connection: Connection) -> None:
     if version != _newest_version():
         shown = without_password(str(connection.engine.url))
         raise UserError(
-            f"the gradebook {shown} was made by another version of "
-            f"nbgrader (its version: {version}, expected: {_newest_version()})\n"
-            "  fix: run `nbgrader db upgrade` in the class folder"
+            f"the gradebook {shown} was made by a different version of nbgrader (its version: "
+            f"{version}, expected: {_newest_version()})\n  fix: run `nbgrader db upgrade` in the "
+            "class folder"
         )
 
 
@@ -220,8 +220,8 @@ _REMEDIES = {
     "readonly": _PLACE,
     "password": "fix user and password in the address; a password may also be in ~/.pgpass",
     'role "': "fix the user in the address, or create one: createuser NAME",
-    'database "': "make it first: createdb NAME",
-    "permission denied": "let its user create tables: GRANT CREATE ON SCHEMA public TO NAME",
+    'database "': "create it first: createdb NAME",
+    "permission denied": "allow its user to create tables: GRANT CREATE ON SCHEMA public TO NAME",
     "unique": "another program wrote the same submission at the same time: run this again",
     "connection": "start the server, or fix host and port in the address",
 }

@@ -85,7 +85,7 @@ class NotebookRunner:
         self._done.append(cell)
         if session.interrupted:
             seconds = f"{self._limits.cpu_seconds:g} s of CPU time"
-            return CellRun(outputs, AnswerTimeout(f"still running after {seconds}, or asleep"))
+            return CellRun(outputs, AnswerTimeout(f"still running or waiting after {seconds}"))
         return CellRun(outputs)
 
     def _outputs(self, session: Session, cell: Cell) -> tuple[NotebookNode, ...]:

@@ -49,8 +49,9 @@ _WEIGHTS = (
     "an earlier call, or when the layer was built, is out of date"
 )
 _OTHER_WEIGHTS = (
-    "weights also change through `.data`, by `load_state_dict`, and when a new parameter replaces "
-    "one: read them from the layers in each forward, and keep no weight or copy of one"
+    "weights also change through `.data`, by `load_state_dict`, and when a new parameter "
+    "replaces one: read them from the layers in each forward pass, and keep no weight or copy of "
+    "a weight"
 )
 _NO_MORE_WEIGHTS = (
     "a layer creates all its parameters in its constructor: an optimizer that was made before "
@@ -62,18 +63,18 @@ _STILL = (
 )
 _RESULTS = (
     "an input may be the output of an earlier layer, and the incoming gradient may have any size "
-    "and any memory layout: cut nothing off"
+    "and any memory layout: do not clip or detach it"
 )
 _BACKWARD = (
     "`backward()` leaves the gradients in `.grad`, however small they are: no hook changes them, "
     "and no weight moves before the optimizer's step"
 )
 _RESTORED = (
-    "a new layer with the `state_dict()` of this one computes the same as this one: everything "
-    "that a layer knows is in its parameters, buffers and arguments"
+    "a new layer with the `state_dict()` of this one computes the same: everything that a layer "
+    "knows is in its parameters, buffers and arguments"
 )
 _DATA = (
-    "weights learn from inputs that require no gradient themselves, such as data: this does not "
+    "weights learn even from inputs that require no gradient, such as data: do not let this "
     "depend on `x.requires_grad`"
 )
 _HELD = (

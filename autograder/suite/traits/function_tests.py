@@ -41,8 +41,8 @@ from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
 _TWICE = "one tensor may be passed as several arguments: writing into one of them writes into all"
 _NUMBERS = (
-    "numbers of any size count as they are, and a zero is a number like any other: nothing is cut "
-    "off, rounded or left out"
+    "large and small numbers count as they are, and zero is a number like any other: do not "
+    "clip, round or leave out any"
 )
 _HELD = (
     "a result belongs to the caller: a later call must not change it, and changing it in place "
@@ -50,16 +50,16 @@ _HELD = (
     "weight does during training"
 )
 _NO_GRAD = (
-    "under `torch.no_grad()` a function gives the same result as without it, and its arguments "
-    "stay unchanged, too"
+    "under `torch.no_grad()` a function gives the same result as without it, and leaves its "
+    "arguments unchanged"
 )
 _RESULTS = (
     "an argument may be the output of an earlier layer, and the incoming gradient may be large "
     "and have any memory layout: pass it on uncut"
 )
 _BACKWARD = (
-    "`backward()` leaves the gradient in `.grad`, however small it is: nothing is cut off or "
-    "rounded to zero on the way"
+    "`backward()` leaves the gradient in `.grad`, however small it is: do not clip it or round "
+    "it to zero"
 )
 _FROZEN = (
     "each argument may be the only one that requires a gradient, as weights do and data does "

@@ -20,7 +20,7 @@ _GRADIENT = (
     "dtype lose the step"
 )
 
-_NO_TENSOR = "the result is of a different kind than the docstring says: is it a tensor?"
+_NO_TENSOR = "the result does not have the type that the docstring gives: is it a tensor?"
 
 
 def step_of(draw: Draw, arg: Any) -> Any:

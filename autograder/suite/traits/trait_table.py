@@ -46,8 +46,7 @@ _LIKELY = {
     "slice or expanded; `.view` needs contiguous memory, `.reshape` does not",
     SIZE: "any size may be 1, and sequences may be long: no size is hard-coded, none is taken from "
     "another dimension, and a dimension of size 1 stays (`.squeeze()` takes it away)",
-    CALLS: "every call is independent: nothing is left of an earlier one, no result, no mask "
-    "and no size",
+    CALLS: "every call is independent: it uses no result, mask or size of an earlier one",
     GRADIENTS: "`.detach()`, `.item()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` cuts the "
     "gradient of everything before it",
 }

@@ -350,7 +350,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "half",
             "Layer",
             "solutions/basics/halves.py:4",
-            "Layer is a question of sums too",
+            "Layer is also a question of sums",
             "different names",
         ),
     ],

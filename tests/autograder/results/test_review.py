@@ -40,7 +40,7 @@ def test_one_line_that_ends_all_questions_is_not_a_mistake(
 
 
 def test_an_unused_upload_is_a_reason_to_look(make_result: MakeResult) -> None:
-    note = "look at homework1.pdf: nothing of it was used"
+    note = "look at homework1.pdf: nothing in it was used"
     found = replace(make_result("ada"), notes=(note, "something else"))
     assert reasons_to_look(found) == (note,)
 
@@ -55,7 +55,7 @@ def test_a_reason_waits_until_a_person_has_acted(make_result: MakeResult) -> Non
     assert waits_for_a_person(found, ())
     assert waits_for_a_person(found, [("masking", right.question), ("dropout", "dropout")])
     assert not waits_for_a_person(found, [("masking", slow.question)])
-    unused = replace(make_result("ada"), notes=("look at homework1.pdf: nothing of it was used",))
+    unused = replace(make_result("ada"), notes=("look at homework1.pdf: nothing in it was used",))
     assert waits_for_a_person(unused, ())
     assert not waits_for_a_person(unused, [("dropout", "dropout")])
     assert not waits_for_a_person(make_result("ada"), ())

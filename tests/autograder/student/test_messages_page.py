@@ -21,7 +21,7 @@ HEAD = """\
 Collected from the program by a test; each mistake below is made in the test run, and the student
 must read the text next to it.
 
-## The standing of a question
+## The state of a question
 
 | sign | in plain text | meaning |
 |---|---|---|

@@ -50,7 +50,7 @@ def test_unused_files_are_named_but_given_ones_are_not(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
     (note,) = unused_notes(tmp_path, ["scores"])
-    assert note == ("look at data.zip, homework1.pdf, notes.txt and 1 more: nothing of it was used")
+    assert note == ("look at data.zip, homework1.pdf, notes.txt and 1 more: nothing in it was used")
     assert "data.zip" not in unused_notes(tmp_path, ["scores"], ["look at data.zip: ..."])[0]
 
 

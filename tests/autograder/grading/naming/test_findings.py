@@ -54,9 +54,9 @@ def _causal(factor: float) -> torch.Tensor:
         (rate_problem(_dropped(None), 0.6), "as many entries are dropped as should be kept"),
         (
             factor_problem(torch.ones(9), torch.ones(9), 0.4),
-            "what is kept is as it was before dropout",
+            "kept entries are as they were before dropout",
         ),
-        (causal_dropout_problem(_causal(1.0), 0.4), "what is kept is as it was before dropout"),
+        (causal_dropout_problem(_causal(1.0), 0.4), "kept entries are as they were before dropout"),
     ],
 )
 def test_what_the_statistics_find_is_a_name(problem: str | None, words: str) -> None:

@@ -147,15 +147,17 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
 
 def test_wrong_parameter_names_are_distinguished_from_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    words, sentence = parameter_sentences([_layer(["q", "k"])], right)
-    assert words == OTHER_NAMES
-    assert sentence.endswith("there is `k`, `q`, there is no `W_key`, `W_query`")
+    name, sentence = parameter_sentences([_layer(["q", "k"])], right)
+    assert name == OTHER_NAMES
+    assert sentence.endswith("there is `k`, `q`, but no `W_key`, `W_query`")
     assert parameter_sentences([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
-    assert parameter_sentences([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
-    more = _layer(["W_key", "W_query", "W_out"])
-    assert parameter_sentences([more], right) == (TOO_MANY, f"{TOO_MANY}: `W_out`")
-    both = "parameters of W_key and W_query have other sizes than the question gives"
-    assert parameter_sentences([_layer(["W_query", "W_key"], 4)], right) == (both, both)
+    name, sentence = parameter_sentences([_layer(["W_key"])], right)
+    assert name == MISSING and sentence.endswith("are missing: `W_query`")
+    name, sentence = parameter_sentences([_layer(["W_key", "W_query", "W_out"])], right)
+    assert name == TOO_MANY and sentence.endswith("does not name: `W_out`")
+    name, sentence = parameter_sentences([_layer(["W_query", "W_key"], 4)], right)
+    assert name == "parameters_of_w_key_and_w_query_have_other_sizes_than_the_question_gives"
+    assert sentence.startswith("the parameters of W_key and W_query do not have the sizes")
     assert parameter_sentences([_layer(["W_query", "W_key"])], right) == ("", "")
     assert parameter_sentences([_layer(["q", "k"], raised="")], right) == ("", "")
     assert (
@@ -182,7 +184,7 @@ def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
         (X[0], X, "the result has one dimension fewer than required"),
         (X[None, None], X, "the result has two dimensions more than required"),
         ((X, X[0]), (X, X), "the second result has one dimension fewer than required"),
-        (None, X, "nothing comes back"),
+        (None, X, "None is returned"),
         (X[:5], X, ""),
         ((X[0], X[0]), (X, X), ""),
         ("text", X, ""),
@@ -681,7 +683,7 @@ def test_two_mistakes_at_once_are_both_named(diagnosis: Any) -> None:
 def test_a_partial_explanation_is_reported_with_what_is_left(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: (inputs @ query).abs() + (len(inputs) > 6))
     assert result.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception
-    assert result.hint.endswith("Something else may be wrong as well.")
+    assert result.hint.endswith("There may be another mistake as well.")
 
 
 def test_without_a_mistake_the_right_cases_are_described(diagnosis: Any) -> None:
@@ -691,7 +693,7 @@ def test_without_a_mistake_the_right_cases_are_described(diagnosis: Any) -> None
 
     result = diagnosis(of_contiguous_rows)
     assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
-    sentence = "In the tests it is right for tensors that are contiguous, and in no other call "
+    sentence = "In the tests, it is right for tensors that are contiguous, and in no other call "
     assert result.hint.startswith(sentence)
 
 

@@ -95,10 +95,10 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     words, sentence, lead = where_right(found)
     assert words == "it is right where S and T are equal only"
     assert (
-        sentence == "in the tests it is right where S and T are equal, and otherwise only in calls "
-        "that would hide the mistake, with a size of 1 or two equal sizes"
+        sentence == "in the tests, it is right where S and T are equal, and otherwise only in "
+        "calls that hide the mistake, with a size of 1 or two equal sizes"
     )
-    assert lead.startswith("Take two that differ")
+    assert lead.startswith("Make them different")
 
 
 def test_indistinguishable_sizes_are_not_named() -> None:
