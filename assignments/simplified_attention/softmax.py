@@ -48,7 +48,7 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
     Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
     `log_softmax`, `softmin` and others) and torch's attention functions and layers
-    (`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and others), because this question is
-    to build one. `torch.logsumexp` is allowed. Threads and processes are not allowed either.
+    (`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and others), because you build one
+    yourself here. `torch.logsumexp` is allowed. Threads and processes are not allowed either.
     """
     raise NotImplementedError
