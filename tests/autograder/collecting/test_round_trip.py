@@ -229,7 +229,7 @@ def test_the_number_of_an_unknown_moodle_group_is_nobodys(term: Class) -> None:
     archive = {f"{name}_assignsubmission_file/masking.py": name[-2:] for name in files}
     term.collect(archive, times=sheet)
     written = export("moodle", term.grades(), term.folder / "back.csv", sheet)
-    assert written.waits and any("perhaps a group's number" in note for note in written.notes)
+    assert written.waits and any("may be a group's number" in note for note in written.notes)
     with written.path.open(encoding="utf-8-sig", newline="") as file:
         grades = {row["Identifier"]: row["Grade"] for row in csv.DictReader(file)}
     assert grades == {"Participant 77": "0", "Participant 78": "78", "": "77"}
