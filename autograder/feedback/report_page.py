@@ -28,7 +28,7 @@ _KINDS = (
     ("the grader failed", "The grader itself failed: grade again"),
     ("can't be read", "A file that can't be read"),
     ("expected ", "A file with a different name, or an archive: is it an answer?"),
-    ("which can hide a call", "Code that may hide a call from the check of a rule"),
+    ("which can hide a call", "Code that may evade a rule"),
     ("a human has to grade it", "Answers that a human grades"),
     ("did not end in time", "Did not end in time"),
     ("ended its process", "Ended its process"),

@@ -118,7 +118,7 @@ def test_a_push_that_died_continues(canvas: Canvas, on_canvas: Class, graded: Gr
         Fault("update_grades", None, is_after=True),
         Fault("assignments/991/submissions", Response(b"", 502), times=99, skip=2),
     ]
-    with pytest.raises(UserError, match="call again later"):
+    with pytest.raises(UserError, match="run the command again later"):
         on_canvas.push()
     canvas.faults.clear()
     assert scores(canvas) == {101: 6.0}
