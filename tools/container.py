@@ -11,6 +11,10 @@ privileges, with limits on memory and processes, and with the course mounted rea
 must equal those of `examples/expected.json` in isolation tier C, and a second run with `--resume`
 must find nothing to do. Then the attacks of the tests are graded in the same way: each must get its
 verdict, and every honest student full marks.
+
+A program in the image reports which guards of the container are off: none, and all of them in a
+container without any. Otherwise, nobody would notice a missing guard, because the sandbox inside
+keeps the same attacks out.
 """
 
 from __future__ import annotations
@@ -36,6 +40,45 @@ IMAGE = "localhost/attention-autograder:built"
 STUDENTS = ("ada", "chiara", "ivo")
 ASSIGNMENTS = ("simplified_attention", "causal_attention")
 _USER = 1000
+#: the guards of a container, and how each of them is switched off
+GUARDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "no network": (("--network", "none"), ("--network", "host")),
+    "no capabilities": (("--cap-drop", "ALL"), ()),
+    "no new privileges": (("--security-opt", "no-new-privileges"), ()),
+    "8 GB of memory": (("--memory", "8g"), ()),
+    "512 processes": (("--pids-limit", "512"), ("--pids-limit", "-1")),
+    "an ordinary user": ((), ("--user", "0")),
+    "a read-only course": ((), ()),  # it is a part of the volume
+}
+#: prints the guards that are off, and what is in the image besides the package
+_REPORT = """
+import json, os
+from pathlib import Path
+
+def limit(new, old):
+    for name in (new, old):
+        try:
+            text = Path("/sys/fs/cgroup", name).read_text().strip()
+        except OSError:
+            continue
+        return int(text) if text.isdigit() else 1 << 62
+    return 1 << 62
+
+lines = Path("/proc/self/status").read_text().splitlines()
+status = dict(line.split(":\\t", 1) for line in lines if ":\\t" in line)
+is_on = {
+    "no network": [name for _, name in __import__("socket").if_nameindex()] == ["lo"],
+    "no capabilities": all(int(status[name], 16) == 0 for name in ("CapBnd", "CapEff", "CapInh")),
+    "no new privileges": status["NoNewPrivs"] == "1",
+    "8 GB of memory": limit("memory.max", "memory/memory.limit_in_bytes") <= 8 << 30,
+    "512 processes": limit("pids.max", "pids/pids.max") <= 512,
+    "an ordinary user": os.getuid() != 0,
+    "a read-only course": bool(os.statvfs("/course").f_flag & os.ST_RDONLY),
+}
+package = {"LICENSE", "README.md", "autograder", "constraints.txt", "pyproject.toml"}
+off = [name for name, value in is_on.items() if not value]
+print(json.dumps([off, sorted(set(os.listdir("/opt/autograder")) - package)]))
+"""
 _NEEDED = ("debootstrap", "buildah", "podman", "runc")
 
 
@@ -57,7 +100,11 @@ def main() -> int:
         engine.build(options.volume)
         Path(place).chmod(0o755)
         print(engine.run("doctor", volumes=[]), flush=True)
-        problems = [*_grade_class(engine, Path(place)), *_attack(engine, Path(place))]
+        problems = [
+            *_unnoticed(engine),
+            *_grade_class(engine, Path(place)),
+            *_attack(engine, Path(place)),
+        ]
     print(*problems, f"{len(problems)} problems", sep="\n")
     return 1 if problems else 0
 
@@ -91,15 +138,20 @@ class ContainerTools:
         context = ("--tag", IMAGE, "--build-arg", f"UID={_USER}", str(ROOT))
         self._call("buildah", "bud", *arguments, *context, printed=True)
 
-    def run(self, *arguments: str, volumes: Sequence[str]) -> str:
-        """Runs a command of the grader in the image, as docs/security.md says."""
+    def run(
+        self, *arguments: str, volumes: Sequence[str], program: str = "", guarded: bool = True
+    ) -> str:
+        """Runs a command of the grader, or a program, in the image, as docs/security.md says.
+
+        Unless it is `guarded`, all guards are switched off.
+        """
         mounts = [part for volume in volumes for part in ("--volume", volume)]
-        limits = ("--memory", "8g", "--pids-limit", "512", "--network", "none")
-        rights = ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+        guards = [p for on, off in GUARDS.values() for p in (on if guarded else off)]
+        other = ("--entrypoint", program) if program else ()
         own = ("--runtime", "runc", "--cgroup-manager", "cgroupfs")
         # a machine may not allow more open files than it has itself
         ulimits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096")
-        before = ("run", "--rm", *ulimits, *limits, *rights, *mounts)
+        before = ("run", "--rm", *ulimits, *guards, *other, *mounts)
         return self._call("podman", *own, *before, IMAGE, *arguments)
 
     def _call(self, program: str, *arguments: str, printed: bool = False) -> str:
@@ -111,6 +163,19 @@ def _base_name() -> str:
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
     name = next(line.split()[1] for line in lines if line.startswith("FROM "))
     return f"docker.io/library/{name}"
+
+
+def _unnoticed(engine: ContainerTools) -> Iterator[str]:
+    """Reports the guards with all of them, then without any; yields what is not as expected."""
+    for guarded, expected in ((True, []), (False, list(GUARDS))):
+        volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]
+        python = "/opt/python/bin/python"
+        report = engine.run("-c", _REPORT, volumes=volumes, program=python, guarded=guarded)
+        off, others = json.loads(report)
+        print(f"guards that are off: {', '.join(off) or 'none'}", flush=True)
+        if off != expected:
+            yield f"guards that are off: {off}, expected {expected}"
+        yield from (f"{name} is in the image" for name in others)
 
 
 def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
