@@ -9,10 +9,12 @@ import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from ..submission.near_names import closest
 from ..suite import raised
+from ..suite.local import signature_of
 
 #: names that code often uses without importing them
 _IMPORTS = {
@@ -53,7 +55,8 @@ def advice(error: BaseException, context: AdviceContext | None = None) -> str:
     """Return advice about an exception; empty if there is none."""
     context = context or AdviceContext()
     text = exception_text(error)
-    for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
+    specials = (_about_method, _about_name, _about_import, _about_signature, _about_call)
+    for special in (*specials, _about_attribute):
         if remedy := special(error, context):
             return remedy
     return raised.advice_for(text, source=context.source)
@@ -138,6 +141,28 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
     right = f"`{signature}`" if signature else "as in the stub"
     slip = " (is `self` the first argument?)" if function in ("forward", "__init__") else ""
     return f"the arguments are given by the exercise, so keep them: {right}{slip}"
+
+
+def _about_call(error: BaseException, context: AdviceContext) -> str:
+    """Advise on a wrong call of another class or function: which arguments it has."""
+    text = exception_text(error)
+    match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
+    if not match:
+        return ""
+    name = match.group(1) or match.group(2)
+    signature = signature_of(SimpleNamespace(namespace=_globals(error)), name)
+    return (
+        f"compare your call with its arguments, in this order: `{signature}`" if signature else ""
+    )
+
+
+def _globals(error: BaseException) -> Mapping[str, Any]:
+    """Return the global names where an error was raised."""
+    traceback, names = error.__traceback__, dict[str, Any]()
+    while traceback is not None:
+        names = traceback.tb_frame.f_globals
+        traceback = traceback.tb_next
+    return names
 
 
 def _about_attribute(error: BaseException, context: AdviceContext) -> str:

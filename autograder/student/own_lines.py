@@ -18,7 +18,7 @@ def places_of(
 ) -> tuple[CodeLine, ...]:
     """Return the outermost and the innermost line of code whose globals are `namespace`.
 
-    Returns one place if both are the same, and none if no line of the student's was reached.
+    Returns one place if both are the same line, and none if no line of the student's was reached.
     """
     found: list[CodeLine] = []
     while traceback is not None:
@@ -27,7 +27,9 @@ def places_of(
             where, source = locate(code.co_filename, traceback.tb_lineno)
             found.append(CodeLine(where, _name(code.co_name), source.strip()))
         traceback = traceback.tb_next
-    return tuple(dict.fromkeys([*found[:1], *found[-1:]]))
+    if found and found[0].where == found[-1].where:  # such as a generator within a call
+        return (found[0],)
+    return (*found[:1], *found[-1:])
 
 
 def locate_cell(filename: str, line: int) -> tuple[str, str]:

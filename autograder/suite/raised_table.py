@@ -170,6 +170,11 @@ OF_PYTHON: tuple[Row, ...] = (
         "Python's own (`input`, `sum`) where you meant a value",
     ),
     row(
+        r"'types\.SimpleNamespace' object is not subscriptable",
+        "an attribute is read like an entry of a dictionary",
+        "the object has attributes, not entries: write `config.n_embd`, with a dot",
+    ),
+    row(
         r"unsupported operand type.*'Linear'|'Linear' object is not subscriptable",
         "a layer is used as if it were a matrix",
         "a layer is called with its input, as in `self.W_query(x)`: `@` and `[...]` do not work "
