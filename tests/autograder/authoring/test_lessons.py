@@ -48,6 +48,24 @@ def test_code_in_the_text_fits_a_phone(lesson: Path) -> None:
     assert not wide, "say it in words, or in two pieces of code"
 
 
+#: the most letters of a formula inside a line: with 27, a page scrolled sideways by 14 pixels
+LONGEST_FORMULA = 26
+
+
+def letters_of(formula: str) -> int:
+    """Returns about how many letters a formula shows; a command such as `\\alpha` is one."""
+    drawn = re.sub(r"\\(?:text|math\w+|t?frac|sqrt|left|right|[!;, ])", "", formula)
+    return len(re.sub(r"[{}\s^_]", "", re.sub(r"\\[a-zA-Z]+", "x", drawn)))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_formulas_in_the_text_fit_a_phone(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|<!--.*?-->|\$\$.*?\$\$", "", text, flags=re.DOTALL)
+    formulas = re.findall(r"\$([^$\n]+)\$", text)
+    assert [one for one in formulas if letters_of(one) > LONGEST_FORMULA] == []
+
+
 def document(path: str) -> dict[str, Any]:
     return tomllib.loads((ROOT / "source" / path).read_text(encoding="utf-8"))
 
