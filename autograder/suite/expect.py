@@ -218,10 +218,17 @@ class Expect:
         likely: str = "",
         options: GradientOptions = PLAIN,
     ) -> Gradients:
-        """Return the answer's value and gradients for a given cotangent, to test a property."""
+        """Return the answer's value and gradients for a given cotangent, to test a property.
+
+        What the call leaves behind is a failure: `options` say whether it is looked for.
+        """
         self._call = gradient_text(question, args, options)
         with self._explained(question):
-            return self.implementation.gradients(question, args, cotangent, options)
+            got = self.implementation.gradients(question, args, cotangent, options)
+        with self.failures.softly():
+            for text, cause in left_behind(got):
+                self.failures.add(changed(self._call, text, cause))
+        return got
 
     def raises(
         self,

@@ -273,11 +273,24 @@ class ExpectLayer:
         values = partial(difference, tolerance=tolerance) if tolerance else None
         self._backward(args, not_finite, likely, values=values)
 
-    def pulled(self, *args: Any, cotangent: torch.Tensor, likely: str = "") -> Gradients:
-        """Return the answer's value and gradients for a given cotangent, to test a property."""
-        self._call = gradient_text(f"{self._built}.forward", args)
+    def pulled(
+        self,
+        *args: Any,
+        cotangent: torch.Tensor,
+        likely: str = "",
+        options: GradientOptions = PLAIN,
+    ) -> Gradients:
+        """Return the answer's value and gradients for a given cotangent, to test a property.
+
+        What the call leaves behind is a failure: `options` say whether it is looked for.
+        """
+        self._call = gradient_text(f"{self._built}.forward", args, options)
         with self._explained():
-            return self.answer.gradients(args, cotangent)
+            got = self.answer.gradients(args, cotangent, options)
+        with self._failures.softly():
+            for text, cause in left_behind(got):
+                self._failures.add(changed(self._call, text, cause))
+        return got
 
     def _backward(
         self,

@@ -260,7 +260,7 @@ def _left_behind(
 ) -> list[str]:
     """Returns what a call and its backward pass left behind: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
     found = {
-        HOOK: any(tensor._backward_hooks for tensor in tensors),
+        HOOK: any(tensor._backward_hooks or tensor.retains_grad for tensor in tensors),
         CHANGED: not _is_same(list(args), list(copies)),
         SEED_CHANGED: not all(torch.equal(seed, before) for seed, before in seeds),
     }

@@ -22,7 +22,7 @@ def steps(
     state is the last item of a call's result, and is passed on as the same object: what a later
     call writes into it is visible in the results, which the caller reads after the last call. If no
     state is passed on, later calls reuse the tensor objects of earlier arguments with new numbers,
-    as an optimizer changes weights in place, so that anything cached per object is out of date.
+    written through `.data`, so that anything cached per object, address or version is out of date.
     Each result is also changed in place before the next call, which a caller may do.
     """
     memo: dict[int, torch.Tensor] = {}
@@ -110,7 +110,7 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
         return arg
     before = kept.setdefault((*place, *((leaf.shape, leaf.dtype) for leaf in leaves)), arg)
     for old, new in zip(tensors_in(before), leaves, strict=True):
-        old.copy_(new)
+        old.data.copy_(new)  # no version counter sees it
     return before
 
 

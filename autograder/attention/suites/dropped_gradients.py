@@ -20,6 +20,7 @@ from ...suite.arguments import (
     weight_faults,
 )
 from ...suite.compare import difference
+from ...suite.implementation import GradientOptions
 from ...suite.layers import ExpectLayer
 
 _LEARNS = (
@@ -63,7 +64,8 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
     form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)
-    pulled = layer.pulled(x, cotangent=cotangent, likely=_LEARNS)
+    way = GradientOptions(results=True)
+    pulled = layer.pulled(x, cotangent=cotangent, likely=_LEARNS, options=way)
     got = pulled.value
     fits = isinstance(got, torch.Tensor) and got.shape == form.shape
     layer.that(fits, got="another shape", expected=f"{tuple(form.shape)}", likely=_LEARNS)

@@ -86,6 +86,16 @@ def test_a_gradient_cut_only_with_or_without_an_argument_fails(
         check_trait(_expect(wrong), traits, "gradients")
 
 
+def test_what_is_kept_by_address_is_out_of_date() -> None:
+    kept: dict[tuple[int, int], torch.Tensor] = {}
+
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return kept.setdefault((x.data_ptr(), x._version), 2 * x)
+
+    _, second = stepping.steps(doubled, [([torch.zeros(2)], None), ([torch.ones(2)], None)])
+    assert second.tolist() != [2.0, 2.0]
+
+
 def test_a_view_of_an_argument_is_reported_as_it_was() -> None:
     calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
     first, second = stepping.steps(lambda x: x.view(2, 1), calls)
