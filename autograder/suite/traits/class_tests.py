@@ -147,7 +147,8 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
     # plain loops are fast enough for the longest call if all other sizes are 1
     small = usual.but(dict.fromkeys(fixed, 1))
     longest = chosen.varied(letters, small, ONE_LARGE)[: len(letters) or 1]
-    return [*plan, (small, [*longest, *chosen.between(small)])]
+    plan += [(sizes, [sizes]) for sizes in chosen.heads_after_blocks(small)]
+    return [*plan, (small, [*longest, *chosen.between(small), *chosen.after_blocks(small)])]
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:

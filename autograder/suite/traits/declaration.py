@@ -46,6 +46,8 @@ _USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}
 _OTHERS = (6, 9, 8, 10, 11)
 #: letters that count samples and heads
 COUNTS = ("B", "H", "G", "R")
+#: a tensor has at most this many numbers, unless its longest side alone has more
+_MOST_NUMBERS = 1 << 17
 #: makes a layer's weight from its name and shape
 Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
 
@@ -220,3 +222,30 @@ def arguments(
 ) -> list[Any]:
     """Make the arguments of a call, all in one layout."""
     return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])
+
+
+def shorter(
+    sizes: Sizes, least: Mapping[str, int], steps: Callable[[Sizes], int], most: int
+) -> Sizes:
+    """Reduce the longest of some letters until a call has at most `most` steps.
+
+    No letter becomes less than its `least`.
+    """
+    while steps(sizes) > most:
+        longest = max((sizes.letters[x] for x in least), default=0)
+        less = {
+            x: max(n, longest * 31 // 32) for x, n in least.items() if sizes.letters[x] == longest
+        }
+        if all(sizes.letters[x] == n for x, n in less.items()):
+            break
+        sizes = sizes.but(less)
+    return sizes
+
+
+def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
+    """Keep only the longest side of a tensor that would be very large."""
+    for item in inputs:
+        if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
+            longest = max(item.letters, key=sizes.letters.__getitem__)
+            sizes = sizes.but({x: smallest.get(x, 1) for x in item.letters if x != longest})
+    return sizes

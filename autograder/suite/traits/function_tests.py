@@ -105,9 +105,10 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     asked = CallSizes(traits, expect.draw)
     usual = traits.usual()
     varied = asked.varied(traits.call_letters(), usual, ONE_LARGE)
-    for turn, sizes in enumerate([*varied, *asked.between(usual)]):
+    in_turn = [*varied, *asked.between(usual), *asked.after_blocks(usual)]
+    for turn, sizes in enumerate(in_turn):
         dtype = (traits.dtype, torch.float64)[turn % 2]
-        _same(expect, traits, arguments(expect, traits, sizes, dtype, of_turn(turn)), likely)
+        _same(expect, traits, _made(expect, traits, sizes, dtype, of_turn(turn)), likely)
     for given in traits.each_way():
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
@@ -177,8 +178,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         steps = (made[1], made[0], made[2], made[0])
         for no_grad in (False, True):
             expect.steps(traits.question, *steps, likely=_HELD, after=traits.after, no_grad=no_grad)
-        held = arguments(expect, given, other)
-        expect.same(traits.question, *held, likely=_NO_GRAD, after=traits.after, no_grad=True)
+        for dtype in (traits.dtype, torch.float64):
+            held = _made(expect, given, other, dtype)
+            expect.same(traits.question, *held, likely=_NO_GRAD, after=traits.after, no_grad=True)
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
@@ -188,15 +190,27 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
     """Make arguments, the last tensor not contiguous; in float64, also sums that nearly cancel."""
-    tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
-    cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
-    made = arguments(expect, traits, traits.with_exact_root(sizes) if cancels else sizes, dtype)
-    if cancels:
-        made = _cancelling(traits, made)
+    made = _made(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     for place in places[-1:]:
         made[place] = turned(made[place])
     return made
+
+
+def _made(
+    expect: Expect,
+    traits: Traits,
+    sizes: Sizes,
+    dtype: torch.dtype,
+    numbers: Layout = contiguous,
+) -> list[Any]:
+    """Make arguments; in float64, with sums that nearly cancel: float32 would lose their digits."""
+    tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
+    cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
+    if not cancels:
+        return arguments(expect, traits, sizes, dtype, numbers)
+    exact = traits.with_exact_root(sizes)
+    return _cancelling(traits, arguments(expect, traits, exact, dtype, numbers))
 
 
 def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:

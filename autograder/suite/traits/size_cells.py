@@ -9,6 +9,8 @@ drawn from the secret of the class: no list of sizes can be learnt, and none is 
   the rest is usual;
 - `between`: each length is drawn between a middle size and its largest, with all that is free;
   then each is one below its largest, so that a large even and a large odd length are always tested;
+- `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
+  blocks, for all usual sizes of blocks: an answer in blocks may lose a last one of size 1;
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths are at their largest;
 - `many`, `wide`: many samples; a few tokens with long vectors;
@@ -17,13 +19,12 @@ drawn from the secret of the class: no list of sizes can be learnt, and none is 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from ..arguments import Draw
-from .declaration import COUNTS, Root, Traits
-from .inputs import LEADING, Input, Sizes, Tensor
+from .declaration import COUNTS, Root, Traits, shorter, thin
+from .inputs import LEADING, Sizes, Tensor
 
 #: how large a letter becomes unless a declaration says otherwise: every question promises this.
 #: The other letters are lengths of vectors, see `_VECTORS`
@@ -51,14 +52,14 @@ _LARGE, _MIDDLE, _SEEN = 17, 24, 2
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
 #: groups in a middle size: with several heads in each, they make up to 16 heads
 _FEW_GROUPS = 5
+#: one above multiples of 64; of 24, 32 and 48; of 20, 25 and 50. The same for samples and heads
+_AFTER_BLOCKS, _SAMPLES_AFTER, _HEADS_AFTER = (65, 97, 101), (33, 61), (9, 13)
 #: the number of tokens if there are many samples
 _FEW_TOKENS = 4
 _ONES = (1, 1)
 #: leading dimensions that are tried in turn, with a 1 in every place; five dimensions
 _TRIED: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE = (2, 1, 3, 2)
-#: a tensor has at most this many numbers, unless its longest side alone has more
-_MOST_NUMBERS = 1 << 17
 
 
 class CallSizes:
@@ -138,6 +139,25 @@ class CallSizes:
         sizes = base.but({**self._least(self._letters), **others, **drawn, letter: length})
         sizes = sizes.but({}, (1,) * len(sizes.leading))
         return self._bounded(sizes, self._letters, ONE_LARGE)
+
+    def after_blocks(self, base: Sizes) -> list[Sizes]:
+        """Return calls in which one size is one above a whole number of blocks."""
+        long = [x for x in self._lengths if self._largest(x) > _AFTER_BLOCKS[-1]]
+        calls = [self._one_long(base, x, n) for x in long for n in _AFTER_BLOCKS]
+        few = base.but({**self._least(self._letters), **dict.fromkeys(self._lengths, _SEEN)})
+        for letter in (x for x in self._letters if x in COUNTS):
+            numbers = _SAMPLES_AFTER if letter == "B" else _HEADS_AFTER
+            calls += [few.but({letter: n}) for n in numbers if n <= self._largest(letter)]
+        if self._is_batched:
+            leads = _AFTER_BLOCKS if self.leads.are_lengths else _SAMPLES_AFTER
+            calls += [few.but({}, (number,)) for number in leads]
+        return [self._bounded(sizes, self._letters, ONE_LARGE) for sizes in calls]
+
+    def heads_after_blocks(self, base: Sizes) -> list[Sizes]:
+        """Return the same for the heads or groups that a class is built with."""
+        few = base.but(dict.fromkeys(self._lengths, _SEEN))
+        counts = [x for x in self._built if x in COUNTS]
+        return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
 
     def rooted(self, root: Root) -> Sizes:
         """Draw the size whose root is taken near its largest."""
@@ -371,30 +391,3 @@ class LeadingDimensions:
     def few(self, turn: int) -> tuple[int, ...]:
         """Leading dimensions of few samples, in turn of five dimensions, of four, and none."""
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]
-
-
-def shorter(
-    sizes: Sizes, least: Mapping[str, int], steps: Callable[[Sizes], int], most: int
-) -> Sizes:
-    """Reduce the longest of some letters until a call has at most `most` steps.
-
-    No letter becomes less than its `least`.
-    """
-    while steps(sizes) > most:
-        longest = max((sizes.letters[x] for x in least), default=0)
-        less = {
-            x: max(n, longest * 31 // 32) for x, n in least.items() if sizes.letters[x] == longest
-        }
-        if all(sizes.letters[x] == n for x, n in less.items()):
-            break
-        sizes = sizes.but(less)
-    return sizes
-
-
-def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
-    """Keep only the longest side of a tensor that would be very large."""
-    for item in inputs:
-        if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
-            longest = max(item.letters, key=sizes.letters.__getitem__)
-            sizes = sizes.but({x: smallest.get(x, 1) for x in item.letters if x != longest})
-    return sizes

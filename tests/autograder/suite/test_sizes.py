@@ -52,6 +52,21 @@ def test_all_heads_are_sixteen_at_most(traits: Traits) -> None:
                 assert sizes.get("H", sizes.get("G", 1) * sizes.get("R", 1)) <= 16
 
 
+@pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
+def test_a_last_block_of_one_entry_is_asked(traits: Traits) -> None:
+    usual, letters = traits.usual(), traits.call_letters()
+    cells = CallSizes(traits, Draw(1, "sizes"))
+    small = usual.but(dict.fromkeys(traits.built_letters(), 1))  # as any_size asks of a class
+    asked = [*cells.after_blocks(small), *cells.heads_after_blocks(small)]
+    for length in {x for x in LENGTHS if traits.largest.get(x, 128) > 101} & {*letters}:
+        for block in (16, 20, 24, 25, 32, 50, 64):
+            assert any(one.letters[length] % block == 1 < one.letters[length] for one in asked)
+    for heads in {"H"} & {*letters, *traits.built_letters()}:
+        assert {one.letters[heads] for one in asked} >= {9, 13}
+    for samples in {"B"} & {*letters} - {*traits.largest}:
+        assert {one.letters[samples] for one in asked} >= {33, 61}
+
+
 LAYERS = [t for t in DECLARED if t.build is not None and "T" in t.call_letters()]
 
 
