@@ -40,12 +40,18 @@ def _inputs(
 
 
 def _with_scores(
-    draw: Draw, scores: torch.Tensor
+    draw: Draw, scores: torch.Tensor, size: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries, keys and values whose scaled scores are the given (T, S), in float64."""
+    """Queries, keys and values whose scaled scores are the given (T, S), in float64.
+
+    A query has as many entries as there are queries, or `size` of them.
+    """
     num_tokens, num_keys = scores.shape
-    queries = torch.eye(num_tokens, dtype=DOUBLE) * num_tokens**0.5
-    return queries, scores.T.to(DOUBLE).contiguous(), draw.normal(num_keys, 3, dtype=DOUBLE)
+    size = size or num_tokens
+    queries = torch.eye(num_tokens, size, dtype=DOUBLE) * size**0.5
+    keys = torch.zeros(num_keys, size, dtype=DOUBLE)
+    keys[:, :num_tokens] = scores.T
+    return queries, keys, draw.normal(num_keys, 3, dtype=DOUBLE)
 
 
 def _two_samples(draw: Draw, scores: torch.Tensor) -> list[torch.Tensor]:
@@ -83,6 +89,9 @@ def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
     expect.same(ATTEND, queries[:, :1], keys, values, likely=LARGE_SCORES)
     heads = (queries[:, None], keys[:, None], values[:, None])
     expect.same(ATTEND, *heads, likely=LARGE_SCORES)
+    # long vectors allow no shorter way
+    long = _with_scores(draw, _far_apart(draw, 3), draw.integer(2049, 4096))
+    expect.same(ATTEND, *long, likely=LARGE_SCORES)
 
 
 @pytest.mark.question(ATTEND, points=1)

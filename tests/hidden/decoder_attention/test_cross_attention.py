@@ -25,6 +25,8 @@ from autograder.suite.traits import (
 )
 
 RULES = rules_of(__file__)
+#: many samples
+MANY = 17
 
 
 def _some_forbidden(draw: Draw, *shape: int) -> torch.Tensor:
@@ -70,6 +72,7 @@ def test_mask_of_lengths_in_any_layout_and_of_equal_sizes(expect: Expect, draw: 
         expect.same("padding_mask", draw.integers(6, low=1, high=7), 6, likely=likely)
     expect.same("padding_mask", draw.integers(4, 3, low=1, high=9)[:, 1], 8, likely=likely)
     expect.same("padding_mask", torch.tensor([3]).expand(4), 5, likely=likely)
+    expect.same("padding_mask", torch.tensor([5, 1, 2, 4])[1:], 5, likely=likely)
 
 
 def _lengths(draw: Draw, sizes: Sizes) -> torch.Tensor:
@@ -229,13 +232,17 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
 
 
 def _any_mask(draw: Draw, sizes: Sizes) -> torch.Tensor:
-    """Of its full shape; in turns one row for all queries, all samples, or all heads."""
+    """Of its full shape; in turns one row for all queries, all samples, or all heads.
+
+    Many samples have a mask each.
+    """
     full = sizes.shape("... T S")
     if len(full) == 2:
         return _some_forbidden(draw, *full)
     one_row, one_sample = (*full[:-2], 1, full[-1]), (1, *full[1:])
     shapes = (full, one_row, one_sample, full[-2:], full[-3:], (*full[-3:-2], 1, full[-1]))
-    return _some_forbidden(draw, *shapes[draw.turn() % len(shapes)])
+    turn = 0 if full[0] >= MANY else draw.turn() % len(shapes)
+    return _some_forbidden(draw, *shapes[turn])
 
 
 MASKED = Traits(

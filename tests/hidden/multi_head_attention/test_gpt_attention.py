@@ -161,9 +161,9 @@ def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, rates: st
         # with queries and keys that learn, once
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
     likely = "new random numbers in every layer and call: a seed is set in none"
-    check_layers_apart(
-        expect, GPT, (config(12, 2, 8, 0.3, 0.2),), draw.normal(3, 8, 12), likely=likely
-    )
+    for attention, output in ((0.3, 0.0), (0.0, 0.3)):  # one could hide the other
+        build = (config(12, 2, 8, attention, output),)
+        check_layers_apart(expect, GPT, build, draw.normal(3, 8, 12), likely=likely)
 
 
 def _check_dropout(

@@ -173,6 +173,7 @@ def test_an_unknown_word_is_named(expect: Expect, draw: Draw) -> None:
         (f"{a} {c}, {b} {d},", d),
         (f"{c}. {b}", f"{c}."),
         (f"{c} {b.capitalize()}", b.capitalize()),
+        (d, d),
     ):
         expect.raises(
             "encode",
