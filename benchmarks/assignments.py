@@ -39,13 +39,13 @@ _COLUMNS = (
 _HEAD = """
 ## All assignments
 
-Measured on {day}: CPU of the whole process tree without its start, by `grade --profile`; one job,
-{students} submissions: milliseconds of one more submission. The calls alone are those of the hidden
-suites in one process, with no test and no isolation. The first column of multiples is of these, the
-others are of right modules. A class of mistakes has one wrong answer in each exercise (known
-mistakes) or in one exercise of each submission (unknown mistakes). The same right answers are
-executed for the first two submissions; the figure is the difference between the class and its half,
-for one submission.
+Measured on {day} with `grade --profile`, one job and {students} submissions: CPU time of the whole
+process tree without its start, in milliseconds for one more submission. The calls alone are all
+calls of the hidden suites in one process, without tests or isolation. The first column of multiples
+is relative to these calls, the others to right modules. A class of mistakes has one wrong answer in
+each exercise (known mistakes) or in one exercise of each submission (unknown mistakes). The same
+right answers are executed for the first two submissions; the figure is the difference between the
+class and its half, for one submission.
 """
 
 

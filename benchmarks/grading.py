@@ -251,19 +251,20 @@ def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
 def _table(rows: list[Row], students: int, repeats: int) -> str:
     ours = rows[0].each
     lines = [
-        "# What grading costs, next to other ways",
+        "# The cost of grading, compared with other ways",
         "",
-        f"Written by `make bench`. CPU of the whole process tree: two classes of {students} "
-        f"submissions to `{ASSIGNMENT}`, three exercises each, in which no two answers return the "
-        f"same numbers; medians of {repeats}. The cost of one more submission is the difference "
-        "between a class and the mean of its halves, which are started alike. One class has right "
-        "answers in ordinary words. The other has each question in unusual words, such as loops "
-        "over single numbers, and one exercise in three wrong: such answers take longer, and a "
-        "wrong one is called again to name its mistake.",
+        "`make bench` writes this page. It measures the CPU time of the whole process tree for two "
+        f"classes of {students} submissions to `{ASSIGNMENT}`, with three exercises each, in which "
+        f"no two answers return the same numbers; figures are medians of {repeats}. The cost of "
+        "one more submission is the difference between a class and the mean of its halves, which "
+        "have the same start. One class has right answers in ordinary words. The other has each "
+        "question in unusual words, such as loops over single numbers, and one wrong exercise in "
+        "three: these answers take longer, and a wrong one is called again to name its mistake.",
         "",
         f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
         "notebooks contain the modules in their answer cells. Each grader of notebooks must find "
-        "the wrong answers, or there is no table: one that ran nothing would be fast.",
+        "the wrong answers, otherwise there is no table, because a grader that ran nothing would "
+        "be fast.",
         "",
         f"Measured on {date.today()} with Python {platform.python_version()}, PyTorch "
         f"{torch.__version__}, {os.cpu_count()} cores, Linux {platform.release()}.",

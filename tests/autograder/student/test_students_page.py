@@ -39,7 +39,7 @@ CLAIMS = {
     "`NO_COLOR` is respected": f"{STUDENT}/test_terminals.py::test_no_escape_is_sent",
     "cannot show a symbol, a plain": f"{STUDENT}/test_terminals.py::test_a_stream_that_lacks",
     "for more than ten seconds is stopped": f"{STUDENT}/test_time_limit.py::test_a_loop_ends",
-    "Checks refuse what grading refuses": (
+    "Checks refuse everything that grading refuses": (
         "tests/autograder/grading/test_what_check_refuses.py::test_check_refuses_what_grading"
     ),
     "Each question is judged alone": (
@@ -60,7 +60,7 @@ CLAIMS = {
     "The last cell uses what you have built": (
         "tests/autograder/authoring/test_notebooks.py::test_a_solved_notebook_passes_every_check"
     ),
-    "which word of a line looks at which": (
+    "which words of a line look at which others": (
         "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_a_text_holds"
     ),
     "from 810 small sentences": (
