@@ -35,6 +35,8 @@ def row(says: str, shows: str, to_do: str, written: str = "", is_cause: bool = F
     return Row(re.compile(says, re.DOTALL), shows, to_do, line, is_cause)
 
 
+#: the beginning of a call that takes one of the dimensions away
+_REDUCED = r"\.(?:sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"
 #: errors in a line that shows the slip
 OF_LINES: tuple[Row, ...] = (
     row(
@@ -60,7 +62,8 @@ OF_LINES: tuple[Row, ...] = (
         "a sum, maximum or mean loses its dimension, so it does not line up with the rows",
         "the sum, maximum or mean of a row loses its dimension, so it does not line up with the "
         "row any more: keep it with `keepdim=True`",
-        r"\.(sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d",
+        # the result must be a side of an operation: `(a * b).sum(0)` stops before it adds up
+        rf"[\w)\]]\s*[-+*/]\s*([\w.\[\]]|\([^()]*\))*{_REDUCED}|{_REDUCED}[^()]*\)\s*[-+*/]",
         is_cause=True,
     ),
     row(
