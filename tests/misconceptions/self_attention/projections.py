@@ -291,8 +291,8 @@ def inputs_centred_in_place(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="weights stored (d_out, d_in) and weights stored (d_in, d_out): the weights are not "
-    "transposed, although they are stored as (d_out, d_in)",
+    confuses="weights stored (d_out, d_in) and weights stored (d_in, d_out): the weights are used "
+    "as if they were stored as (d_in, d_out)",
     hint="Write the shapes below each other: which two sizes must be equal?",
 )
 def weights_not_transposed(inputs, W_query, W_key, W_value):

@@ -487,8 +487,8 @@ def whole_tensor_sums_to_one(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a dimension that is kept with one that is lost: rows are divided by the sums of "
-    "other rows",
+    confuses="a dimension that is kept with one that is lost: the maximum or the sum of a row "
+    "meets other rows",
     hint="Write down the shapes of scores, maximum and sum. How does torch line them up?",
 )
 def dimensions_lost(scores, dim=-1):
