@@ -15,8 +15,10 @@ import pytest
 import autograder
 from autograder.errors import IsolationUnavailable
 from autograder.grading.sources import RunEvents
-from autograder.records import SubmissionResult
+from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, start_fork_server
+
+from .tiers import without_tier
 
 
 class Results(RunEvents):
@@ -30,11 +32,13 @@ class Results(RunEvents):
 
 
 @contextlib.contextmanager
-def started_fork_server() -> Iterator[ForkServer]:
+def started_fork_server(wanted: Tier | None = None) -> Iterator[ForkServer]:
     """Starts a fork server for the block; skips the test if this machine supports no tier."""
     try:
-        fork_server = start_fork_server()
+        fork_server = start_fork_server(wanted)
     except IsolationUnavailable as error:
+        if wanted is not None:
+            without_tier(wanted, str(error))
         pytest.skip(f"no submission is graded on this machine: {error}")
     with fork_server:
         yield fork_server

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from autograder.course import Course, load_course
 from autograder.grading.run import RunReport, grade_class
 from autograder.grading.sources import RunOptions
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionResult
+from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer
 
 from ..grading_runs import Results, started_fork_server
@@ -53,10 +54,10 @@ def fork_server() -> Iterator[ForkServer]:
 
 
 @pytest.fixture(scope="module")
-def mortal_fork_server() -> Iterator[ForkServer]:
-    """A fork server for the tests that kill it."""
-    with started_fork_server() as started:
-        yield started
+def mortal_fork_server() -> Iterator[Callable[[Tier], ForkServer]]:
+    """Returns a tier's fork server for the tests that kill it."""
+    with contextlib.ExitStack() as stack:
+        yield cache(lambda tier: stack.enter_context(started_fork_server(tier)))
 
 
 class ClassFolder:

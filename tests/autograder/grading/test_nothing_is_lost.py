@@ -16,13 +16,14 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import GraderError, UserError
-from autograder.grading import submissions
 from autograder.grading.run import grade_class
 from autograder.grading.sources import RunEvents, RunOptions
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Exercise, SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import ResultsFile, read_results
-from autograder.sandbox import ForkServer
+from autograder.sandbox import Budget, ForkServer
+from autograder.sandbox.replies import Batch
+from autograder.sandbox.session import Session
 from autograder.submission import read_exercise
 
 from .conftest import ClassFolder
@@ -146,58 +147,50 @@ class KillsTheParent(RunEvents):
             self._fork_server._process.kill()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("tier", "jobs"), [(Tier.A, 2), (Tier.B, 1), (Tier.C, 2)])
 def test_a_fork_server_that_dies_is_replaced_within_the_run(
-    jobs: int, class_of_four: ClassFolder, course: Course, mortal_fork_server: ForkServer
+    tier: Tier,
+    jobs: int,
+    class_of_four: ClassFolder,
+    course: Course,
+    mortal_fork_server: Callable[[Tier], ForkServer],
 ) -> None:
-    events = KillsTheParent(mortal_fork_server)
+    server = mortal_fork_server(tier)
+    events = KillsTheParent(server)
     options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=jobs)
-    kept = lambda tier: contextlib.nullcontext(mortal_fork_server)  # noqa: E731
+    kept = lambda tier: contextlib.nullcontext(server)  # noqa: E731
     grade_class([SuiteEngine(course, kept)], options, events)
     assert events.kills == 1
     assert scores(class_of_four.results) == expected(class_of_four.results)
     lines = read_results(class_of_four.results)
-    assert all(r.status is SubmissionStatus.GRADED for r in lines)
+    assert all((r.status, r.isolation) == (SubmissionStatus.GRADED, tier) for r in lines)
 
 
+@pytest.mark.parametrize("tier", [Tier.A, Tier.B, Tier.C])
 def test_a_parent_that_dies_during_a_call_costs_nobody_anything(
-    class_of_four: ClassFolder,
+    tier: Tier,
+    a_class: ClassFolder,
     course: Course,
-    mortal_fork_server: ForkServer,
+    mortal_fork_server: Callable[[Tier], ForkServer],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    marker = tmp_path / "killed-once"
-    grade = submissions.SubmissionGrader.grade
+    server, marker, ask = mortal_fork_server(tier), tmp_path / "killed", Session.ask_several
 
-    def loses_its_parent(self: Any, submission: Any, assignment: Any, watch: Any) -> Any:
-        if submission.student == "cid" and not marker.exists():
-            marker.touch()
-            opened = self._parent.open
+    def ask_and_die(session: Session, budget: Budget, batch: Batch) -> list[Any]:
+        if not marker.exists():
+            marker.write_text(str(os.getpid()))
+            os.kill(server.pid, signal.SIGKILL)
+        return ask(session, budget, batch)
 
-            def dying(limits: Any, questions: int) -> Any:
-                session = opened(limits, questions)
-                ask = session.ask
-
-                def ask_once(budget: Any, operation: Any, *args: Any) -> Any:
-                    if operation == "call":
-                        os.kill(self._parent._process.pid, signal.SIGKILL)
-                    return ask(budget, operation, *args)
-
-                session.ask = ask_once
-                return session
-
-            monkeypatch.setattr(self._parent, "open", dying)
-        return grade(self, submission, assignment, watch)
-
-    monkeypatch.setattr(submissions.SubmissionGrader, "grade", loses_its_parent)
-    options = RunOptions(class_of_four.submitted, class_of_four.results)
-    events = KillsTheParent(mortal_fork_server)
-    events.kills = 1
-    kept = lambda tier: contextlib.nullcontext(mortal_fork_server)  # noqa: E731
-    grade_class([SuiteEngine(course, kept)], options, events)
-    assert marker.exists()
-    assert scores(class_of_four.results)["cid"] == 100
+    a_class.submit("ada")
+    monkeypatch.setattr(Session, "ask_several", ask_and_die)
+    options = RunOptions(a_class.submitted, a_class.results)
+    kept = lambda tier: contextlib.nullcontext(server)  # noqa: E731
+    before = server.pid
+    grade_class([SuiteEngine(course, kept)], options, RunEvents())
+    assert marker.exists() and server.pid != before
+    assert scores(a_class.results) == {"ada": 100.0}
 
 
 def test_a_full_disk_leaves_whole_lines_and_is_resumed(
