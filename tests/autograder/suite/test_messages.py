@@ -47,6 +47,13 @@ def test_a_relation_says_what_is_true(got: object, expected: object, words: str)
     assert words in relation(got, expected)
 
 
+def test_small_numbers_are_not_zeros_in_the_wrong_places() -> None:
+    weights = torch.tensor([[-4.0, 7.0], [0.0, 1.0986]]).softmax(-1)
+    masked = torch.tensor([[1.0, 0.0], [0.25, 0.75]])
+    assert "in the wrong places" in relation(masked.flip(-1), masked)
+    assert "in the wrong places" not in relation(weights, masked)
+
+
 def test_neither_of_two_unknown_results_is_called_expected() -> None:
     right = LocalImplementation({"answer": _right})
     expect = Expect(right, right, Draw(0, "test"))
