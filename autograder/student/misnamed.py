@@ -64,10 +64,16 @@ def _is_code(path: Path) -> bool:
     return path.suffix in _CODE
 
 
-def other_name(question: str, namespace: Mapping[str, Any], questions: Collection[str] = ()) -> str:
+def other_name(
+    question: str,
+    namespace: Mapping[str, Any],
+    questions: Collection[str] = (),
+    given: Collection[str] = (),
+) -> str:
     """Say which of the student's definitions has nearly the question's name; otherwise empty.
 
-    A definition that answers another of the `questions` does not count.
+    A definition that answers another of the `questions` does not count, and one that is `given` in
+    the notebook only if its name is near.
     """
     own = [
         name
@@ -77,7 +83,8 @@ def other_name(question: str, namespace: Mapping[str, Any], questions: Collectio
     if outer := next((name for name in own if _holds(namespace[name], question)), ""):
         return f"`{question}` is inside `{outer}`: move it out, to the left margin"
     near = closest(question, own)
-    alike = [name for name in own if isinstance(namespace[name], type) is question[0].isupper()]
+    others = [name for name in own if name not in given]
+    alike = [name for name in others if isinstance(namespace[name], type) is question[0].isupper()]
     if not near and len(alike) == 1:
         return f"is `{alike[0]}` your answer? The question is `{question}`: give it that name"
     return (

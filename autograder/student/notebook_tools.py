@@ -28,7 +28,7 @@ from .last_call import NO_CALL, RecordedCall, again
 from .misnamed import other_name, start_with, wrong_import
 from .missing_names import explain_missing_names
 from .runner import run_checks, step_to_trace
-from .stale import FAILED, run_of, stale, unsaved
+from .stale import FAILED, given, run_of, stale, unsaved
 from .stars import star_line
 from .tracing import traced
 
@@ -172,7 +172,8 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
     """Add a note if the cell differs from the checked code, or if the answer is missing."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points
-        note = other_name(result.question, namespace, known) or _missing(result.question, namespace)
+        note = other_name(result.question, namespace, known, given(known, folder))
+        note = note or _missing(result.question, namespace)
         return replace(result, note=note)
     if result.standing is Standing.NOT_IMPLEMENTED:
         cells = _defining(result.question, namespace)

@@ -57,6 +57,16 @@ def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
     return UNSAVED
 
 
+def given(questions: Collection[str], folder: Path) -> frozenset[str]:
+    """Return the names that saved notebooks define in cells that answer none of the `questions`."""
+    names = [
+        _defined_in(source)
+        for source, cell in _saved_cells(folder)
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") not in questions
+    ]
+    return frozenset(name for found in names for name in found)
+
+
 def run_of(question: str, namespace: Mapping[str, Any]) -> str:
     """Return the run of the cell that defined a question, as Jupyter names it: `In[7]`."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]

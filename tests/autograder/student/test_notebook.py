@@ -72,6 +72,17 @@ def test_a_question_that_was_not_run_yet_says_so(here: Path) -> None:
     assert text == "○ half: not defined\n  run the cell that defines it first"
 
 
+def test_a_function_that_the_notebook_gives_is_no_answer(here: Path) -> None:
+    cell = nbformat.v4.new_code_cell("def _bring_checks(name): ...")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), here / "basics.ipynb")
+    namespace: dict[str, Any] = {}
+    exec(cell.source, namespace)
+    text = as_text(check_namespace("half", namespace, here))
+    assert text == "○ half: not defined\n  run the cell that defines it first"
+    exec("def divided(x): return x / 2", namespace)
+    assert "is `divided` your answer?" in as_text(check_namespace("half", namespace, here))
+
+
 def test_ctrl_c_says_which_question_was_running(here: Path) -> None:
     def half(x: float) -> float:
         raise KeyboardInterrupt
