@@ -108,7 +108,7 @@ def _unstyled(found: re.Match[str]) -> str:
 
 
 def visible(text: str, widest: int = _WIDEST) -> str:
-    """Does what `for_terminal` does, for a line that is printed without markup."""
+    """Does the same as `for_terminal`, for a line that is printed without markup."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: widest + 1])
     return shown if len(shown) <= widest else f"{shown[: widest - 4]} ..."
 

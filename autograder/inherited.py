@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-#: pytest's variables, which change what is collected and by which plugins
+#: pytest's variables, which change the collected tests and the plugins
 _PYTESTS = "PYTEST_"
 #: the variables that choose threads and kernels for torch and the libraries below it
 _KERNELS = ("ATEN_", "DNNL_", "KMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "PYTORCH_", "TORCH_")

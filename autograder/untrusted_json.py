@@ -1,4 +1,4 @@
-"""The one reader of JSON that a student, a platform or another machine has written.
+"""The only reader of JSON that a student, a platform or another machine has written.
 
 All that may be wrong raises `ValueError`, and the same texts are read wherever it is called:
 Python's own limit of nesting depends on its version and on how deep the call is.

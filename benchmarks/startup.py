@@ -28,7 +28,7 @@ _TORCH = "import torch"
 
 
 def main() -> None:
-    """Measures, and prints the table."""
+    """Runs the measurements, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()

@@ -144,7 +144,7 @@ def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:
-    """Describes for each question what grading tests, according to its traits."""
+    """Describes the tests of grading for each question, according to its traits."""
     from ..suite.traits import traits_of  # imports torch, which reading a gradebook does not need
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
@@ -286,7 +286,7 @@ EXTRAS = "extras"
 def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
     """Returns the files of `source/<assignment>/extras/` by their path in the release.
 
-    A `.md` file becomes a notebook without questions; other files are released as they are. Raises
+    A `.md` file becomes a notebook without questions; other files are released unchanged. Raises
     `ContentError` if a file has the name of an exercise or is not text.
     """
     taken = {exercise.name for exercise in assignment.exercises}

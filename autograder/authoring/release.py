@@ -45,7 +45,7 @@ class ReleasedFolder:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReport:
-    """The assignments that a release wrote and those that it removed."""
+    """The assignments that a release wrote, and the ones that it removed."""
 
     assignments: tuple[ReleasedFolder, ...]
     removed: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class ReleaseReport:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A file of `assignments/` that differs from the one that release would write."""
+    """A file of `assignments/` that differs from the result of a new release."""
 
     path: str
     problem: str

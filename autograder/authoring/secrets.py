@@ -24,7 +24,7 @@ _SHORTEST_STRING = 30
 
 
 class SecretKind(enum.StrEnum):
-    """The kinds of secrets, as messages name them."""
+    """The kinds of secrets, by their names in messages."""
 
     SOLUTION = "a line of the solution"
     TEST_NAME = "the name of a hidden test"

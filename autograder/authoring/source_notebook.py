@@ -146,7 +146,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """Makes the cell of imports; that of `check` comes before those of our other modules."""
+    """Makes the cell of imports; `check` is imported before our other modules."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]

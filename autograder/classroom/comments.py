@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, its names in the bank, and those that the bank lacks."""
+    """A comment as students read it, with the bank's names in it, and the unknown names."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class CommentBank:
         return tuple(name for name in names if self.find(name, question) is None)
 
     def find(self, name: str, question: str) -> BankComment | None:
-        """Returns the comment of that name: the question's own, otherwise the one for all."""
+        """Returns the comment of that name for the question, otherwise for all questions."""
         folded = name.casefold()
         return self._texts.get((folded, question)) or self._texts.get((folded, ""))
 

@@ -1,4 +1,4 @@
-"""Due dates and rules of one class, which override those of the content: `due.csv`, `class.toml`.
+"""Due dates and rules of one class, which override those of the course: `due.csv`, `class.toml`.
 
 So two classes, or two sections, can share one course. A row of `due.csv` names an assignment, a
 section (empty: everybody) and a date; `class.toml` sets the budget of late days and which
@@ -58,8 +58,8 @@ class ClassDates:
     def of_all(self, assignment: Assignment) -> DueDate | None:
         """Returns the default due date of an assignment.
 
-        This is the class's date for everybody, otherwise the content's, otherwise the latest date
-        of its sections.
+        This is the class's date for everybody, otherwise the date in the course, otherwise the
+        latest date of the class's sections.
         """
         if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
             return found

@@ -24,7 +24,7 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One row: what was decided about a submission, why, and when (UTC)."""
+    """One row: the decision about a submission, its reason, and its time (UTC)."""
 
     student: str
     assignment: str
@@ -59,7 +59,7 @@ def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
 
 
 def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -> Decision:
-    """Takes a submission out of what counts, or back in; its files and results stay."""
+    """Stops counting a submission, or counts it again; its files and results stay."""
     return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
 
 

@@ -1,7 +1,7 @@
-"""The graders of a class and what they entered: `graders.csv` and `marked.csv`.
+"""The graders of a class and their entries: `graders.csv` and `marked.csv`.
 
 Points and comments themselves are in nbgrader's gradebook, which does not record who entered them;
-`marked.csv` is the history of those that were entered with `autograder mark`.
+`marked.csv` is the history of entries made with `autograder mark`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COLUMNS = tuple(field.name for field in fields(Mark))
 
 
 def read_marks(class_folder: Path) -> tuple[Mark, ...]:
-    """Returns what graders entered with `autograder mark`, in order; raises `UserError`."""
+    """Returns graders' entries made with `autograder mark`, in order; raises `UserError`."""
     return tuple(Mark(**row) for row in read_table(class_folder / MARKED_FILE, _COLUMNS))
 
 
@@ -46,7 +46,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """The grader of each answer: the question's, otherwise the student's grader in the roster."""
+    """Knows the grader of each answer: the question's, otherwise the student's in the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
@@ -67,7 +67,7 @@ class Graders:
 
 
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
-    """Returns who grades what. A row of `graders.csv` names an exercise, or `exercise/question`.
+    """Returns the graders of a class; `graders.csv` names an exercise, or `exercise/question`.
 
     Raises `UserError` for a row that occurs twice.
     """

@@ -1,7 +1,7 @@
 """Remembers where each submission came from: `collected.csv` of the class folder.
 
-It stores what does not fit into a submission's folder: the platform's number, which is needed to
-return grades and feedback, and a mark such as Canvas's LATE.
+It stores facts that do not fit into a submission's folder: the platform's number, which is needed
+to return grades and feedback, and a mark such as Canvas's LATE.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def read_origins(class_folder: Path) -> Mapping[Key, Origin]:
 
 
 def write_origins(class_folder: Path, origins: Iterable[Origin]) -> None:
-    """Stores where submissions came from, and replaces what was known about them before."""
+    """Stores the origins of submissions, and replaces earlier origins of the same submissions."""
     new = {origin.key: asdict(origin) for origin in origins}
     change_rows(class_folder / COLLECTED_FILE, _COLUMNS, new)
 

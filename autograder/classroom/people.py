@@ -1,7 +1,7 @@
 """The people of a class: `roster.csv` of the class folder, made from any platforms' lists.
 
-A list is matched with the people on the roster: it adds people and updates what it knows about
-them. It removes nobody and empties no column.
+A list is matched with the people on the roster: it adds people and updates their entries. It
+removes nobody and empties no column.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _SEVERAL = "; "
 class Person:
     """Somebody in the class; unknown fields are empty. `extra_time` is added to every due date.
 
-    `student` is the name below `submitted/`, or an identifier of the platform. `grader` is who
-    grades this person's work, such as a teaching assistant or tutor. Several sections or groups are
-    separated by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant
-    17`), `git_login` the login on a code classroom.
+    `student` is the name below `submitted/`, or an identifier of the platform. `grader` grades this
+    person's work, such as a teaching assistant or tutor. Several sections or groups are separated
+    by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant 17`),
+    `git_login` the login on a code classroom.
     """
 
     student: str
@@ -174,8 +174,8 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     """Merges a list of people into the class's roster.
 
     The list is Canvas's gradebook, Moodle's worksheet or participants, GitHub Classroom's roster,
-    Gradescope's, or any CSV file whose columns say who people are, such as student, name, email,
-    section, extra_time, grader. Raises `UserError` for a file that is not such a list.
+    Gradescope's, or any CSV file with columns about people, such as student, name, email, section,
+    extra_time, grader. Raises `UserError` for a file that is not a list of people.
     """
     return write_people(class_folder, listed_people(*in_english(*read_csv(source)), source))
 
@@ -207,7 +207,7 @@ def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
-    """Returns what `write_people` would change, and changes nothing."""
+    """Returns the changes that `write_people` would make, without making them."""
     merge = _Merge(read_roster(class_folder).people, new)
     _checked(merge.people, new.source)
     return merge.change

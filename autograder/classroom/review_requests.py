@@ -74,8 +74,8 @@ def answer_requests(
 ) -> tuple[Request, ...]:
     """Answers the open requests of a student for a question; returns them with the answer.
 
-    If there are none for this question, those for the assignment as a whole are answered; with an
-    empty question, all open requests for the assignment.
+    If this question has none, requests for the whole assignment are answered; with an empty
+    question, all open requests for the assignment are.
     """
     now = utc_text(datetime.now(UTC))
     answered: list[Request] = []

@@ -82,7 +82,7 @@ def _must_be_there(roster: Roster, selection: Selection) -> None:
 
 
 def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
-    """Returns a meaningless name for each student, in an order that is not the alphabet's."""
+    """Returns a meaningless name for each student, in an order that is not alphabetical."""
     ordered = sorted(
         set(students), key=lambda name: hashlib.sha256(name.encode("utf-8", "replace")).digest()
     )

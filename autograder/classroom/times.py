@@ -90,9 +90,10 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
 
 
 def read_stamp(data: bytes) -> datetime | None:
-    """Returns the time in nbgrader's `timestamp.txt`, in UTC; None if that is not certain.
+    """Returns the time in nbgrader's `timestamp.txt`, in UTC; None if it is uncertain.
 
-    nbgrader itself writes times without a zone in UTC, year first; other forms must name one.
+    nbgrader itself writes times in UTC without a zone, year first; other forms must name their
+    zone.
     """
     text = data[:_MOST_BYTES].decode("utf-8-sig", "replace").strip()
     try:

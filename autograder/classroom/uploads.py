@@ -1,4 +1,4 @@
-"""Keeps digests of what `collect` wrote into `submitted/`, in `uploads.csv` of the class folder.
+"""Keeps digests of the files that `collect` wrote, in `uploads.csv` of the class folder.
 
 They show whether somebody has edited a folder since it was collected, and whether an upload is new.
 """

@@ -51,7 +51,7 @@ def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, s
             found[column] = "Email address"
     if not _are_times(columns[-1], rows):
         found[columns[-1]] = "Feedback comments"
-    # a table that has such a column already keeps it, wherever it is
+    # a table that already has this column keeps it, wherever it is
     return {column: name for column, name in found.items() if name == column or name not in columns}
 
 

@@ -23,7 +23,7 @@ _NARROW = 60
 _LETTERS = 20
 #: lines with at most this indentation describe a question or a check; deeper ones are its output
 _ABOUT_A_CHECK = 2
-#: the beginnings of those lines of a failing check that are sentences, and may be wrapped
+#: the beginnings of lines of a failing check that are sentences, and may be wrapped
 _SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
 

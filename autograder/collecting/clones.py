@@ -201,7 +201,7 @@ def _entry(clone: Clone, own: tuple[str, ...]) -> DownloadEntry:
 
 
 def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of files that may be a student's work, not those of tools and releases.
+    """Yields the paths of files that may be a student's work, without files of tools and releases.
 
     Links are not followed.
     """

@@ -318,7 +318,7 @@ _LATIN = _CYRILLIC | _GREEK
 
 
 def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Returns notes on new students whose names look like those of others."""
+    """Returns notes on new students whose names look like other students' names."""
     groups: defaultdict[str, set[str]] = defaultdict(set)
     chosen = list(new)
     for student in (*students, *chosen):

@@ -26,7 +26,7 @@ class DownloadEntry:
     """A file of a download: its path, and a function that reads it, which raises `UnsafeFile`.
 
     `in_archive` is true if it is in a zip, whose contents can't be trusted. With `stays_packed`, an
-    archive is kept as it is.
+    archive is not unpacked.
     """
 
     path: tuple[str, ...]
@@ -81,7 +81,7 @@ class ReadingAllowance:
 
 
 def name_problem(parts: tuple[str, ...]) -> str | None:
-    """Returns why files with this path are refused; None if nothing is wrong with it."""
+    """Returns why files with this path are refused; None if they are not."""
     if not parts:
         return "no name"
     if len(parts) > MAX_FOLDERS:

@@ -43,7 +43,7 @@ class CourseNames:
 
     @property
     def exercises(self) -> frozenset[str]:
-        """The names of all exercises, or only of those of the chosen assignment."""
+        """The names of all exercises, or only of the chosen assignment's."""
         return frozenset(
             name
             for name, belongs in self._of_exercise.items()

@@ -49,7 +49,7 @@ class _Claim:
 
 @dataclass(slots=True)
 class Pile:
-    """The files gathered for one submission; `time` is the one that nbgrader wrote.
+    """The files gathered for one submission; `time` is the time in nbgrader's `timestamp.txt`.
 
     `has_request` means that a request for a second look came with them.
     """

@@ -95,7 +95,7 @@ def _fields(row: Origin | Upload | None) -> dict[str, str] | None:
 def undo(class_folder: Path) -> UndoReport:
     """Undoes the last collection that changed something; raises `UserError` if there is none.
 
-    Submissions that were edited by hand since then are left as they are.
+    Submissions that were edited by hand since then are left unchanged.
     """
     with collecting_alone(class_folder):
         return _undo(class_folder)

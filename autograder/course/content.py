@@ -111,7 +111,7 @@ TABLES = "tests/tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """Yields the files of a course that grading this assignment needs, and no others."""
+    """Yields only the files of a course that grading this assignment needs."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:

@@ -22,7 +22,7 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """One right way: what it does and costs, and its code."""
+    """One right way: a text on what it does and costs, and its code."""
 
     text: str
     code: str

@@ -254,7 +254,7 @@ class _Question:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     misconceptions: Counter[str] = field(default_factory=Counter)
     comments: Counter[str] = field(default_factory=Counter)
-    #: how many submissions had each test, and how many passed it
+    #: the number of submissions that had each test, and of those that passed it
     tests: Counter[str] = field(default_factory=Counter)
     passed: Counter[str] = field(default_factory=Counter)
     max_score: float = 0.0

@@ -1,4 +1,4 @@
-"""Finds pairs of submissions that share code which few others have, for a person to look at.
+"""Finds pairs of submissions that share unusual code, for a person to look at.
 
 The stub's code is removed, and so is code that many students of the class wrote, because a short
 answer in the style of the textbook is the same for everybody.

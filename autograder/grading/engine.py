@@ -35,10 +35,10 @@ class Engine(Protocol):
         """Returns an assignment; raises `UserError` if it is not ready to be graded."""
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything a score depends on besides the submission."""
+        """Returns a digest of everything except the submission that a score depends on."""
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """Returns a digest of what a student submitted."""
+        """Returns a digest of the submitted files."""
 
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None

@@ -188,7 +188,7 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """The results of one text and its notes; `replies` are hashes of what its workers replied.
+    """The results of one text and its notes; `replies` are hashes of its workers' replies.
 
     They are certain if two workers gave equal replies; those of one alone may be due to chance.
     """

@@ -124,7 +124,7 @@ class Grader(Protocol):
         """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does once, in advance, what every job would otherwise have to do."""
+        """Does work once, in advance, that every job would otherwise have to do."""
 
     def grade(
         self,
@@ -194,7 +194,7 @@ class Job:
 
 
 def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watch: Watch) -> None:
-    """Runs in a job's process: grades what it receives until the pipe closes."""
+    """Runs in a job's process: grades submissions from the pipe until it closes."""
     _end_with_the_grader()
     watch.begin()
     for other in not_mine:

@@ -42,7 +42,7 @@ class OneQuestionGrader:
         return self.inner.fork_server
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does once, in advance, what every job would otherwise have to do."""
+        """Does work once, in advance, that every job would otherwise have to do."""
         self.inner.prepare([self._narrowed(assignment) for assignment in assignments])
 
     def grade(

@@ -28,7 +28,7 @@ JUDGING = 3
 
 
 def asked_digest(assignment: Assignment) -> str:
-    """Returns a digest of what the questions ask: hidden suites, rules, solutions, parts, limits.
+    """Returns a digest of the questions: hidden suites, rules, solutions, parts and limits.
 
     Inputs are drawn from it, so it must not depend on anything else, such as the grader's own code,
     due dates or the catalogue of known mistakes.
@@ -43,7 +43,7 @@ def asked_digest(assignment: Assignment) -> str:
 
 
 def suite_digest(assignment: Assignment) -> str:
-    """Returns a digest of everything a score depends on besides the submission."""
+    """Returns a digest of everything except the submission that a score depends on."""
     return digest_of_files([], f"{JUDGING}/{asked_digest(assignment)}")
 
 
@@ -72,7 +72,7 @@ _MOST_BYTES = 4096
 class Seeds:
     """The seeds of a class's inputs: the same on every machine that has the secret.
 
-    `asked` maps the name of an assignment to the digest of what it asks. `fixed`, if given, is the
+    `asked` maps the name of an assignment to the digest of its questions. `fixed`, if given, is the
     seed of every attempt. All first attempts of a class get the same inputs, so equal mistakes get
     equal points. Knowing the inputs of one attempt does not help with the next.
     """

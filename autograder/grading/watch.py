@@ -184,7 +184,7 @@ class Watch:
 
 @dataclass(slots=True)
 class FailureLog:
-    """Counts where jobs ended on one submission, and decides what to leave out."""
+    """Counts the places where jobs ended on one submission, and decides which to leave out."""
 
     left_out: frozenset[Position] = frozenset()
     _times: Counter[Position] = field(default_factory=Counter)

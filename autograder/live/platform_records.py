@@ -12,7 +12,7 @@ from typing import Protocol
 #: grades that differ by less are equal: platforms round them
 SAME_GRADE = 0.01
 _MOST_ITEMS = 200_000
-#: matches numbers; Canvas writes those of its other databases as 12~345
+#: matches numbers; Canvas writes numbers from its other databases as 12~345
 _NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 

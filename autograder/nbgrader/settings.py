@@ -103,7 +103,7 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Makes nbgrader grade in the sandbox: our assignments by their suites, others by their cells.
+    """Makes nbgrader grade in the sandbox: our assignments by suites, other ones by their cells.
 
     `course` is the folder with source/ and solutions/, absolute or relative to the class folder. In
     an nbgrader_config.py, write `configure(c, course="/home/ada/attention")`, or `configure(c)` if

@@ -1,8 +1,8 @@
 """Lets the best submission of each student count, if the rules of the class say so.
 
-The submission that counts is always the one in `submitted/`, and its line is the last one of the
-results file. So when an earlier submission has earned more, the two folders change places, and its
-line is appended again. No other step needs to know about this rule.
+The submission that counts is always in `submitted/`, and its line is its last one in the results
+file. So when an earlier submission has earned more, the two folders change places, and its line is
+appended again. No other step needs to know about this rule.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconc
 class CachedStep:
     """One step of a class, such as its feedback, with the options it was called with.
 
-    `inputs` is a digest of the names, sizes and times of all files that may matter: the class's
+    `inputs` is a digest of the names, sizes and times of all files that may affect it: the class's
     tables, results, gradebook and submissions, the course's content, and the grader itself.
     """
 
@@ -63,8 +63,8 @@ class CachedStep:
     def keep(self, files: Iterable[Path], report: Any) -> None:
         """Remembers the files that the step wrote, and its report, which must be valid JSON.
 
-        If the gradebook is in a different place, nothing is remembered, because it is not one of
-        these files.
+        If the gradebook is in a different place, nothing is remembered, because `inputs` does not
+        include it.
         """
         if _has_other_gradebook(self.class_folder):
             return

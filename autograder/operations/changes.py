@@ -1,4 +1,4 @@
-"""Reports what the last grading changed, and remembers whether anybody has looked at it."""
+"""Reports the changes of the last grading, and remembers whether anybody has seen them."""
 
 from __future__ import annotations
 

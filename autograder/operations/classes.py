@@ -41,7 +41,7 @@ _EXTENSIONS = ("student", "assignment", "extension", "why")
 
 @dataclass(frozen=True, slots=True)
 class Attendance:
-    """The people of a class, and those who have not submitted each assignment.
+    """The people of a class, and the people who have not submitted each assignment.
 
     `strangers` have submitted and are not on the roster.
     """

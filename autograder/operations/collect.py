@@ -49,7 +49,7 @@ def collect(
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
 
-    Raises `UserError` if it is not certain what to collect; nothing has been collected then.
+    Raises `UserError`, before anything is collected, if the content of a download is uncertain.
     """
     from ..collecting import UNCLEAR, CollectOptions, Times, read_logins, read_times
     from ..collecting import collect as bring
@@ -86,7 +86,7 @@ def collect(
 
 
 def _with_requests(report: CollectReport, class_folder: Path, course: Course) -> CollectReport:
-    """Stores the requests for a second look; returns the report with those that are new."""
+    """Stores the requests for a second look; returns the report with the new requests."""
     requests = add_requests(class_folder, [_request(course, one) for one in report.asked])
     new = {(one.student, one.request) for one in requests}
     return replace(report, asked=tuple(one for one in report.asked if (one.who, one.text) in new))

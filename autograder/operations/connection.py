@@ -199,7 +199,7 @@ class _Linking:
         return found[0] if len(found) == 1 else None
 
     def unlinked(self, works: Mapping[str, PlatformAssignment]) -> Mapping[str, str]:
-        """Returns why each assignment without a link has none, and what to do."""
+        """Returns the reason and the remedy for each assignment without a link."""
         taken = {work.number for work in works.values()}
         others = [work for work in self._works.values() if work.number not in taken]
         there = self._listed(others) if others else "no other assignments"

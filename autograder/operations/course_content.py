@@ -52,9 +52,9 @@ def new(
     *,
     course: Path | str = HERE,
 ) -> Scaffold:
-    """Writes all files of a new exercise, or adds questions to one; the files say what to complete.
+    """Writes all files of a new exercise, or adds questions to one, with marks for the author.
 
-    An empty folder that is in no course becomes a course. `validate` then lists what to complete.
+    An empty folder that is in no course becomes a course. `validate` then lists the remaining work.
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 

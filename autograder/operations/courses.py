@@ -31,9 +31,9 @@ class Courses:
     """The submissions below a folder, and the courses that grade them.
 
     `own` grades with its suites; the nbgrader course in the folder `notebooks` grades by executing
-    notebooks as they are. There is at least one of the two. `submitted` is the folder that was
-    named, and `whole` is the class's folder of submissions around it. If `question` is given, only
-    this question is graded. `stopped` are the submitted assignments that can't be graded.
+    notebooks unchanged. There is at least one of the two. `submitted` is the folder that was named,
+    and `whole` is the class's folder of submissions around it. If `question` is given, only this
+    question is graded. `stopped` are the submitted assignments that can't be graded.
     """
 
     own: Course | None
@@ -87,8 +87,8 @@ def find_courses(
     """Lists the submissions, and finds their course and the nbgrader course around them, if any.
 
     `folder` is a class, its folder of submissions or one of these. `question`, if given, is the
-    name of the only question that is graded. Raises `UserError` if there is neither a course of
-    ours nor one of nbgrader's, no submission, or no such question.
+    name of the only question that is graded. Raises `UserError` if there is no course of either
+    kind, no submission, or no question with that name.
     """
     submitted = inside(folder)
     theirs, home = outermost_of_students(submitted), class_home(submitted)
@@ -168,7 +168,7 @@ def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignmen
 
 
 def submissions_around(submitted: Path, course: Course | None) -> Path:
-    """Returns the class's folder of submissions if `submitted` is one of them; otherwise itself."""
+    """Returns the class's folder of submissions, even if `submitted` is one submission."""
     place = submitted.resolve()
     around = place.parent.parent
     return around if around.name == SUBMITTED and place.name in _names(course) else place
@@ -188,7 +188,7 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
-    """Returns the named course, or the one around this or the class folder, or the configured one.
+    """Returns the named course, the one around this or the class folder, or the configured one.
 
     Raises `UserError` if the named folder is in no course.
     """

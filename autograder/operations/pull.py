@@ -66,7 +66,7 @@ class PullPlan:
 
 @dataclass(frozen=True, slots=True)
 class PullReport:
-    """The outcome of a pull: the plan, whether it was approved, and what was collected.
+    """The outcome of a pull: the plan, whether it was approved, and the collected submissions.
 
     `waits` are sentences about work for a person, including those of the plan.
     """

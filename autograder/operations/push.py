@@ -58,7 +58,7 @@ class FeedbackKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
-    """A grade to write: what the platform shows now, and what it will show.
+    """A grade to write: the grade that the platform shows now, and the one that it will show.
 
     `before` is None if the platform shows no grade.
     """
@@ -266,7 +266,7 @@ class _Push:
     def _missing(
         self, name: str, grades: Grades, position: int, student: str, grade: Grade
     ) -> GradeChange | None:
-        """Returns a zero for a missing submission, if zeros are wanted and there is no grade yet.
+        """Returns a zero for a missing submission, if requested and there is no grade yet.
 
         Only people on the class's roster who have not left get one.
         """

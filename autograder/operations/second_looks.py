@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class NewRequests:
-    """Requests that are new, and notes on those that could not be used."""
+    """New requests, and notes on requests that could not be used."""
 
     new: tuple[Request, ...]
     notes: tuple[str, ...]

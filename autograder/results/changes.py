@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """All graded lines of one submission in order, and the index of the one to compare with."""
+    """All graded lines of one submission in order, and the index of the line to compare with."""
 
     lines: tuple[SubmissionResult, ...]
     before: int

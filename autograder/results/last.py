@@ -123,7 +123,7 @@ def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
 def results_where(
     results: Sequence[SubmissionResult], chosen: Callable[[SubmissionResult], bool]
 ) -> Sequence[SubmissionResult]:
-    """Returns the results that satisfy a predicate; those in a file are not kept in memory."""
+    """Returns the results that satisfy a predicate; results in a file are not kept in memory."""
     if isinstance(results, LastResults):
         return results.where(chosen)
     return [result for result in results if chosen(result)]
@@ -132,14 +132,14 @@ def results_where(
 def results_of(
     results: Sequence[SubmissionResult], chosen: Callable[[Key], bool]
 ) -> Sequence[SubmissionResult]:
-    """Returns the results whose key satisfies a predicate; those in a file are not read."""
+    """Returns the results whose key satisfies a predicate; results in a file are not read."""
     if isinstance(results, LastResults):
         return results.of(chosen)
     return [result for result in results if chosen(result.key)]
 
 
 def keys_of(results: Iterable[SubmissionResult]) -> Sequence[Key]:
-    """Returns the student and the assignment of each result; those in a file are not read."""
+    """Returns the student and the assignment of each result; results in a file are not read."""
     if isinstance(results, LastResults):
         return results.keys
     return [result.key for result in results]

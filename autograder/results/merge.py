@@ -30,7 +30,7 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """The number of lines that were written, and of those left out.
+    """The numbers of lines that were written, and of lines that were left out.
 
     Equal lines are left out, and lines of failed submissions that were graded elsewhere.
     """

@@ -150,7 +150,7 @@ class ForkServer:
             self._send_batch(batch)
 
     def _greeting(self) -> bytes:
-        """Waits for what the server sends when it is ready; returns nothing if it has ended.
+        """Waits for the server's message that it is ready; returns an empty one if it has ended.
 
         If bubblewrap is killed while it makes namespaces, its child waits for it without end, and
         holds the other end of the socket open.

@@ -56,7 +56,7 @@ class Session:
         self.alive = True
         self.substitute: Substitute | None = None
         self.held: Container[str] = ()  #: its fork server's batches, by digest
-        #: the the seconds in which an interrupted worker may stop, and whether it was interrupted
+        #: the seconds in which an interrupted worker may stop, and whether it was interrupted
         self.grace_seconds, self.interrupted = 0.0, False
 
     @classmethod

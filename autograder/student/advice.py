@@ -144,7 +144,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_call(error: BaseException, context: AdviceContext) -> str:
-    """Advise on a wrong call of another class or function: which arguments it has."""
+    """Advise on a wrong call of another class or function, whose arguments are listed."""
     text = exception_text(error)
     match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
     if not match:

@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedAnswer:
-    """The names that an answer's file defines, what it printed, and the first line that fails.
+    """The names that an answer's file defines, its printed text, and the first line that fails.
 
     `runs` is false if no line of it ran because it is not valid Python.
     """

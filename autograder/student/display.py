@@ -57,7 +57,7 @@ def readable(name: str) -> str:
 
 
 def headline(question: CheckedQuestion) -> str:
-    """Return one line: sign, question, standing, and how many checks pass if some do not."""
+    """Return one line: sign, question, standing, and the number of passing checks if some fail."""
     look = LOOKS[question.standing]
     return f"{look.sign} {question.question}: {look.text}{_count(question)}{_ran(question)}"
 
@@ -73,7 +73,7 @@ def remarks(question: CheckedQuestion) -> list[str]:
 
 
 def as_text(question: CheckedQuestion, everything: bool = False) -> str:
-    """Return the result for a terminal: the first failure, and how many more there are.
+    """Return the result for a terminal: the first failure, and the number of further ones.
 
     With `everything`, include all failures and the checks that pass.
     """
@@ -233,7 +233,7 @@ def box(colour: str, parts: Sequence[str]) -> str:
 
 
 def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, ...]]]:
-    """Return the tests to show, each with the names of later ones that fail for the same cause."""
+    """Return the tests to show, each with the names of later tests that fail for the same cause."""
     names: dict[str, list[str]] = {}
     first: list[CheckedTest] = []
     for test in tests:

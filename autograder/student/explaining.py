@@ -1,4 +1,4 @@
-"""Turns a failed check into a message: got, expected, where, and what to do.
+"""Turns a failed check into a message: the result, the expected one, the place, and advice.
 
 First, the failure is classified: was an error expected, what was returned, does the answer agree
 with itself, and are there numbers to compare? A check's remark about its subject is shown only if
@@ -31,7 +31,7 @@ from .pasting import pasteable
 from .time_limit import CheckTimeout
 from .weights import differing_names
 
-#: the number of results of questions with several ones
+#: the number of results of questions that return several
 _PAIR = 2
 #: matches our message about the shape of a result whose gradient is needed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")

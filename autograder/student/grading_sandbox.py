@@ -78,7 +78,7 @@ _FUNCTIONS = {
     "os.waitid": "waitid",
     "os.waitpid": "wait4",
 }
-#: what is refused with an error of its own, because a library in C reports it
+#: operations that are refused with a different error, because a C library reports them
 _WITH_ERRORS: dict[str, Exception] = {
     "resource.setrlimit": ValueError("not allowed to raise maximum limit"),
     "torch.from_file": RuntimeError("unable to open file: No such file or directory (2)"),
@@ -136,7 +136,7 @@ def as_in_grading() -> Iterator[None]:
 
 @cache
 def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
-    """Functions that no audit event reports: their owner, name, and what takes their place."""
+    """Functions that no audit event reports: their owner, name, and replacement."""
     errors: dict[str, Exception] = {
         name: PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         for name, call in _FUNCTIONS.items()
@@ -159,7 +159,7 @@ def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function that raises an error where checks run."""
+    """Makes a function that raises an error in a thread in which checks run."""
 
     @functools.wraps(function, updated=())
     def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -193,7 +193,7 @@ def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _is_there(path: Any) -> bool:
-    """Return whether grading has a path: one of Python's, or a folder above it or of the answer."""
+    """Return whether a path exists in grading: Python's own, and folders above it or the answer."""
     if _is_known(path) or _is_read_by_python():
         return True
     place = os.path.join(os.path.abspath(os.fsdecode(path)), "")
@@ -260,7 +260,7 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 
 def _is_read_by_python() -> bool:
-    """Return whether Python itself reads: a module while importing, or source for an error."""
+    """Return whether Python itself is reading a module for an import, or source for an error."""
     """Return whether Python itself is reading, for an import or for the text of an error."""
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_code.co_filename in _PATHS:

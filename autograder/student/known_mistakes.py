@@ -33,7 +33,7 @@ _WORD = re.compile(r"[^\W_]+")
 _COUNT = re.compile(r"(?<![\w.])\d+(?![\w.])")
 #: the most mistakes with the same results that are shown
 MOST_SENTENCES = 2
-#: shown above the sentences if there are two
+#: the text above the sentences if there are two
 _TWO = "Two known mistakes give these results. Which one is yours?"
 #: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
@@ -93,7 +93,7 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Return the sentence about mistakes that fail the same checks alike; empty if unknown.
+    """Return the sentence about mistakes with equal answers to the checks; empty if unknown.
 
     A sentence that mentions code is returned only for an answer whose `text` contains that code.
     """

@@ -19,9 +19,9 @@ from .known_mistakes import comparable_error, comparable_text
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of an answer: a function's, or a layer's that was `built` with arguments before.
+    """One call of a function, or of a layer that was `built` with arguments before.
 
-    `weights` are the names to which the check assigns values, `found` those that the layer has.
+    `weights` are the names to which the check assigns values, `found` the names that the layer has.
     `value` is the result if it `returned`; `again` repeats the call with the same weights and
     returns its result.
     """

@@ -32,7 +32,7 @@ def start_with(question: str, source: str, others: Collection[CheckedQuestion]) 
 
 
 def nearly_named(folder: Path, exercise: str) -> str:
-    """Find a file that may be meant as an exercise's: with a similar name, or in a folder below."""
+    """Find a file that may belong to an exercise: with a similar name, or in a folder below."""
     if near := closest(exercise, [path.stem for path in folder.glob("*") if _is_code(path)]):
         return f"; there is {near}: is it misnamed?"
     moved = [path for path in sorted(folder.glob(f"*/{exercise}.*")) if _is_code(path)]
@@ -128,7 +128,7 @@ _NOT_IN_GRADING = (
 def wrong_import(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """Return the question as not right yet if it imports what grading lacks, otherwise None.
+    """Return the question as not right yet if it imports a module that grading lacks, else None.
 
     Such an import is the module of another exercise, a module in the folder, or a package that is
     installed for notebooks only.

@@ -47,10 +47,10 @@ explain_missing_names()
 def check(question: object = "", rule: str = "") -> None:
     """Run the public checks of one question on the answer defined in this notebook.
 
-    The question is given by name (`"query_scores"`), or as the function or class itself.
-    Shows what passed and what to fix. `rule` is the constraint of a second star, which is not
-    graded: "one line", "no loop" or "no @". A mistake in the answer never raises here, except if
-    nbgrader runs the notebook: it ignores what is displayed, but counts errors.
+    The question is given by name (`"query_scores"`), or as the function or class itself. Shows the
+    checks that pass, and how to fix the others. `rule` is the constraint of a second star, which is
+    not graded: "one line", "no loop" or "no @". A mistake in the answer never raises here, except
+    if nbgrader runs the notebook: it ignores what is displayed, but counts errors.
     """
     namespace = sys._getframe(1).f_globals
     mode = os.environ.get(_NBGRADER)

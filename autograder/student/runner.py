@@ -79,7 +79,7 @@ def answers_in(
 ) -> Mapping[str, Answers]:
     """Return the results of an implementation in each check that it fails, by question.
 
-    With `in_all`, also return those in the checks that it passes.
+    With `in_all`, also return the results in the checks that it passes.
     """
     around = AnswerContext(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
@@ -190,7 +190,7 @@ class _Run:
         self._explains = True
 
     def start_again(self, implementation: LocalImplementation) -> None:
-        """Forget all results, and record those of another implementation without explaining."""
+        """Forget all results, and record another implementation's without explaining them."""
         self._answers = Recorder(implementation)
         self._found, self._failed_at = {}, {}
         self._explains = False

@@ -1,7 +1,7 @@
 """Detects running code that differs from a notebook's cells, for which a green check would mislead.
 
-Everything is read from what the kernel keeps anyway (the cells that were run, in order) and from
-the saved notebook; nothing is hooked into the kernel.
+The only sources are the kernel's own records (the cells that were run, in order) and the saved
+notebook; no code is hooked into the kernel.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _PRODUCTS = frozenset(
 _LOOPING = frozenset({"map", "vmap", "reduce", "starmap", "vectorize"})
 _LOOPS = (ast.For, ast.While, ast.comprehension)
 _WIDEST = 100
-#: the signs of a star that is offered or earned, and those for streams that can't show them
+#: the signs of a star that is offered or earned, and replacements for streams that can't show them
 SIGNS = {"☆": "-", "★": "*"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -78,8 +78,8 @@ _OFFERS = dict(
 def broken(question: str, rule: str, text: str) -> str:
     """Return how the last definition of a question in a text breaks a rule; empty if it does not.
 
-    Only that definition counts, not what it calls; in a class, "one line" is about `forward`.
-    Raises `UserError` for an unknown rule.
+    Only that definition counts, not the functions that it calls; in a class, "one line" is about
+    `forward`. Raises `UserError` for an unknown rule.
     """
     if rule not in RULES:
         known = ", ".join(f'"{name}"' for name in RULES)

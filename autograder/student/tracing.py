@@ -137,7 +137,7 @@ _NOTHING = object()
 
 
 def _add(run: Run, number: int) -> None:
-    """Record a line; one that runs again in a loop is shown once."""
+    """Record a line; a line that runs several times in a loop is shown once."""
     for line in run.lines:
         if line.number == number:
             line.times += 1
@@ -204,7 +204,7 @@ def _plain(shape: Any) -> str:
 
 
 def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
-    """Say what the text expects of a line's shape, if it differs."""
+    """Return the expected shape of a line, in words, if the shape differs."""
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""

@@ -69,7 +69,7 @@ def module_text(cells: Sequence[CodeCell]) -> str:
 
 
 def _continues(one: CodeCell, next_: CodeCell) -> bool:
-    """Returns whether a cell looks like the rest of the one before."""
+    """Returns whether a cell looks like the rest of the previous one."""
     is_indented = next_.source.lstrip("\r\n")[:1] in (" ", "\t")
     is_short = len(one.source) + len(next_.source) <= _LONGEST_JOIN
     return is_indented and is_short and not next_.is_whole

@@ -11,14 +11,15 @@ from .intake import CODE
 
 #: folders in a class folder, as nbgrader calls them
 SUBMITTED, AUTOGRADED, FEEDBACK = "submitted", "autograded", "feedback"
-#: submissions that newer ones replaced, and new ones of students whose folder was edited by hand
+#: submissions that newer ones replaced, and new submissions of students whose folder was edited by
+#: hand
 EARLIER, WAITING = "earlier", "waiting"
 #: files and folders that nbgrader reads and fills
 CONFIG_FILE, GRADEBOOK_FILE = "nbgrader_config.py", "gradebook.db"
 RESULTS_FILE = "results.jsonl"
 ROSTER_FILE, DUE_FILE, COLLECTED_FILE = "roster.csv", "due.csv", "collected.csv"
 EXTENSIONS_FILE, WITHDRAWALS_FILE = "extensions.csv", "withdrawals.csv"
-#: folders that contain what students wrote
+#: folders with files that students wrote
 OF_STUDENTS = (SUBMITTED, AUTOGRADED, EARLIER, WAITING)
 #: files that only a class folder contains
 _MARKS = (

@@ -23,7 +23,7 @@ from .opened import MAX_FILES, read_bytes
 LOOK = "look at "
 #: files made by systems and editors, not by a student or an instructor
 NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
-#: files that a released assignment contains, and those that nbgrader adds to a submission
+#: files of a released assignment, and files that nbgrader adds to a submission
 GIVEN = frozenset(
     ("README.md", "checks", "extras", "timestamp.txt", "submission_secret.txt", ".gitignore")
 )
@@ -92,7 +92,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns a note on the unused files, or nothing if `notes` name them all."""
+    """Returns a note on the unused files; none if `notes` name them all."""
     named = "\n".join(notes)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in named]
     if not files:
@@ -216,7 +216,7 @@ class SkippedEntry:
 
 @dataclass(frozen=True, slots=True)
 class FoundSubmissions:
-    """Submissions in the order of student and assignment, and what was skipped."""
+    """Submissions in the order of student and assignment, and skipped files."""
 
     submissions: tuple[Submission, ...]
     skipped: tuple[SkippedEntry, ...]
@@ -242,7 +242,7 @@ class FoundSubmissions:
 def find_submissions(
     submitted: Path, known: Collection[str], assignment: str | None = None
 ) -> FoundSubmissions:
-    """Returns all submissions below a folder, or the folder itself if it is one assignment's.
+    """Returns all submissions below a folder; the folder itself may be one submission.
 
     `known` are the course's assignments; `assignment` names the assignment if the folder's name
     does not. Raises `UserError` if the folder can't be read.

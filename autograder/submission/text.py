@@ -170,13 +170,13 @@ _MESSAGES = tuple(
 
 
 def explained(error: Exception) -> str:
-    """Returns what is wrong with a text and what to do about it, for its author."""
+    """Returns the fault of a text and its remedy, for the author."""
     advice = remedy(error)
     return f"{in_words(error)}; {advice}" if advice else in_words(error)
 
 
 def remedy(error: Exception) -> str:
-    """Returns what to do about a compiler error; empty if its message says enough."""
+    """Returns the remedy for a compiler error; empty if its message says enough."""
     if not isinstance(error, SyntaxError):
         return ""
     line = (error.text or "").strip()

@@ -258,7 +258,7 @@ def _left_behind(
     copies: Sequence[Any],
     seeds: Iterable[tuple[torch.Tensor, torch.Tensor]],
 ) -> list[str]:
-    """Returns what a call and its backward pass left behind: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
+    """Returns traces of a call and its backward pass: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
     found = {
         HOOK: any(tensor._backward_hooks or tensor.retains_grad for tensor in tensors),
         CHANGED: not _is_same(list(args), list(copies)),

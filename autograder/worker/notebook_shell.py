@@ -145,7 +145,7 @@ class _ValueHook(DisplayHook):
 
 
 class _Publisher(DisplayPublisher):
-    """Records what `display` and plots show."""
+    """Records the outputs of `display` and of plots."""
 
     shell: Any
 

@@ -94,11 +94,11 @@ def execute(
 ) -> None:
     """Executes a module in the namespace `own`, without its experiments with `answers`.
 
-    `stand_ins` maps names to functions that make a replacement for whatever the module assigns to
-    them, from that statement on, so that everything made with it later uses the replacement too.
-    `failed` is called for each statement that fails. With `only_needed`, statements are also
-    skipped if no answer reads the names that they bind. Raises an error only for text that is not
-    valid Python, or if `failed` raises one.
+    `stand_ins` maps names to functions that replace the value that the module assigns to the name;
+    the replacement takes effect at that statement, so values made later also use it. `failed` is
+    called for each statement that fails. With `only_needed`, statements are also skipped if no
+    answer reads the names that they bind. Raises an error only for text that is not valid Python,
+    or if `failed` raises one.
     """
     tree = ast.parse(source, file)
     statements = [Statement(node) for node in _single_imports(tree.body)]

@@ -1,4 +1,4 @@
-"""Makes several calls in a row, to test what a call leaves behind."""
+"""Makes several calls in a row, to test for effects of a call on later ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _HeldResult:
                 _ = own.logical_not_() if leaf.dtype is torch.bool else own.mul_(-3).add_(7)
 
     def returned(self) -> Any:
-        """Returns a copy of the result; if a later call wrote to it, with what it contains now.
+        """Returns a copy of the result, including changes that a later call made.
 
         The object gets its old values back, because an earlier call may also have returned it.
         """

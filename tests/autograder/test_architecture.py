@@ -272,7 +272,7 @@ def _source(path: Path, node: ast.ImportFrom) -> str:
 
 
 def _used_in(path: Path) -> set[str]:
-    """Returns the names that a module itself reads, or names in a string."""
+    """Returns the names that a module itself reads, or mentions in a string."""
     nodes = list(ast.walk(_tree(path)))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return names | {str(node.value) for node in nodes if isinstance(node, ast.Constant)}

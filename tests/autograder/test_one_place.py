@@ -1,4 +1,4 @@
-"""Each question is answered by one module: a second reader of times, tables or rules fails."""
+"""Each question is answered by one module, so there is no second reader of times or rules."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib_inline.config import InlineBackend
 
-#: the color of anything drawn on the page itself: readable on white and on black
+#: the color of lines drawn on the page itself, readable on white and on black
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
 #: the colors of the numbers at the edges. Jupyter puts a white box behind a picture if all of its

@@ -1,4 +1,4 @@
-"""Pictures for the notebooks: a matrix as a heat map, and an answer next to what is expected.
+"""Pictures for the notebooks: a matrix as a heat map, and an answer next to the expected result.
 
 Pictures have no background, and their colors are readable in light and dark notebooks. An answer
 that raises gets a quiet panel that says so.

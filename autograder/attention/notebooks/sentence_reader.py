@@ -16,7 +16,7 @@ _STEPS, _BATCH, _RATE = 250, 48, 1e-2
 _SPREAD = 0.2
 #: the positions of the two pronouns of a sentence
 _PRONOUNS = slice(5, 7)
-#: names of the layer that makes values, and of the one after the heads, if there is one
+#: names of the layer that makes values, and of the optional layer after the heads
 _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 
 
@@ -120,7 +120,7 @@ def looks(
 
 @contextmanager
 def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
-    """Replace values with name tags, and append what the heads have mixed to `mixed`."""
+    """Replace values with name tags, and append the mixtures of the heads to `mixed`."""
 
     def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
         return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]

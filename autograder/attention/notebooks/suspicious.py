@@ -45,7 +45,7 @@ def suspicious_dropout(x: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_mask(scores: torch.Tensor) -> torch.Tensor:
-    """Return (T, T) scores plus minus infinity times a causal mask of zeros and ones."""
+    """Return (T, T) scores, with minus infinity times a causal mask of zeros and ones added."""
     return scores + torch.ones_like(scores).triu(1) * -torch.inf
 
 

@@ -144,7 +144,7 @@ def _counts(dropped: torch.Tensor, present: torch.Tensor | None) -> tuple[int, i
 
 def _together(lines: Mapping[int, _Lines]) -> list[int]:
     """Return the dimensions along which lines are dropped as a whole."""
-    # fewer independent draws make the other dimensions look slightly dependent, too
+    # fewer independent draws also make the other dimensions look slightly dependent
     far = max((found.spread for found in lines.values()), default=0.0) / 3
     return [
         dim for dim, found in lines.items() if found.too_uneven > tails.SURE and found.spread > far

@@ -79,7 +79,7 @@ def low_queries_and_keys(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
 
-    The later a key, the higher its score: with a causal mask, the hidden ones score highest. The
+    The later a key, the higher its score, so that a causal mask hides the highest scores. The
     later keys of the last sample score from 39 to 48.
     """
     size = math.sqrt(_LOW / queries[-1])

@@ -95,7 +95,7 @@ def _new_row(result: SubmissionResult) -> dict[str, str]:
 
 
 def _judged(result: SubmissionResult) -> Mapping[str, str]:
-    """Returns grade and comment; nothing if the grader failed."""
+    """Returns the grade and the comment; both are empty if the grader failed."""
     if result.status is SubmissionStatus.FAILED:
         return {}
     return {_GRADE: number(result.score), _COMMENT: _comment(result)}

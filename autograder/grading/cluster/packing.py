@@ -71,7 +71,7 @@ def decode(data: bytes) -> list[Document]:
 
 
 def _paths(folder: Path, counting: set[str]) -> Iterator[Path]:
-    """Yields the files that count and those next to them, including one level of folders."""
+    """Yields the files that count and the files next to them, including one level of folders."""
     names = sorted(os.listdir(folder))
     chosen = {*names[:_MOST_ENTRIES], *(counting & set(names))}
     for name in sorted(chosen):

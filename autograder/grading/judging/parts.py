@@ -31,7 +31,8 @@ class PartModule:
 def parts_given(solution: str) -> tuple[str, ...]:
     """Returns the parts that a solution (and so its stub) imports, directly or indirectly.
 
-    A student who writes a class instead of importing a part also needs what that class uses.
+    A student who writes a class instead of importing a part also needs the parts that the class
+    uses.
     """
     taken = dict.fromkeys(
         alias.name
@@ -80,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Returns why an answer earns nothing; None if it is the student's own.
+    """Returns why an answer earns nothing; None if it is the student's own work.
 
     `given` are the parts that the exercise may use.
     """

@@ -227,7 +227,7 @@ _A_THREAD = THREAD.encode()
 
 
 class RequestNotPlanned(BaseException):
-    """A test asks for something that is not in the plan; it must run again, call by call."""
+    """A test made a request that is not in the plan, so it must run again, call by call."""
 
 
 class PlannedImplementation(RemoteImplementation):

@@ -212,7 +212,7 @@ def question_of(item: pytest.Item) -> tuple[str, float]:
 
 
 class _Collector:
-    """Keeps what pytest collects; prevents tests from running."""
+    """Keeps the tests that pytest collects, and prevents pytest from running them."""
 
     def __init__(self) -> None:
         self.runner: SuiteRunner | None = None

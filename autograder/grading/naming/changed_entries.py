@@ -25,7 +25,7 @@ _ALIKE = 3
 
 
 _KINDS = ast.FunctionDef | ast.ClassDef
-#: the definitions of one answer: the first one is the entry's, the others are used by it
+#: the definitions of one answer: first the entry's, then the definitions that it uses
 Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 
 
@@ -93,7 +93,7 @@ class ChangedEntries:
 
     @cache  # noqa: B019
     def _definitions(self, entry: str) -> Definitions:
-        """Returns an entry's definition, and those of the module that it uses."""
+        """Returns an entry's definition, and the definitions of its module that it uses."""
         _, others = self._others
         found = [self._of_entry(entry)]
         for own in found:  # the list grows while it is read

@@ -119,7 +119,7 @@ class Diagnosis:
         )
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Returns the name that this misconception gets with the random numbers of this `time`."""
+        """Returns this misconception's name; each `time` has different random numbers."""
         asked = self._entry(variant, time)
         name = self.diagnose(variant.question, asked, "")[0] if asked else ""
         return f"{self._exercise.name}.{name}" if name else None

@@ -55,7 +55,7 @@ _WAIT = 3
 
 
 class KnownMistakes:
-    """The mistakes of one exercise; `ask_text` executes those of the catalogue."""
+    """The mistakes of one exercise; `ask_text` executes the entries of the catalogue."""
 
     def __init__(
         self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
@@ -143,7 +143,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def right(self, question: str, test: str, time: int = 0) -> AnswerRecord:
-        """Returns the solution's answers in a test, with the random numbers of a `time`."""
+        """Returns the solution's answers in a test; each `time` has different random numbers."""
         probe = self.probe(question)
         return probe.answered(test, probe.ask(self._namespace, test, time=time))
 

@@ -120,7 +120,7 @@ class Probe:
     ) -> Replies:
         """Returns the replies of a module in this process, to the first requests or to all.
 
-        The requests are made with the random numbers of a `time`.
+        Each `time` has different random numbers.
         """
         worker = Worker(lambda request: None, names=names)
         with silence(), memory_limited(_MOST_MEMORY):

@@ -254,7 +254,7 @@ def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) ->
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor has numbers to read, and not too many."""
+    """Returns whether a tensor has readable numbers, and not too many."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 

@@ -74,7 +74,7 @@ class Row:
 
     @classmethod
     def shown(cls, name: str, sentence: str, lead: str) -> Row:
-        """Returns a row that describes the answer itself, because no known mistake is equal."""
+        """Returns a row that describes the answer itself, without a known mistake."""
         return cls(name, f"{sentence[0].upper()}{sentence[1:]}. {lead}")
 
     @classmethod
@@ -126,7 +126,7 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
 
 
 def hint_of(variant: Variant) -> str:
-    """Returns the text for a student: what seems to be confused, and a question."""
+    """Returns the text for a student: the likely confusion, and a question."""
     confused, _, happens = variant.confuses.rstrip(".").partition(": ")
     if happens:
         return f"The likely mistake: {happens}. {variant.hint}"

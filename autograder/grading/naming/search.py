@@ -188,7 +188,7 @@ class Search:
         yield from zip(self._own(row, test), self._came[columns], self._right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
-        """Returns whether something holds for a row in all tests; tries the wrong ones first."""
+        """Returns whether something holds for a row in all tests; tries wrong tests first."""
         return all(self._learn(row, test) and holds(row, test) for test in self._wrong_first)
 
     @property
@@ -259,7 +259,7 @@ class Search:
     # methods that find rows that explain most of an answer
 
     def most(self) -> SearchResult:
-        """Returns the rows that explain most of what is wrong."""
+        """Returns the rows that explain most of the wrong calls."""
         hopes = self._hopes()
         likely = sorted((r for r in hopes if hopes[r].is_most), key=lambda r: -hopes[r].margin)
         exact = {row: self._explained(row) for row in likely[:_LIKELY]}
@@ -295,7 +295,7 @@ class Search:
         return {row: ExplainedCalls(*sums[row]) for row in chosen}
 
     def _explained(self, row: int) -> ExplainedCalls:
-        """Returns how far a row explains what is wrong; nothing if that can't be computed.
+        """Returns the calls that a row explains; all zero if that can't be computed.
 
         A stochastic entry must also explain most of the calls that do not depend on chance; failing
         in the same words is not enough. The comparison stops when the remaining calls can't make up

@@ -27,7 +27,7 @@ _DAY = 86400.0
 
 
 class Store:
-    """The tables of one course."""
+    """Keeps the tables of known mistakes for one course."""
 
     def __init__(self, course: Path) -> None:
         self._course = course / TABLES

@@ -81,7 +81,7 @@ class Column:
         return found
 
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
-        """Returns for each answer which of `count` figures equal those of the call.
+        """Returns for each answer which of its first `count` figures equal the call's.
 
         If the results differ in more than figures, all or none are equal; for an error, none are.
         """
@@ -242,7 +242,7 @@ class TableMaker:
 
     @property
     def screen(self) -> list[str]:
-        """The tests that every member is asked: those with the fewest requests."""
+        """The tests with the fewest requests, which every member must answer."""
         found: list[str] = []
         count = 0
         for test in sorted(self.requests, key=lambda test: len(self.requests[test])):

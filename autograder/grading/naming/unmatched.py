@@ -183,7 +183,7 @@ def _came_and_right(
 def parameter_sentences(
     answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
 ) -> tuple[str, str]:
-    """Returns an id for what is wrong with a layer's parameters, and a sentence with their names.
+    """Returns an id for the fault of a layer's parameters, and a sentence with their names.
 
     If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
     right by chance if two of them are equal.
@@ -251,7 +251,7 @@ def _parameters(call: Call) -> dict[str, str]:
 
 
 def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
-    """Returns an id for what is wrong with the kind of all results, and a sentence.
+    """Returns an id for the wrong kind of all results, and a sentence.
 
     Empty if some results are of the right kind, or if they are wrong in different ways.
     """

@@ -111,7 +111,7 @@ def _require_no_other_meaning(body: Sequence[ast.stmt], imports: Sequence[str]) 
 
 
 def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yields the names that a statement binds at the top of a file, and what each one means."""
+    """Yields the names that a statement binds at the top of a file, with their meanings."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             top = alias.name.partition(".")[0]
@@ -124,7 +124,7 @@ def _origins(node: ast.stmt) -> Iterator[tuple[str, str]]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Renames what is defined at the top of the answer's file."""
+    """Renames the definitions at the top of the answer's file."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names

@@ -25,7 +25,7 @@ _SEED = 1
 
 
 def rule_problems(course: Course, chosen: Sequence[Assignment]) -> Iterator[str]:
-    """Yields what is missing, with the question and the place.
+    """Yields missing tests and texts of rules, with the question and the place.
 
     Raises `ContentError` for rules or suites that can't be read.
     """

@@ -30,7 +30,7 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """A case and the suite's verdict; `problem` says what is wrong with it, if anything."""
+    """A case and the suite's verdict; `problem` describes a wrong verdict."""
 
     case: Case
     question: str
@@ -71,7 +71,7 @@ class ValidationReport:
     rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-#: what authors can do if a generated test refuses an answer that they know to be right
+#: advice for authors if a generated test refuses an answer that they know to be right
 _ROUNDING = (
     "\n  if this answer is right and only its rounding differs, let the generated tests compute in "
     "float64: Traits(..., dtype=torch.float64) in the hidden suite"

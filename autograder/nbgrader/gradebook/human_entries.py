@@ -106,7 +106,7 @@ def enter_grade(
     is_automatic: bool = False,
     comment: str | None = None,
 ) -> None:
-    """Sets the manual score or the comment of one question; None leaves it as it is.
+    """Sets the manual score or the comment of one question; None leaves it unchanged.
 
     `is_automatic` removes the manual score. An empty comment removes the comment. Raises
     `UserError` if the gradebook does not have the submission.

@@ -56,7 +56,7 @@ _LONGEST_SECRET = 10_000
 class Note:
     """A note for the instructor on one student's record, or on why there is none.
 
-    `waits` is true if a person must do something before there can be one.
+    `waits` is true if a person must do something before there can be a record.
     """
 
     student: str
@@ -99,7 +99,7 @@ def record(
 def record_into(
     course: Course, settings: Settings, results: Iterable[SubmissionResult]
 ) -> RecordSummary:
-    """Does what `record` does, for a class folder whose settings are already loaded."""
+    """Does the same as `record`, for a class folder whose settings are already loaded."""
     notes: list[Note] = []
     accepted = results_where(last_of(results), lambda result: _is_accepted(course, result, notes))
     releases = _releases(course, settings, {result.assignment for result in accepted})

@@ -33,7 +33,7 @@ def angles(positions, speeds):
 
 
 def found(tmp_path: Path, *cells: str) -> list[str]:
-    """Returns the lines of cells that show what the solution computes, each once."""
+    """Returns the lines of cells that contain a computation of the solution, each once."""
     path = tmp_path / "attention.py"
     path.write_text(SOLUTION, encoding="utf-8")
     secret = {key for key, _ in expressions_of(path)}

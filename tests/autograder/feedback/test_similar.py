@@ -1,4 +1,4 @@
-"""Similar submissions are pairs that share code which few others have."""
+"""Similar submissions are pairs that share unusual code."""
 
 from __future__ import annotations
 

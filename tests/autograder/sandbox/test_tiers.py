@@ -125,7 +125,7 @@ def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
 
 
 def test_nothing_waits_for_the_child_of_a_killed_tier(tmp_path: Path) -> None:
-    """Imitates bubblewrap, whose child waits for it without end if it is killed early enough."""
+    """Imitates bubblewrap, whose child waits without end if bubblewrap is killed early enough."""
     child = tmp_path / "child"
 
     class KilledForkServer(ForkServer):

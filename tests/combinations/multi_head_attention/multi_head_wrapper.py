@@ -1,4 +1,4 @@
-"""Wrong answers written from the questions alone, and what each of them means to do."""
+"""Wrong answers written from the questions alone, with the intention of each."""
 
 # ruff: noqa: F821 - CausalAttention is in the module that each answer becomes a part of
 

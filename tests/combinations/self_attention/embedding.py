@@ -1,4 +1,4 @@
-"""Wrong answers written from the questions alone, and what each of them means to do."""
+"""Wrong answers written from the questions alone, with the intention of each."""
 
 import torch
 import torch.nn.functional as F

@@ -114,7 +114,7 @@ def _is_check(node: ast.AST) -> bool:
 
 
 def _class_of(node: ast.AST) -> str:
-    """Returns the last part of a called name; those of classes begin with a capital letter."""
+    """Returns the last part of a called name; names of classes begin with a capital letter."""
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 

@@ -124,7 +124,7 @@ def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> st
 
 
 def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns what is returned or added to the result."""
+    """Returns a sentence on the value that is returned or added to the result."""
     if not isinstance(node, ast.Return) or not isinstance(other, ast.Return):
         return ""
     value = other.value

@@ -139,7 +139,7 @@ class Change:
         return answer if callable(answer) else None
 
     def with_(self, other: Change) -> Change | None:
-        """Returns both changes combined; None if one removes what the other changes."""
+        """Returns both changes combined; None if one removes a node that the other changes."""
         if self.definition is not other.definition:
             return None
         parts: Parts | None = self.parts

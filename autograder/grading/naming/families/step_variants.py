@@ -126,7 +126,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
 
 
 def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
-    """Yields rows for the two sides of an operation; transposing one twice changes nothing."""
+    """Yields rows for the two sides of an operation, without double transposes."""
     turned = [f"({side}).mT" for side in sides.values() if _TURNED.search(side)]
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):

@@ -46,7 +46,7 @@ def lead_of(key: str) -> str:
 
 
 def id_of(words: str) -> str:
-    """Returns an id, as it is written in results, from words or from the key of a family."""
+    """Returns the id for words, or for the key of a family, as written in results."""
     return _NO_NAME.sub("_", words.lower()).strip("_")
 
 
