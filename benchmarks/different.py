@@ -2,8 +2,8 @@
 
 All results are off by some units in the last place, a different number for each submission, which
 is less than the tolerance. In an ordinary class, everything else is as in the solution. In an
-unusual class, each exercise of a submission has one question written as an alternative or a known
-mistake, in turn, including Python loops over single numbers; one exercise of a submission is wrong.
+unusual class, each exercise of a submission has one question that is written as an alternative or a
+known mistake, including Python loops over single numbers; one exercise of a submission is wrong.
 """
 
 from __future__ import annotations

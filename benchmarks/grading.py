@@ -1,4 +1,4 @@
-"""Times grading: classes in which no two answers are equal, next to other ways to grade them.
+"""Times grading for classes in which no two answers are equal, compared with other graders.
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 

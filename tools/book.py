@@ -85,7 +85,7 @@ Output = dict[str, str]
 
 
 def run_cells(lesson: Lesson) -> list[list[Output]]:
-    """Runs a lesson with the solutions, and returns what each of its cells displays, by type."""
+    """Runs a lesson with the solutions, and returns the outputs of each cell, by type."""
     shell = InteractiveShell.instance(history_length=0)
     configure_inline_support(shell, matplotlib.get_backend())  # type: ignore[no-untyped-call]
     os.chdir(lesson.path.parent)

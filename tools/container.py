@@ -50,7 +50,7 @@ GUARDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "an ordinary user": ((), ("--user", "0")),
     "a read-only course": ((), ()),  # it is a part of the volume
 }
-#: prints the guards that are off, and what is in the image besides the package
+#: code that prints the guards that are off, and files in the image besides the package
 _REPORT = """
 import json, os
 from pathlib import Path
@@ -166,7 +166,7 @@ def _base_name() -> str:
 
 
 def _unnoticed(engine: ContainerTools) -> Iterator[str]:
-    """Reports the guards with all of them, then without any; yields what is not as expected."""
+    """Reports the guards with all of them on, then with all off; yields unexpected results."""
     for guarded, expected in ((True, []), (False, list(GUARDS))):
         volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]
         python = "/opt/python/bin/python"

@@ -97,7 +97,7 @@ class ClassFolder:
     """A class that is graded repeatedly."""
 
     folder: Path
-    #: where the last command prints to
+    #: the file with the output of the last command
     log: Path
     tier: Tier = Tier.C
 
@@ -175,7 +175,7 @@ class ClassFolder:
             return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
 
     def last_words(self) -> str:
-        """Returns the end of what the last command printed."""
+        """Returns the end of the last command's output."""
         return self.log.read_text("utf-8", "replace")[-3000:]
 
     def results(self) -> list[SubmissionResult]:

@@ -123,7 +123,7 @@ def _value(chance: random.Random, depth: int) -> object:
 
 
 def _repeated(chance: random.Random) -> str:
-    """Returns some characters repeated many times, with something before and after them."""
+    """Returns some characters repeated many times, with other text before and after them."""
     size = int(_SMALLEST * (_LARGEST / _SMALLEST) ** chance.random())
     again = "".join(chance.choices(_SIGNS, k=chance.choice([1, 1, 2, 3, 6])))
     ends = [chance.choice(["", *PIECES, *_SIGNS]) for _ in range(2)]

@@ -258,7 +258,7 @@ def live_through(count: int, seed: int, first: int = 0) -> int:
 def many_at_once(count: int) -> int:
     """Grades that many small submissions in one run; returns 1 if one is lost, otherwise 0.
 
-    One in ten has an answer, right or wrong; the others are empty files.
+    One in ten has a right or wrong answer; the others are empty files.
     """
     if not count:
         return 0

@@ -139,7 +139,7 @@ def _refusals(runner: SuiteRunner, case: Case, names: Sequence[str], seed: int) 
 
 
 class _Scores(TorchFunctionMode):
-    """Remembers the largest finite score that anything turned into weights."""
+    """Remembers the largest finite score that a softmax turned into weights."""
 
     largest = 0.0
 

@@ -93,7 +93,7 @@ class Outcome:
 
 
 def combinations() -> tuple[Combination, ...]:
-    """Returns the pinned versions on each Python, all oldest ones, and newer ones of PyTorch."""
+    """Returns the pinned versions on each Python, the oldest ones, and newer PyTorch versions."""
     torch, nbgrader = _pinned("torch"), _pinned("nbgrader")
     return (
         *(Combination(python, torch, nbgrader) for python in PYTHONS),

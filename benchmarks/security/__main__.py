@@ -138,7 +138,7 @@ def _answered(released: dict[str, list[dict[str, object]]], answers: str) -> dic
 
 
 def _verdict(case: Case, scores: Scores) -> str:
-    """Returns harm to others if there is any, otherwise the case's own score."""
+    """Returns the harm to others if there is any, otherwise the case's own score."""
     if scores.get(HONEST_STUDENT) != 2 * POINTS:
         return "harms another"
     score = scores.get(CASE)

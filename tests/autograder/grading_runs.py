@@ -22,7 +22,7 @@ from .tiers import without_tier
 
 
 class Results(RunEvents):
-    """Keeps what a run graded."""
+    """Keeps the results of a run."""
 
     def __init__(self) -> None:
         self.results: list[SubmissionResult] = []

@@ -1,7 +1,7 @@
 """Makes every test draw the same random numbers, whatever ran before it in the process.
 
 The random numbers of each import, fixture and test start from one seed, separately: a fixture of a
-whole module is set up before only one of its tests, and must not change what that test draws.
+whole module is set up before only one of its tests, and must not change that test's random numbers.
 Hypothesis has its own generator: `derandomize=True` makes its examples the same in every run. Seeds
 of a class come from `secrets`, and workers are seeded for each question; neither is changed.
 """

@@ -96,7 +96,7 @@ def _layers() -> list[set[str]]:
 
 
 def test_hidden_suites_fail_by_expect_alone() -> None:
-    # a message that a suite puts together itself lacks the next step, the cause and the mark
+    # a message that a suite composes itself would lack the next step, the cause and the mark
     made = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in (ROOT / "tests/hidden").rglob("*.py")
@@ -223,7 +223,7 @@ def _names(requirements: list[str]) -> set[str]:
 
 
 def _declared_for(path: Path) -> set[str]:
-    """Returns what a module may import: a student's installation has no extras."""
+    """Returns the packages that a module may import; a student's installation has no extras."""
     project = _project()
     names = _names(project["dependencies"])
     if path.relative_to(PACKAGE).parts[0] == "student":

@@ -157,7 +157,7 @@ def _commands(text: str) -> list[str]:
 
 
 def _understand(line: str) -> None:
-    """Parses a command as the terminal would; raises what click would print."""
+    """Parses a command as the terminal would; raises the errors that click would print."""
     command: click.Command = cli
     context = click.Context(cli)
     _, *words = shlex.split(re.split(r"[|>;&]", line)[0])

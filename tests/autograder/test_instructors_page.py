@@ -2,8 +2,8 @@
 
 The class on that page is the example class, so this also tests the main workflow, from files to
 nbgrader's export: every score and verdict is compared with `examples/expected.json`. To avoid
-downloads, a virtual environment that borrows the packages of the one that runs this test is placed
-where `make` looks for it.
+downloads, the test puts a virtual environment that borrows its own packages where `make` looks for
+one.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
 DECISION = ROOT / "docs" / "decisions" / "0006-facts-stand-once.md"
 
-#: modules that may mention a name, in code or as a text; each decides what the name is about
+#: the only modules that may mention a name, in code or as a text
 ONLY_IN = {
     "fromisoformat": {"classroom/times.py", "deadlines.py"},
     "strptime": set[str](),

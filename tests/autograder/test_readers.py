@@ -158,7 +158,7 @@ def test_json_of_others_is_read_in_one_place() -> None:
 
 
 def test_no_program_is_started_with_anything_of_students() -> None:
-    """Neither git nor anything else gets a path of theirs: only we ourselves are started."""
+    """Neither git nor any other program gets a student's path; only our own are started."""
     ours = ("the grader itself", "a fork of the grader", "the sandbox, in /")
     assert [name for name, what in _listed()["starts"].items() if not what.startswith(ours)] == []
 

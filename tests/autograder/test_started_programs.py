@@ -1,7 +1,7 @@
 """No program is started in a student's folder or with its files, and nothing there is obeyed.
 
 The commands of a class are called in the folder of a student who put settings, hooks and modules of
-every library there, and an audit hook of Python records what is started and opened.
+every library there, and an audit hook of Python records started programs and opened files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from autograder.submission.class_files import class_home, inside
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENT = "simplified_attention"
 ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
-#: runs commands one after the other, and records what they start, enter and open
+#: runs commands one after the other, and records the programs, folders and files that they use
 _AUDITED = """
 import json, os, sys
 log, watched, commands = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), sys.argv[2], sys.argv[3]

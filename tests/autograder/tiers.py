@@ -12,7 +12,7 @@ import pytest
 from autograder.records import Tier
 from autograder.worker import landlock
 
-#: what bubblewrap must be able to do here, and inside it a fork server with its own namespaces
+#: the abilities that bubblewrap needs here, and inside it a fork server with its own namespaces
 _BUBBLEWRAP = [
     *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/"),
     *("--proc", "/proc", "--"),

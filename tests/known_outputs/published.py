@@ -1,4 +1,4 @@
-"""Recomputes numbers that others have published, with one function per file in `published/`.
+"""Recomputes published numbers, with one function per file in `published/`.
 
 Each function uses the solutions of our questions. Random inputs are in the file; nothing here
 contains a published result.

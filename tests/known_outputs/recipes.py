@@ -296,7 +296,7 @@ def causal_weights() -> torch.Tensor:
 def _kept_entries(call: int) -> torch.Tensor:
     """The entries of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
 
-    The pattern is that of a CPU with MKL; others draw a different one from the same seed.
+    The pattern belongs to a CPU with MKL; other CPUs draw a different one from the same seed.
     """
     with _seed(123):
         for _ in range(call):
@@ -358,7 +358,7 @@ def several_causal_heads(count: int) -> torch.Tensor:
     return _copied(wrapper(3, 2, 6, 0.0, count), _causal_heads(count))(two_equal_sequences())
 
 
-# splitting heads: document 000, where two states of the random numbers were not shown
+# splitting heads, document 000, which does not show two states of the random numbers
 
 
 def hidden_input() -> torch.Tensor:

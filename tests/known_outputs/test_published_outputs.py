@@ -1,4 +1,4 @@
-"""Our solutions compute the numbers that others have published about decoder attention."""
+"""Our solutions reproduce published numbers about decoder attention."""
 
 from __future__ import annotations
 

@@ -153,7 +153,8 @@ def exponentials_as_they_come(inputs):
 
 @alternative("simplified_self_attention")
 def columns_by_symmetry(inputs):
-    # the scores of a sequence with itself are symmetric: columns may be normalized, then turned
+    # the scores of a sequence with itself are symmetric, so columns may be normalized and
+    # transposed
     weights = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-2)
     return weights.transpose(-2, -1) @ inputs
 

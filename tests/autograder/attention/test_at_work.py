@@ -45,7 +45,7 @@ def stub() -> nn.Module:
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes what was drawn."""
+    """Draws without a screen, and closes the figures."""
     matplotlib.use("agg")
     yield
     plt.close("all")

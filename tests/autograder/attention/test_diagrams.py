@@ -25,7 +25,7 @@ from autograder.attention.notebooks.drawing import WIDEST
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes what was drawn."""
+    """Draws without a screen, and closes the figures."""
     matplotlib.use("agg")
     yield
     plt.close("all")

@@ -30,7 +30,7 @@ WORDS = ["Your", "journey", "starts", "with", "one", "step"]
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes what was drawn."""
+    """Draws without a screen, and closes the figures."""
     matplotlib.use("agg")
     yield
     plt.close("all")

@@ -62,7 +62,7 @@ def softmax(*scores: float) -> torch.Tensor:
     return torch.tensor(scores, dtype=torch.float64).softmax(0)
 
 
-#: names that every claim may use, besides those of its notebook
+#: names that every claim may use, in addition to its notebook's names
 CLAIM_NAMES = {
     "math": math,
     "sqrt": math.sqrt,
@@ -117,7 +117,7 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
 
 
 def plain_texts(captured: CapturedIO) -> list[str]:
-    """Returns what was displayed, as text."""
+    """Returns the displayed values as text."""
     return [output.data["text/plain"] for output in captured.outputs if "text/plain" in output.data]
 
 

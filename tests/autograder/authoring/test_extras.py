@@ -16,7 +16,7 @@ ASSIGNMENT = load_course(Path(__file__).parents[3]).assignment("decoder_attentio
 
 @pytest.fixture
 def extras(tmp_path: Path) -> Path:
-    """The folder of extras of a course without anything else."""
+    """The extras folder of a course that has no other files."""
     folder = tmp_path / "source" / ASSIGNMENT.name / "extras"
     folder.mkdir(parents=True)
     return folder

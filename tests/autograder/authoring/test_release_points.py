@@ -1,4 +1,4 @@
-"""Points read from a suite's text are those that pytest counts."""
+"""Points read from a suite's text equal the points that pytest counts."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from autograder.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
 COURSE = {"simplified_attention": ("scores", "softmax"), "causal_attention": ("masking",)}
-#: what the release puts into a template repository
+#: the files that a release puts into a template repository
 TEMPLATE = {
     "README.md": "# Simplified attention\n",
     "requirements.txt": "./wheel\n",
@@ -231,7 +231,7 @@ def test_a_students_own_repository_decides_nothing_for_the_others(
     students = (*others, "mal")
     write(tmp_path / "all", *(f"{student}/{inner}scores.py" for student in students))
     write(tmp_path / "all", f"mal/{repository}.git/HEAD", f"mal/{repository}scores.py")
-    if inner:  # nbgrader states times there; a clone has only those of its commits
+    if inner:  # nbgrader's file; a clone has only the times of its commits
         for student in others:
             (tmp_path / "all" / student / inner / "timestamp.txt").write_text("2026-03-01 10:00:00")
     report = bring("all", assignment="simplified_attention")

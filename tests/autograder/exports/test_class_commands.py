@@ -34,7 +34,7 @@ emil,Emil E,B,uli,1d
 
 
 class Term:
-    """A class whose late work earns nothing."""
+    """A class in which late work gets no points."""
 
     def __init__(self, course: Course, make_result: Callable[..., SubmissionResult]) -> None:
         self.course = course

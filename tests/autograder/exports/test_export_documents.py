@@ -23,7 +23,7 @@ from autograder.records import (
     Verdict,
 )
 
-#: names and messages that try to be something else
+#: names and messages that try to be markup or commands
 HOSTILE = [
     "a|b",
     "<script>x</script>",

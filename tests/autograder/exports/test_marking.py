@@ -48,7 +48,7 @@ class Term:
         record(course, self.folder, results)
 
     def mark(self, student: str, question: str, **entry: Any) -> None:
-        """Enters something as tim."""
+        """Makes an entry as tim."""
         course = self.course.root
         autograder.mark(self.folder, student, question, by="tim", course=course, **entry)
 

@@ -1,4 +1,4 @@
-"""A student's page has the right contents, and can't do anything else."""
+"""A student's page has the right contents, and contains no active code of students."""
 
 from __future__ import annotations
 

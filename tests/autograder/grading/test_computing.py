@@ -12,7 +12,7 @@ from autograder.grading.validation.computing import uses_besides_computing
 
 from ..attacks.conftest import ATTACKS, Attack
 
-#: kinds of attacks, in Python, on something besides the question
+#: kinds of attacks, in Python, that do more than answer the question
 _REACHING = ("reaching", "snooping")
 
 

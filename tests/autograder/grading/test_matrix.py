@@ -22,7 +22,7 @@ from autograder.records import Exercise, QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
 _JOBS = 2
-#: one in this many modules of each kind of a question, but at least two; of other kinds all
+#: for these kinds, one in this many modules of each question, but at least two; for others, all
 _SHARE = {"misconception": 9, "alternative": 6}
 _FEWEST = 2
 #: the same for all other cases: notebooks, and combinations, which are compared with every mistake

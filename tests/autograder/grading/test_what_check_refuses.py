@@ -1,4 +1,4 @@
-"""`check` on a student's computer refuses what the sandbox refuses in grading, and nothing else."""
+"""`check` on a student's computer refuses the same operations as the sandbox in grading."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def attention_scores(queries, keys):
 
 
 def refused(text: str) -> set[str]:
-    """The deeds that failed in a call, if the same ones had failed while the file was loaded."""
+    """The operations that failed in a call, if they also failed when the file was loaded."""
     found = re.search(r"here True (\[[\d, ]*\])", text)
     assert found, text
     return {DEEDS[number] for number in ast.literal_eval(found[1])}

@@ -34,7 +34,7 @@ class Request:
 
 @dataclass
 class Response:
-    """The response of a server: bytes as they are, everything else as JSON."""
+    """The response of a server: bytes unchanged, everything else as JSON."""
 
     content: Any
     status: int = 200

@@ -1,4 +1,4 @@
-"""A pull brings people, dates and submissions once, and shows beforehand what will change."""
+"""A pull brings people, dates and submissions once, and shows the changes beforehand."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _be(
 
 
 def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
-    """Returns the cell with a name of nbgrader's."""
+    """Returns the cell with this name in nbgrader's metadata."""
     cells = notebook["cells"]
     found = [c for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == name]
     assert len(found) == 1, name
@@ -266,7 +266,7 @@ def _nothing(folder: Path) -> None:
     pass
 
 
-#: what each student did to a right submission, and when it was submitted
+#: each student's change to a right submission, and its time
 STUDENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "ben": (_answer("softmax", "softmax", _OVERFLOWS), IN_TIME),
     "tom": (_nothing, LATE),

@@ -1,4 +1,4 @@
-"""Parts of the decoder's exercises do what the questions of the same names require."""
+"""Parts of the decoder's exercises meet the requirements of the questions with the same names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts do what their questions require, and are not accepted as answers."""
+"""Parts meet the requirements of their questions, and are not accepted as answers."""
 
 from __future__ import annotations
 

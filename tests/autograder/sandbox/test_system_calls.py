@@ -87,7 +87,7 @@ def test_another_way_to_call_the_kernel_ends_the_worker() -> None:
 ARGUMENTS: list[tuple[str, Sequence[int], bool]] = [
     ("openat", (0, 0, 0), True),
     ("openat", (0, 0, 0o1000), False),  # O_RDONLY | O_TRUNC
-    ("openat", (0, 0, 0o1001), True),  # Landlock says what may be written
+    ("openat", (0, 0, 0o1001), True),  # Landlock decides which files may be written
     ("sendto", (3, 1, 1, 0, 0, 0), True),
     ("sendto", (3, 1, 1, 0, 1 << 32, 16), False),
     ("sendto", (3, 1, 1, 0x4000, 0, 0), True),  # NOSIGNAL

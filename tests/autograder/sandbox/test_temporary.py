@@ -1,4 +1,4 @@
-"""Folders of a run that was killed are removed by the next run; those in use stay."""
+"""The next run removes folders of a killed run; folders in use stay."""
 
 from __future__ import annotations
 

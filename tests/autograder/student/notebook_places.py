@@ -22,7 +22,7 @@ Task = tuple[str, tuple[str, list[str]]]
 
 
 def run(task: Task) -> tuple[str, str]:
-    """Returns what the cells print, and the error that ends them."""
+    """Returns the text that the cells print, and the error that ends them."""
     place, (folder, cells) = task
     os.chdir(folder)
     if place == "colab":

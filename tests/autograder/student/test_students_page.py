@@ -17,7 +17,7 @@ CLAIMS = {
     "The hours are computed": (
         "tests/autograder/authoring/test_course_map.py::test_more_words_take_more_minutes"
     ),
-    "what it needs from earlier ones is imported": (
+    "parts that it needs from earlier ones are imported": (
         "tests/autograder/parts/test_parts.py::test_a_class_computes_what_its_solution_does"
     ),
     "submit a file `regrade_request.txt`": (

@@ -22,7 +22,7 @@ def half(x):
     print("größe → ≤ 5")
     return x
 """
-#: the output of `autograder check half` on such a terminal
+#: the expected output of `autograder check half`
 WIDE = """\
 halves (halves.py)
   ✗ half: something to fix (0 of 1 checks passed)

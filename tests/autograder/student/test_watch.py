@@ -28,7 +28,7 @@ def save(path: Path, text: str) -> None:
 
 
 def seen(folder: Path, *steps: Step, exercises: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Returns what the watch yields while the steps happen, one in each pause."""
+    """Returns the exercises that the watch yields while the steps happen, one in each pause."""
     left = iter(steps)
 
     def pause() -> None:
@@ -93,7 +93,7 @@ def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Runs the command; each step is a key, or something that happens in a pause."""
+    """Runs the command; each step is a key, or a function that is called in a pause."""
 
     def run(*steps: str | Step, options: tuple[str, ...] = ()) -> list[str]:
         left = iter(steps)

@@ -15,7 +15,7 @@ from autograder.records import Exercise, ExerciseStatus, Question
 from autograder.submission import module_of_notebook, read_exercise
 
 NAMES = ("f", "A")
-#: pieces that make code, magic, and nonsense in the most telling ways
+#: pieces that combine into unusual code, magic and nonsense
 PIECES = st.sampled_from(
     [
         *("def f(x):", "class A:", "class A(A):", "    return x", "\treturn f", "@f", "f = g(f)"),

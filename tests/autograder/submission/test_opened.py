@@ -1,4 +1,4 @@
-"""The one place that opens files of students has limits and follows no link."""
+"""The only place that opens students' files has limits and follows no links."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ FUNCTIONS = {
     ),
     "gradients": "return x.detach().sum(-1)",
 }
-#: weights of an earlier call, kept in eval mode if no gradients are wanted
+#: an answer that keeps weights of an earlier call in eval mode if no gradients are requested
 KEPT = (
     "if torch.is_grad_enabled() or self.training:\n"
     "            return self.drop(self.linear(x))\n"

@@ -1,6 +1,6 @@
 """Provides the class's course on servers that act as Canvas and Moodle, without grades at first.
 
-`hand_in` submits there what the class submitted in the term, for a class that is pulled.
+`hand_in` submits the work of the term there, for a class that is pulled.
 """
 
 from __future__ import annotations

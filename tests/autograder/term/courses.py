@@ -1,7 +1,7 @@
 """Provides two courses for the same made-up class, with possible submissions and their points.
 
-The points are known without the grader: those of `Doubles` from its answers, those of `Attention`
-from `examples/expected.json`, which people have checked, and because solutions earn everything.
+The points are known without the grader: for `Doubles` from its answers, for `Attention` from
+`examples/expected.json`, which people have checked, and for solutions, which get full marks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Answer:
     files: Mapping[str, str]
     points: Mapping[Question, float]
     unfair: Mapping[Question, float] = field(default_factory=dict)
-    #: exercises whose file can't be read, so that nothing of them runs
+    #: exercises whose file can't be read, so that no code in it runs
     unreadable: frozenset[str] = frozenset()
 
     def before(self) -> Mapping[Question, float]:
@@ -69,7 +69,7 @@ class Content(Protocol):
         """Returns a submission with full marks."""
 
     def unusual(self, name: str) -> Answer:
-        """Returns a submission with full marks that is unlike all others."""
+        """Returns a submission with full marks that differs from all others."""
 
     def empty(self, name: str) -> Answer:
         """Returns the untouched stubs."""
@@ -280,7 +280,7 @@ def _exercises(name: str) -> tuple[str, ...]:
 
 @cache
 def _of(student: str, name: str, exercise: str) -> Answer:
-    """Returns what a member of the example class wrote for an exercise, and earned."""
+    """Returns the files and points of a member of the example class for an exercise."""
     folder = REPOSITORY / "examples/submitted" / student / name
     files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
     scores = _expected()[student][name][exercise]
@@ -307,7 +307,7 @@ def _solution(name: str, exercise: str) -> Answer:
 
 @cache
 def _stub(name: str, exercise: str) -> Answer:
-    """Returns the released stub, which earns nothing."""
+    """Returns the released stub, which gets no points."""
     file = f"{exercise}.py"
     text = (REPOSITORY / "assignments" / name / file).read_text()
     return Answer({file: text}, dict.fromkeys(_of("ada", name, exercise).points, 0.0))

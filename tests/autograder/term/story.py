@@ -104,7 +104,7 @@ class Term:
         """Full marks."""
         return sum(self.content.right(self.name(week)).points.values())
 
-    # what happens
+    # the events of the term
 
     def begin(self) -> None:
         """Writes and releases the course, and gives the class its roster."""
@@ -236,7 +236,7 @@ class Term:
         return files | request
 
     def grade(self) -> None:
-        """Grades new submissions, and those affected by the fixed suite."""
+        """Grades new submissions, and submissions that the fixed suite affects."""
         report = autograder.grade(self.folder / "submitted", course=self.root, resume=True, jobs=2)
         assert report.run.failed == 0
 

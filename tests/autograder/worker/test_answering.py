@@ -1,4 +1,4 @@
-"""A worker's replies contain only what the grader needs."""
+"""A worker's replies contain only data that the grader needs."""
 
 from __future__ import annotations
 

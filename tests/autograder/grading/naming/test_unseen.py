@@ -21,7 +21,7 @@ EXERCISES = (("simplified_attention", "scores"), ("self_attention", "embedding")
 
 @pytest.fixture(scope="module")
 def results(course: Course) -> dict[tuple[str, str], QuestionResult]:
-    """Returns the name of each answer, by question and intent; right ones have none."""
+    """Returns the name of each answer, by question and intent; right answers have none."""
     exercises = [course.assignment(a).exercise(e) for a, e in EXERCISES]
     runner = collect_suites(course.root, [exercise.hidden_suite for exercise in exercises])
     found = {}

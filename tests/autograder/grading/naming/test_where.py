@@ -43,7 +43,7 @@ def _cases(
 
 
 def _words(cases: Sequence[CallFacts]) -> str:
-    """Returns what is true of the right calls only."""
+    """Returns the description of the right calls."""
     return where_right(cases)[0]
 
 

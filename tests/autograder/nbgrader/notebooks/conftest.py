@@ -36,7 +36,7 @@ for name in sys.argv[1:]:
 """
 IN_THE_SANDBOX = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
 
-#: (student, notebook, cell) -> automatic score, and whether a human has to grade it
+#: (student, notebook, cell) -> automatic score, and whether a human must grade it
 Scores = dict[tuple[str, str, str], tuple[float | None, bool]]
 
 

@@ -87,6 +87,6 @@ def test_outputs_are_kept_for_formgrader_and_feedback(graded: Path) -> None:
     path = graded / "autograded" / "right" / "numbers" / "numbers.ipynb"
     cells = json.loads(path.read_text())["cells"]
     kinds = {kind for c in cells for o in c.get("outputs", ()) for kind in o.get("data", ())}
-    assert "image/png" in kinds  # the cells below a test run as they are
+    assert "image/png" in kinds  # the cells below a test run unchanged
     run(graded, "nbgrader", "generate_feedback", "numbers")
     assert (graded / "feedback" / "right" / "numbers" / "numbers.html").is_file()

@@ -1,4 +1,4 @@
-"""Questions around the one that is attacked."""
+"""The attacked question, and questions before and after it."""
 
 import torch
 
