@@ -217,7 +217,8 @@ GO_ON = (
 
 
 def _layer(expect: Expect, d_model: int = 12, num_heads: int = 3) -> ExpectLayer:
-    return expect.layer(LAYER, d_model, num_heads, scale=0.6)
+    # the same spread of scores for each width: a right answer may compute exp without a shift
+    return expect.layer(LAYER, d_model, num_heads, scale=1.8 / d_model**0.5)
 
 
 def _heads(draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32) -> Past:
