@@ -101,8 +101,8 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
     return None
 
 
-#: the deepest nesting of archives in one submission
-MAX_DEPTH = 3
+#: the deepest nesting of archives in one submission, and the bytes of an archive's list of files
+MAX_DEPTH, MAX_LIST_BYTES = 3, 10 << 20
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def _unpacked(
     data: bytes, name: str, path: tuple[str, ...], account: ReadingAllowance, depth: int
 ) -> Iterator[AcceptedFile | RefusedFile]:
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
+        archive = opened(data)
     except BROKEN as error:
         yield RefusedFile(name, f"not a zip archive, or a damaged one: {error}")
         return
@@ -160,6 +160,29 @@ def _unpacked(
                 yield from contents_of(found, account, depth)
             if account.files < 0:
                 return
+
+
+class _StudentsArchive(io.BytesIO):
+    """The bytes of an archive; `zipfile` reads its whole list of files at once to open it.
+
+    Every entry, even one without a file, takes ten times its bytes of memory.
+    """
+
+    is_open = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Refuses to read a list of files that no student's archive has."""
+        if size is not None and size > MAX_LIST_BYTES and not self.is_open:
+            raise zipfile.BadZipFile(f"its list of files has more than {MAX_LIST_BYTES >> 20} MB")
+        return super().read(size)
+
+
+def opened(data: bytes) -> zipfile.ZipFile:
+    """Opens an archive that a student has made; raises an error of `BROKEN`."""
+    file = _StudentsArchive(data)
+    archive = zipfile.ZipFile(file)
+    file.is_open = True
+    return archive
 
 
 def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[DownloadEntry | RefusedFile]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.collecting import CollectReport, collect
-from autograder.collecting.download_entries import file_reader
+from autograder.collecting.download_entries import file_reader, opened
 from autograder.collecting.downloaded import DownloadEntry, ReadingAllowance, UnsafeFile
 from autograder.errors import UserError
 
@@ -33,6 +34,13 @@ def _zip(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
         for info, data in entries:
             archive.writestr(info, data)
     return buffer.getvalue()
+
+
+def _list(count: int) -> bytes:
+    """An archive that lists files and contains none."""
+    record = struct.pack("<4s24xH16x", b"PK\x01\x02", 4)
+    entries = b"".join(record + b"%04x" % (number & 0xFFFF) for number in range(count))
+    return entries + struct.pack("<4s8xIIH", b"PK\x05\x06", len(entries), 0, 0)
 
 
 def _tar(link: bytes, target: str) -> bytes:
@@ -76,6 +84,7 @@ ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
     "deep": lambda: [("mal/" + "a/" * 400 + "softmax.py", b"x = 1")],
     "many_files": lambda: [(f"mal/scores/{n}.py", b"") for n in range(2_500)],
     "bomb": lambda: [("mal/scores/softmax.py", bytes(150 << 20))],
+    "list_of_no_files": lambda: [("mal/scores/a.zip", _list(220_000))],
     "archives_in_archives": lambda: [("mal/scores/a.zip", _nested(5))],
     "tar_with_a_hard_link": lambda: [
         ("mal/scores/a.tar.gz", _tar(tarfile.LNKTYPE, "../../../zoe/scores/softmax.py"))
@@ -176,3 +185,10 @@ def test_files_of_one_submission_share_a_limit_of_bytes() -> None:
     assert allowance.read(entry) == b"123456"
     with pytest.raises(UnsafeFile, match="MB in one submission"):
         allowance.read(entry)
+
+
+def test_a_list_of_files_without_end_is_not_read() -> None:
+    """Its entries would take a gigabyte, although a platform's archive of it is small."""
+    assert len(opened(_list(20_000)).namelist()) == 20_000
+    with pytest.raises(zipfile.BadZipFile, match="its list of files has more than 10 MB"):
+        opened(_list(220_000))
