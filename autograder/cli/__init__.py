@@ -76,7 +76,7 @@ _SECTIONS = {
         "validate": ("authoring", "Check the content: solutions pass, mistakes fail."),
         "expected": ("authoring", "Grade the example class and write its scores."),
         "release": ("authoring", "Write assignments/ and the bundles for students."),
-        "nbgrader": ("authoring", "Turn a folder into a course of nbgrader."),
+        "nbgrader": ("authoring", "Turn a folder into an nbgrader course."),
         "collect": ("collecting", "Bring downloads and clones into the class folder."),
         "pull": ("live", "Bring roster, dates and submissions from Canvas or Moodle."),
         "roster": ("classes", "Set who is in the class, or show who has submitted."),

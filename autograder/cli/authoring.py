@@ -282,7 +282,7 @@ def nbgrader(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Turn CLASS_FOLDER into a course of nbgrader, or add assignments to one.
+    """Turn CLASS_FOLDER into an nbgrader course, or add assignments to one.
 
     Writes source/<assignment>/ and, if there is none, nbgrader_config.py. From then on, nbgrader's
     commands and formgrader work there, and grade in the sandbox.

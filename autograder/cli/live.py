@@ -81,7 +81,7 @@ def _live(command: F) -> F:
         click.option(
             "--yes",
             is_flag=True,
-            help="Do not ask first, as in a script; try --dry-run before.",
+            help="Do not ask for confirmation, as in scripts; try --dry-run first.",
         ),
         click.option("--dry-run", is_flag=True, help="Show what would change, and stop."),
         click.option(
@@ -128,7 +128,7 @@ def pull(
     """Bring roster, due dates and submissions of a course on Canvas or Moodle into a class.
 
     First shows what will change, and asks. Submissions are placed as `collect` places them:
-    earlier ones are kept, files that you have edited stay. If it is interrupted, call it again.
+    earlier ones are kept, files that you have edited stay. If it is interrupted, run it again.
     The access token is taken from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
     (keyring set autograder https://SITE), and is never written to
     a file.
@@ -199,7 +199,7 @@ def push(
     """Write the grades of a class, and feedback if wanted, into a course on Canvas or Moodle.
 
     First shows what will change, and asks. Grades that are equal are not sent again, and a grade
-    that somebody else has given there stays. If it is interrupted, call it again. The token is
+    that somebody else has given there stays. If it is interrupted, run it again. The token is
     found as in `pull`.
 
     \b

@@ -69,7 +69,7 @@ def test_names_of_the_weights(expect: Expect) -> None:
             got == expected,
             got=f"with qkv_bias={qkv_bias} the trainable weights {sorted(got)}",
             expected=f"{sorted(expected)}",
-            likely="three linear layers by these names; a mask is not to be trained",
+            likely="three linear layers with these names; a mask must not be trained",
         )
 
 
@@ -116,7 +116,7 @@ def test_last_token_changes_the_last_row_only(expect: Expect, draw: Draw) -> Non
     fits = isinstance(before, torch.Tensor) and before.shape == (1, 6, 4) == after.shape
     layer.that(
         fits and bool(torch.allclose(before[:, :5], after[:, :5], atol=1e-5)),
-        got="other rows before the last one" if fits else "another shape",
+        got="different rows before the last one" if fits else "a different shape",
         expected="shape (1, 6, 4), and rows 0 to 4 as before",
         likely="no token may look at one that comes later",
     )
@@ -128,8 +128,8 @@ def test_dropout_in_training_only(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 4, 8, 0.5)
     x = draw.normal(5, 8, 3)
     for training, likely in (
-        (False, "in eval mode two calls give the same: dropout must know the module's mode"),
-        (True, "in train mode each call drops other weights: is the dropout layer used?"),
+        (False, "in eval mode two calls give the same result: dropout must know the module's mode"),
+        (True, "in train mode each call drops different weights: is the dropout layer used?"),
     ):
         layer.train(training)
         first, second = layer.result(x), layer.result(x)
@@ -148,7 +148,7 @@ def test_too_many_tokens(expect: Expect, draw: Draw) -> None:
     layer.raises(
         draw.normal(1, 3, 3),
         error=ValueError,
-        likely="compare the number of tokens with context_length before all else",
+        likely="compare the number of tokens with context_length before anything else",
     )
 
 

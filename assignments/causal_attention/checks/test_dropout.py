@@ -51,7 +51,7 @@ def test_two_calls_differ(expect: Expect) -> None:
     expect.that(
         fits and not torch.equal(first, second),
         got="the same result twice" if fits else "a different shape from the input's",
-        expected="other zeros in every call",
+        expected="different zeros in every call",
         likely="draw new random numbers in each call, and set no seed",
     )
 
@@ -76,7 +76,7 @@ def test_all_is_dropped_at_one(expect: Expect) -> None:
 @pytest.mark.question("dropout", points=0)
 def test_no_probability(expect: Expect) -> None:
     expect.raises(
-        "dropout", X, 3.0, error=ValueError, likely="3 is no probability: raise a ValueError"
+        "dropout", X, 3.0, error=ValueError, likely="3 is not a probability: raise a ValueError"
     )
 
 
@@ -153,7 +153,7 @@ def test_a_probability_below_zero_is_refused_in_eval_too(expect: Expect) -> None
             -0.25,
             training,
             error=ValueError,
-            likely="the range has two ends, and p is looked at before anything else",
+            likely="the range has two ends, and p is checked before anything else",
         )
 
 
@@ -167,7 +167,8 @@ def test_what_is_dropped_has_no_gradient_and_the_rest_has(expect: Expect) -> Non
         text is None,
         got=f"{text}",
         expected="of ones, the gradient is the result itself",
-        likely="the same number multiplies x on the way there and the gradient on the way back",
+        likely="the same factor multiplies x in the forward pass and the gradient in the "
+        "backward pass",
     )
 
 
@@ -181,8 +182,8 @@ def test_weights_are_dropped_one_by_one_and_afresh(expect: Expect) -> None:
     expect.that(
         not torch.equal(*calls),
         got="the same weights in two calls",
-        expected="others in each call",
-        likely="chance is left alone: nothing fixes what is drawn",
+        expected="different weights in each call",
+        likely="the random numbers are new in each call: set no seed, and keep no pattern",
     )
 
 
@@ -199,7 +200,10 @@ def test_nothing_is_left_at_a_probability_of_one(expect: Expect) -> None:
 def _is_dropped_one_by_one(expect: Expect, got: object, p: float) -> None:
     fits = isinstance(got, torch.Tensor) and got.shape == (30, 24, 20)
     expect.that(
-        fits, got=describe(got), expected="shape (30, 24, 20)", likely="zeros stand in place"
+        fits,
+        got=describe(got),
+        expected="shape (30, 24, 20)",
+        likely="dropped entries are zeros, and the shape stays as it is",
     )
     assert isinstance(got, torch.Tensor)
     problem = dependence_problem(got == 0, p) or rate_problem(got == 0, p)

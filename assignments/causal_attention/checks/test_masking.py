@@ -200,7 +200,9 @@ def test_later_keys_change_nothing(expect: Expect) -> None:
     fits = isinstance(before, torch.Tensor) and before.shape == (3, 3) == after.shape
     expect.that(
         fits and bool(torch.allclose(before[:2], after[:2], atol=1e-5)),
-        got="other rows 0 and 1 after a change of the last key" if fits else "another shape",
+        got="different rows 0 and 1 after a change of the last key"
+        if fits
+        else "a different shape",
         expected="shape (3, 3), and rows 0 and 1 as before",
         likely="the weights of tokens 0 and 1 must not depend on token 2, their future",
     )
@@ -232,7 +234,7 @@ def test_the_future_scores_more_than_the_past(expect: Expect) -> None:
         "mask_scores",
         (scores,),
         torch.tensor([[-90.0, -INF, -INF], [0.0, LOG_3, -INF], [-1.0, -1.0, -1.0]]),
-        likely="a score of the future gets no weight, however large it is, and if it is 0 as well; "
+        likely="a score of the future gets no weight, however large it is, and even if it is 0; "
         "shown is what softmax makes of your scores",
         after=_softmax,
     )

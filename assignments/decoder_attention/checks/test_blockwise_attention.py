@@ -70,7 +70,7 @@ def test_sums_of_four_and_twelve(expect: Expect) -> None:
 def test_nothing_joined_with_something(expect: Expect) -> None:
     block = (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0.5, -1.5]))
     empty = (torch.zeros(2, 2), torch.full((2,), -torch.inf))
-    likely = "a block without keys has the share 0, and the other comes back as it is"
+    likely = "a block without keys has the share 0, and the other is returned unchanged"
     expect.value("merge_blocks", (*empty, *block), block, likely=likely)
     expect.value("merge_blocks", (*block, *empty), block, likely=likely)
 
@@ -152,8 +152,8 @@ def test_queries_with_scores_far_from_each_other(expect: Expect) -> None:
         "blockwise_attention",
         (queries, keys, torch.tensor([[2.0], [4.0], [7.0]], dtype=torch.float64), 2),
         torch.tensor([[3.0], [7.0]], dtype=torch.float64),
-        likely="all scores of the first query are far below 0, all of the second far above: the "
-        "largest score is each query's own, and it begins at -inf",
+        likely="all scores of the first query are far below 0, all of the second far above: each "
+        "query has its own largest score, which begins at -inf",
     )
 
 

@@ -121,7 +121,7 @@ def test_padding_of_two_sentences(expect: Expect) -> None:
     layer.value(
         (zeros, context, torch.tensor([[False, False, True], [True, False, True]])),
         torch.tensor([[[2.0, 3.0]], [[5.0, 6.0]]]),
-        likely="True is padding; a mask (B, S) needs two more dimensions before it fits to scores "
+        likely="True is padding; a mask (B, S) needs two more dimensions before it fits scores "
         "of the shape (B, H, T, S)",
         tolerance=PRINTED,
     )
@@ -200,8 +200,8 @@ def test_two_heads_look_at_different_words(expect: Expect) -> None:
         [[[9.0, 100, 200, 307, 400, 500, 603, 707], [6.0, 100, 200, 306, 400, 500, 602, 706]]]
     )
     likely = (
-        "head 0 owns columns 0 to 3, its size is 4: the scores of the first word are 0 and 2 ln 3, "
-        "divided by 2; head 1 has 0 and -ln 3. out_proj turns the columns round and adds 0, 100 "
+        "head 0 owns columns 0 to 3, its size is 4: the scores of the first word are 0 and 2 ln "
+        "3, divided by 2; head 1 has 0 and -ln 3. out_proj reverses the columns and adds 0, 100 "
         "and so on"
     )
     layer.value((x, context), right, likely=likely)

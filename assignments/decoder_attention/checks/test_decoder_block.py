@@ -89,7 +89,8 @@ def test_at_once_or_token_by_token(expect: Expect, draw: Draw) -> None:
         outputs.append(output)
     layer.that(
         torch.allclose(torch.cat(outputs, dim=1), at_once[0], atol=1e-5),
-        got="other results when the tokens come one by one, each with the present of the last",
+        got="different results when the tokens come one by one, each with the present of the one "
+        "before",
         expected="the same as for all tokens at once",
         likely=likely,
     )

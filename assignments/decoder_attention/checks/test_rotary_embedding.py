@@ -28,8 +28,8 @@ def test_positions_far_along(expect: Expect) -> None:
         "rotary_angles",
         (torch.tensor([50.0, 7.5]), 6, 1000.0),
         torch.tensor([[50.0, 5.0, 0.5], [7.5, 0.75, 0.075]]),
-        likely="a row belongs to the position that is given, wherever it stands; with base 1000 "
-        "the three pairs turn by 1, 0.1 and 0.01",
+        likely="a row belongs to the position that is given, whatever its place in the list; "
+        "with base 1000 the three pairs turn by 1, 0.1 and 0.01",
     )
 
 
@@ -89,7 +89,7 @@ def test_scores_depend_on_the_distance_alone(expect: Expect) -> None:
     for places in ((5.0, 3.0), (42.0, 40.0)):
         turned = expect.result("apply_rotary", pair, torch.tensor(places)[:, None] * speeds)
         is_tensor = isinstance(turned, torch.Tensor) and turned.shape == pair.shape
-        expect.that(is_tensor, got="something else", expected="the shape of x", likely=likely)
+        expect.that(is_tensor, got="a different shape", expected="the shape of x", likely=likely)
         scores.append(float(turned[0] @ turned[1]))
     expect.that(
         abs(scores[0] - scores[1]) < 1e-4,

@@ -94,7 +94,7 @@ def test_names_of_the_weights(expect: Expect) -> None:
         got == expected,
         got=f"the trainable weights {got}",
         expected=f"{expected}",
-        likely="four linear layers by these names, all with a bias; a mask is not to be trained",
+        likely="four linear layers with these names, all with a bias; a mask must not be trained",
     )
 
 
@@ -121,7 +121,7 @@ def test_last_token_does_not_change_the_others(expect: Expect, draw: Draw) -> No
     after = layer.result(x)
     layer.that(
         torch.allclose(before[:, :4], after[:, :4], atol=1e-5),
-        got="other outputs for the tokens before the one that changed",
+        got="different outputs for the tokens before the one that changed",
         expected="the same outputs",
         likely="is the mask applied to the scores of all heads, before softmax?",
     )
@@ -137,7 +137,7 @@ def test_both_dropouts_work_in_training_only(expect: Expect, draw: Draw) -> None
         layer.that(
             not torch.equal(layer.result(x), layer.result(x)),
             got=f"the same output twice, in training with {name} = 0.5",
-            expected="another one in each call",
+            expected="a different one in each call",
             likely=f"which layer is built with {name}, and is it called?",
         )
         layer.eval()

@@ -140,7 +140,7 @@ def test_heads_stand_side_by_side(expect: Expect, draw: Draw) -> None:
     alone = expect.result("per_head_attention", x, q[1:2], k[1:2], v[1:2])
     expect.that(
         torch.allclose(together[:, 6:12], alone, atol=1e-5),
-        got="other numbers for head 1 than when it is the only head",
+        got="different numbers for head 1 than when it is the only head",
         expected="columns 6 to 11 belong to head 1, whatever the other heads do",
         likely="every head has its own scores and its own softmax",
     )
@@ -210,5 +210,5 @@ def test_one_word_with_heads_of_size_two(expect: Expect) -> None:
         "per_head_attention",
         (torch.tensor([[0.0, 4.0], [length, 8.0]]), two, two, torch.tensor([[[0.0, 1]]])),
         torch.tensor([[6.0], [7.0]]),
-        likely="the root of 2 is no whole number: nothing is rounded",
+        likely="the root of 2 is not a whole number: round nothing",
     )

@@ -82,8 +82,8 @@ def test_names_of_the_weights(expect: Expect) -> None:
             got == expected,
             got=f"with qkv_bias={qkv_bias} the trainable weights {sorted(got)}",
             expected=f"{sorted(expected)}",
-            likely="four linear layers by these names; out_proj always has a bias, and a mask is "
-            "not to be trained",
+            likely="four linear layers with these names; out_proj always has a bias, and a mask "
+            "must not be trained",
         )
 
 
@@ -110,7 +110,7 @@ def test_last_token_does_not_change_the_others(expect: Expect, draw: Draw) -> No
     after = layer.result(x)
     layer.that(
         torch.allclose(before[:, :4], after[:, :4], atol=1e-5),
-        got="other outputs for the tokens before the one that changed",
+        got="different outputs for the tokens before the one that changed",
         expected="the same outputs",
         likely="is the mask applied to the scores of all heads, before softmax?",
     )
@@ -125,7 +125,7 @@ def test_dropout_is_for_training(expect: Expect, draw: Draw) -> None:
     layer.that(
         not torch.equal(layer.result(x), layer.result(x)),
         got="the same output twice, in training with dropout 0.5",
-        expected="another one in each call",
+        expected="a different one in each call",
         likely="is the dropout layer called, and built with the probability that was given?",
     )
     layer.eval()
@@ -147,7 +147,8 @@ def test_eight_columns_between_three_heads(expect: Expect) -> None:
         0.0,
         3,
         error=ValueError,
-        likely="say so with `raise ValueError(...)` in `__init__`; `assert` raises another error",
+        likely="say so with `raise ValueError(...)` in `__init__`; `assert` raises a different "
+        "error",
     )
 
 

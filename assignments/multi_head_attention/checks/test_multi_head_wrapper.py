@@ -82,7 +82,7 @@ def test_every_head_has_weights_of_its_own(expect: Expect) -> None:
         names == sorted(WEIGHTS),
         got=f"the trainable weights {names}",
         expected=f"{sorted(WEIGHTS)}",
-        likely="`self.heads` is a `nn.ModuleList` of heads, each built by its own call of "
+        likely="`self.heads` is an `nn.ModuleList` of heads, each built by its own call of "
         "`CausalAttention(...)`",
     )
 
@@ -107,7 +107,7 @@ def test_samples_of_a_batch_are_apart(expect: Expect, draw: Draw) -> None:
     alone = layer.result(x[2:])
     layer.that(
         torch.allclose(together[2:], alone, atol=1e-5),
-        got="another result for a sample in a batch than for the sample alone",
+        got="a different result for a sample in a batch than for the sample alone",
         expected="the same result",
         likely="every head takes the whole batch; nothing is joined or added across samples",
     )

@@ -28,8 +28,8 @@ def test_sentence_of_the_shoes(expect: Expect) -> None:
         "build_vocabulary",
         (SENTENCE,),
         VOCABULARY,
-        likely="sorted: My, are, are, big., feet, my, shoes, small. `are` stands at 1 and 2; the "
-        "last place counts, so no word has the id 1",
+        likely="sorted: My, are, are, big., feet, my, shoes, small. `are` is at places 1 and 2; "
+        "the last place counts, so no word has the id 1",
     )
 
 
@@ -148,7 +148,7 @@ def test_commas_in_words_and_spaces_of_any_kind(expect: Expect) -> None:
         "build_vocabulary",
         ("so ,we\tread  1,000 pages\n",),
         {"1000": 0, "pages": 1, "read": 2, "so": 3, "we": 4},
-        likely="a comma goes without a trace, wherever it stands; what is white parts words",
+        likely="a comma disappears without a trace, wherever it is; white space separates words",
     )
     found = expect.result("build_vocabulary", "so it is")
     expect.that(
@@ -165,14 +165,22 @@ def test_sentences_with_commas_in_words_and_spaces_of_any_kind(expect: Expect) -
         "encode",
         ("1,000\tpages  ,", {"1000": 2**30 + 7, "pages": 1, "000": 5}),
         torch.tensor([2**30 + 7, 1]),
-        likely="the sentence is cut into words as that of the vocabulary was",
+        likely="the sentence is cut into words in the same way as that of the vocabulary",
     )
-    expect.value("encode", ("so", {"so": 3}), torch.tensor([3]), likely="one word is a row of one")
+    expect.value(
+        "encode",
+        ("so", {"so": 3}),
+        torch.tensor([3]),
+        likely="one word gives a tensor of shape (1,)",
+    )
 
 
 @pytest.mark.question("embed", points=0)
 def test_one_token_of_a_larger_table(expect: Expect) -> None:
     table = torch.arange(12.0).view(4, 3)
     expect.value(
-        "embed", (torch.tensor([1]), table), table[1:2], likely="one token is a table of one row"
+        "embed",
+        (torch.tensor([1]), table),
+        table[1:2],
+        likely="one token gives a table with one row",
     )

@@ -75,7 +75,8 @@ def test_three_parameters(expect: Expect) -> None:
         shapes == {"W_query": (3, 2), "W_key": (3, 2), "W_value": (3, 2)},
         got=f"trainable parameters {shapes}",
         expected="W_query, W_key and W_value, each (3, 2)",
-        likely="a tensor becomes a trainable parameter by `nn.Parameter(...)`, as an attribute",
+        likely="a tensor becomes a trainable parameter if it is wrapped in `nn.Parameter(...)` "
+        "and is an attribute",
     )
 
 
@@ -113,7 +114,7 @@ def test_two_sentences_give_two_results(expect: Expect) -> None:
     )
     layer.that(
         bool(((got[1] - V1_CONTEXT.flip(0)).abs() < 5e-4).all()),
-        got="other context vectors for the same sentence read backwards",
+        got="different context vectors for the same sentence read backwards",
         expected="the same context vectors in reverse order",
         likely="each sentence is on its own; this layer sees no order of the words",
     )

@@ -63,7 +63,7 @@ def test_query_can_be_learned(expect: Expect) -> None:
         got="no gradient for at least one argument",
         expected="gradients for inputs and query",
         likely="the result must be made by tensor operations from both arguments: a number that "
-        "was taken out of a tensor forgets where it comes from",
+        "is taken out of a tensor does not know where it comes from",
     )
 
 
@@ -89,7 +89,7 @@ def test_two_queries_and_two_keys_by_hand(expect: Expect) -> None:
         (queries, keys),
         torch.tensor([[6.0, 12.0], [3.0, 15.0]]),
         likely="the first query (1, 2) with the second key (2, 5) is 12, and the second query "
-        "(0, 3) with the first key (4, 1) is 3: these two places must not be exchanged",
+        "(0, 3) with the first key (4, 1) is 3: these two entries must not be swapped",
     )
 
 
@@ -139,5 +139,5 @@ def test_one_input_that_looks_the_other_way(expect: Expect) -> None:
         "query_scores",
         (torch.tensor([[2.0, -3.0]]), torch.tensor([1.0, 4.0])),
         torch.tensor([-10.0]),
-        likely="2 - 12 is below zero, and one input has a list of one score",
+        likely="2 - 12 is below zero, and a single input has a list of one score",
     )

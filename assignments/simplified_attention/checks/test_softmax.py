@@ -88,7 +88,7 @@ def test_negative_scores_get_positive_weights(expect: Expect) -> None:
     right_shape = isinstance(got, torch.Tensor) and got.shape == (1, 2, 3)
     expect.that(
         right_shape and bool((got > 0).all()),
-        got="weights that are zero or negative" if right_shape else "another shape",
+        got="weights that are zero or negative" if right_shape else "a different shape",
         expected="shape (1, 2, 3) and only positive weights",
         likely="an exponential is positive for every score",
     )
@@ -193,7 +193,7 @@ def test_columns_of_scores_that_lie_far_from_each_other(expect: Expect) -> None:
         "softmax",
         (columns, 0),
         torch.tensor([[0.25] * 3, [0.75] * 3]).double(),
-        likely="every column has a largest score of its own; the others of the table say nothing",
+        likely="every column has its own largest score; the rest of the table does not matter",
         tolerance=Tolerance(atol=1e-6, rtol=0.0),
     )
 

@@ -62,7 +62,7 @@ def test_every_token_sees_every_token(expect: Expect, draw: Draw) -> None:
         bool((before[0, 0] - after[0, 0]).abs().max() > 1e-4),
         got="the first token's result stays the same when the last token changes",
         expected="a change: an encoder has no mask",
-        likely="nothing is masked here, and softmax goes over the keys",
+        likely="nothing is masked here, and softmax runs over the keys",
     )
 
 
@@ -131,5 +131,5 @@ def test_names_of_the_weights(expect: Expect) -> None:
         got == expected,
         got=f"the trainable weights {got}",
         expected=f"{expected}",
-        likely="four linear layers by these names, and nothing else learns",
+        likely="four linear layers with these names, and nothing else learns",
     )

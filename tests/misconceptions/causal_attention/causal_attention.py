@@ -167,7 +167,8 @@ class running_mean(_Right):
 @misconception(
     "CausalAttention",
     confuses="any sequence with the longest: only sequences of context_length tokens work",
-    hint="Try fewer tokens. Which sizes in your code come from context_length, which ones from x?",
+    hint="Try fewer tokens. Which sizes in your code come from context_length, and which ones from "
+    "x?",
 )
 class mask_not_cut(_Right):
     def masked(self, scores):
@@ -264,7 +265,7 @@ class too_long_is_cut(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a length with a limit and one without: any length is taken",
+    confuses="a length with a limit and one without: any length is accepted",
     hint="Call it with more tokens than context_length: what should happen?",
 )
 class any_length(_Right):
@@ -298,7 +299,7 @@ class full_context_refused(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="tokens with items: the batch is compared with context_length",
+    confuses="tokens with items: the size of the batch is compared with context_length",
     hint="Which dimension of x counts the tokens?",
 )
 class batch_checked(_Right):
@@ -757,7 +758,7 @@ class kept_not_scaled(_Right):
     "CausalAttention",
     confuses="the device of a new tensor with that of the weights: the pattern of dropout is made "
     "on the CPU, wherever the layer is",
-    hint="Move the layer to another device, in train mode: on which one is `torch.rand(shape)`?",
+    hint="Move the layer to another device, in train mode: on which device is `torch.rand(shape)`?",
 )
 class pattern_on_the_cpu(_Right):
     def attend(self, queries, keys, values):
@@ -828,7 +829,7 @@ class nothing_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="fixed with trained: the attention weights are cut off, so only W_value learns",
+    confuses="fixed with trained: the attention weights are detached, so only W_value learns",
     hint="Which of the three projections gets a gradient?",
 )
 class weights_cut_off(_Right):

@@ -225,7 +225,7 @@ def training_not_asked(x, p, training=True):
 @misconception(
     "dropout",
     confuses="when to drop: entries are dropped only outside training",
-    hint="When should a network use all it has: while it learns, or when it is used?",
+    hint="When should a network use all of its entries: while it learns, or when it is used?",
 )
 def training_turned_round(x, p, training=True):
     plain = _plain(x, p, not training)
@@ -236,7 +236,7 @@ def training_turned_round(x, p, training=True):
     "dropout",
     confuses="two ways to keep the mean: the entries are multiplied by 1 - p in evaluation, and "
     "not divided in training",
-    hint="Which of the two modes makes entries larger or smaller in the docstring?",
+    hint="According to the docstring, in which of the two modes are entries scaled?",
 )
 def scaled_outside_training(x, p, training=True):
     _checked(p)
@@ -260,7 +260,7 @@ def scaled_in_both_modes(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="the scale at p = 1 with any other: at p = 1 the result is not a number",
+    confuses="the scale at p = 1 with any other: at p = 1 the result is nan",
     hint="Call it with p = 1. What is 1 / (1 - p) there?",
 )
 def not_a_number_at_one(x, p, training=True):
@@ -375,7 +375,7 @@ def assertion_for_the_range(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="any probability with one half: p is used in the scale only",
+    confuses="any probability with one half: p is used only in the scale",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def always_one_half(x, p, training=True):
@@ -601,8 +601,8 @@ def softmax_again(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights that sum to one with any weights: rows are divided by their sum",
-    hint="Does the docstring ask for rows that sum to one? Print the row sums that come in, and "
-    "those of what is multiplied with the values.",
+    hint="Does the docstring ask for rows that sum to one? Print the row sums of the given "
+    "weights, and those of the weights that you multiply by the values.",
 )
 def rows_made_to_sum_to_one(weights, values, p, training=True):
     weights = weights / weights.sum(dim=-1, keepdim=True)
@@ -621,7 +621,7 @@ def mode_not_passed_on(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="when to drop: weights are dropped only outside training",
-    hint="When should a network use all it has: while it learns, or when it is used?",
+    hint="When should a network use all of its entries: while it learns, or when it is used?",
 )
 def mode_turned_round(weights, values, p, training=True):
     return F.dropout(weights, p, not training) @ values
@@ -707,7 +707,7 @@ def values_not_used(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="all probabilities with those below one: at p = 1 the result is not a number",
+    confuses="all probabilities with those below one: at p = 1 the result is nan",
     hint="Call it with p = 1. What is 1 / (1 - p) there?",
 )
 def weights_not_a_number_at_one(weights, values, p, training=True):

@@ -30,7 +30,7 @@ def next_token_allowed(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="future with past: what came before is forbidden",
+    confuses="future with past: earlier tokens are forbidden",
     hint="Rows are queries, columns are keys. On which side of the diagonal is the key later?",
 )
 def past_forbidden(num_tokens):
@@ -150,7 +150,7 @@ def kept_from_the_first_call(num_tokens, kept=[]):
 
 @misconception(
     "causal_mask",
-    confuses="the mask with one for a batch: the mask has a dimension too many",
+    confuses="the mask with one for a batch: the mask has one dimension too many",
     hint="Compare the number of dimensions with the docstring.",
 )
 def with_a_batch_dimension(num_tokens):
@@ -211,7 +211,7 @@ def whole_matrix_sums_to_one(weights):
 @misconception(
     "mask_and_renormalize",
     confuses="renormalizing with softmax: weights go through the exponential a second time",
-    hint="Softmax of a zero is not zero. What makes a row of numbers sum to one more simply?",
+    hint="Softmax of a zero is not zero. What simpler step makes a row of numbers sum to one?",
 )
 def softmax_of_zeroed_weights(weights):
     return torch.softmax(weights.tril(), dim=-1)
@@ -219,7 +219,7 @@ def softmax_of_zeroed_weights(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="weights with scores: what is left goes through a softmax",
+    confuses="weights with scores: the remaining weights go through a softmax",
     hint="These are already weights. If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def softmax_of_masked_weights(weights):
@@ -424,7 +424,7 @@ def minus_ten(scores):
     "mask_scores",
     confuses="below every score with the lowest of them: masked scores become the lowest score "
     "instead of minus infinity",
-    hint="If a future score equals a visible one, they get the same weight.",
+    hint="If a future score equals a visible one, they get the same weight. Should they?",
 )
 def lowest_score(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -484,7 +484,8 @@ def next_token_keeps_its_score(scores):
     "mask_scores",
     confuses="scores with masked scores: the result of the masking is thrown away, and the scores "
     "are returned unchanged",
-    hint="Compare the scores and your result. `masked_fill` returns a new tensor: who keeps it?",
+    hint="Compare the scores and your result. `masked_fill` returns a new tensor: which line keeps "
+    "it?",
 )
 def result_thrown_away(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -945,8 +946,8 @@ def ones_squeezed(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="transposing the keys with reshaping them: a key is torn apart",
-    hint="Take keys of shape (2, 3), print what you multiply the queries with. Is a key still "
-    "together?",
+    hint="Take keys of shape (2, 3), and print the matrix that you multiply the queries by. Is "
+    "each key still in one piece?",
 )
 def keys_reshaped(queries, keys):
     turned = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])

@@ -117,7 +117,7 @@ def scores_not_divided(queries, keys, values):
 @misconception(
     "attend_block",
     confuses="keys with queries: the sum runs over the queries",
-    hint="Which dimension of (..., T, S) are the keys? The weights of each query sum to one.",
+    hint="Which dimension of (..., T, S) holds the keys? The weights of each query sum to one.",
 )
 def summed_over_queries(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -141,7 +141,8 @@ def output_not_divided(queries, keys, values):
 @misconception(
     "attend_block",
     confuses="statistics with constants: the log-sum-exp has no gradient",
-    hint="The second result depends on queries and keys, and a later merge is trained through it.",
+    hint="The second result depends on queries and keys, and a later merge is trained through it. "
+    "Does it have a gradient?",
 )
 def statistics_detached(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -218,7 +219,7 @@ def shares_swapped(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="a share per query with one per column: a share lacks the last axis",
+    confuses="a share per query with one per column: the shares lack the last axis",
     hint="A share is (..., T), an output (..., T, d). Which axis must be added, and where?",
 )
 def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
@@ -241,7 +242,8 @@ def first_log_sum_exp_returned(output_a, lse_a, output_b, lse_b):
 @misconception(
     "merge_blocks",
     confuses="shares with constants: no gradient flows into the log-sum-exps through them",
-    hint="The output depends on both log-sum-exps, and they on queries and keys.",
+    hint="The output depends on both log-sum-exps, and these depend on queries and keys. Where "
+    "does your code cut the gradient?",
 )
 def shares_without_gradient(output_a, lse_a, output_b, lse_b):
     lse = torch.logaddexp(lse_a, lse_b)
@@ -261,7 +263,7 @@ def logarithms_added(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="shares with log-sum-exps: the outputs count with lse_a / (lse_a + lse_b)",
+    confuses="shares with log-sum-exps: the outputs are weighted by lse_a / (lse_a + lse_b)",
     hint="A log-sum-exp may be negative. Can a share be?",
 )
 def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
@@ -318,7 +320,7 @@ def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
     "merge_blocks",
     confuses="finite numbers with all numbers: minus infinity is replaced by a low number, and is "
     "returned as a score",
-    hint="How low must a number be, if other scores are -1000?",
+    hint="How low must a number be if other scores are -1000?",
 )
 def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
     lse_a, lse_b = lse_a.clamp(min=-100.0), lse_b.clamp(min=-100.0)
@@ -403,7 +405,8 @@ def old_output_not_rescaled(queries, keys, values, block_size):
 @misconception(
     "blockwise_attention",
     confuses="the output with all that is carried on: the old sum is not rescaled",
-    hint="Two things are carried on beside the maximum. Which of them is multiplied by the factor?",
+    hint="Two things are carried along besides the maximum. Which of them is multiplied by the "
+    "factor?",
 )
 def old_sum_not_rescaled(queries, keys, values, block_size):
     def fade(highest, higher):
@@ -425,7 +428,7 @@ def nothing_rescaled(queries, keys, values, block_size):
 @misconception(
     "blockwise_attention",
     confuses="old minus new with new minus old: the earlier sum is rescaled the wrong way round",
-    hint="The new maximum is larger. Must what was added up before become larger or smaller?",
+    hint="The new maximum is larger. Must the earlier sum become larger or smaller?",
 )
 def rescaled_the_wrong_way_round(queries, keys, values, block_size):
     def fade(highest, higher):
@@ -555,7 +558,7 @@ def maximum_of_this_block_alone(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys so far with those of the last block: each new block is weighed against the "
     "block before it alone",
-    hint="Three blocks have equal scores. Which share of the result does the last block get?",
+    hint="Three blocks have equal scores. What share of the result does the last block get?",
 )
 def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: new)
@@ -565,7 +568,7 @@ def last_log_sum_exp_carried_on(queries, keys, values, block_size):
     "blockwise_attention",
     confuses="all keys so far with those of the first block: each new block is weighed against the "
     "first block alone",
-    hint="Three blocks have equal scores. Which share of the result does the last block get?",
+    hint="Three blocks have equal scores. What share of the result does the last block get?",
 )
 def first_log_sum_exp_carried_on(queries, keys, values, block_size):
     return merged(queries, keys, values, block_size, lambda old, new: old)
@@ -641,7 +644,8 @@ def blocks_not_divided_by_the_root(queries, keys, values, block_size):
 @misconception(
     "blockwise_attention",
     confuses="statistics with constants: the log-sum-exps are detached",
-    hint="Both the outputs and their shares depend on queries and keys.",
+    hint="Both the outputs and their shares depend on queries and keys. Where does your code cut "
+    "the gradient?",
 )
 def shares_of_blocks_detached(queries, keys, values, block_size):
     blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)

@@ -280,7 +280,7 @@ def softmax_over_queries(queries, keys, values, mask):
     "masked_attention",
     confuses="dimension 1, the keys of a matrix of scores, with the last dimension: softmax runs "
     "along dimension 1, which is the last one only without a batch",
-    hint="Your result is right for (T, S). Which dimension are the keys of (B, T, S)?",
+    hint="Your result is right for (T, S). Which dimension of (B, T, S) holds the keys?",
 )
 def softmax_over_dimension_one(queries, keys, values, mask):
     return _attend(queries, keys, values, mask, dim=1).nan_to_num()
@@ -525,7 +525,7 @@ class mask_accepted_and_forgotten(_Cross):
 @misconception(
     "CrossAttention",
     confuses="a change of shape with a change of places: heads are merged without a transpose",
-    hint="Before merging, the columns of one word must lie side by side. Print the shapes.",
+    hint="Before merging, the columns of one word must be side by side. Print the shapes.",
 )
 class merged_without_transpose(_Cross):
     def merge(self, heads):
@@ -681,7 +681,7 @@ class padding_not_low_enough(_Cross):
 @misconception(
     "CrossAttention",
     confuses="the keys with the heads: softmax runs over dimension 1",
-    hint="In scores of the shape (B, H, T, S), which dimension are the keys?",
+    hint="In scores of the shape (B, H, T, S), which dimension holds the keys?",
 )
 class softmax_over_the_heads(_Cross):
     def weights(self, scores):
@@ -736,7 +736,7 @@ class assertion_error(_Cross):
 @misconception(
     "CrossAttention",
     confuses="a size that does not divide with one that does: a number of heads that does not "
-    "divide is accepted",
+    "divide d_model is accepted",
     hint="Build it with 6 columns and 4 heads. What should happen?",
 )
 class heads_that_do_not_divide(_Cross):
@@ -748,7 +748,8 @@ class heads_that_do_not_divide(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="the output of a part that is finished with a constant: the context does not learn",
+    confuses="the output of a part that is finished with a constant: no gradient reaches the "
+    "context",
     hint="Does an encoder in front of it learn? Look at the gradient to the context.",
 )
 class context_without_gradient(_Cross):

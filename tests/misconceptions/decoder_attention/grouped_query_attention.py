@@ -205,7 +205,7 @@ def softmax_over_queries(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="the heads with the keys: softmax runs over dimension 1",
-    hint="In scores of the shape (B, H, T, S), which dimension are the keys?",
+    hint="In scores of the shape (B, H, T, S), which dimension holds the keys?",
 )
 def softmax_over_heads(queries, keys, values):
     return _attend(queries, *_shared(queries, keys, values), dim=1)
@@ -399,7 +399,7 @@ class scores_not_scaled(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="two conditions with one: whether num_heads divides d_model is not checked",
+    confuses="two conditions with one: there is no check that num_heads divides d_model",
     hint="Build it with d_model 10 and 4 heads. What should happen?",
 )
 class columns_not_checked(_Grouped):
@@ -410,7 +410,7 @@ class columns_not_checked(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="two conditions with one: whether num_kv_heads divides num_heads is not checked",
+    confuses="two conditions with one: there is no check that num_kv_heads divides num_heads",
     hint="Build it with 4 heads and 3 heads of keys. What should happen?",
 )
 class groups_not_checked(_Grouped):
@@ -444,7 +444,7 @@ class out_proj_without_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="an argument that is there with one that is used: there never is a bias",
+    confuses="an argument that is there with one that is used: there is never a bias",
     hint="Build it with qkv_bias=True. Where does your code read qkv_bias?",
 )
 class qkv_bias_ignored(_Grouped):
@@ -454,7 +454,7 @@ class qkv_bias_ignored(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="an argument with a constant: there always is a bias",
+    confuses="an argument with a constant: there is always a bias",
     hint="Build it without qkv_bias. Which weights have a bias?",
 )
 class always_a_bias(_Grouped):
@@ -492,7 +492,7 @@ class keys_as_wide_as_queries(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="one length with all: something made for the first call is kept",
+    confuses="one length with all: something made for the first call is used in later ones",
     hint="Call it with 4 tokens, then with 7. What is kept from the first call?",
 )
 class mask_of_the_first_call(_Grouped):
@@ -507,7 +507,7 @@ class mask_of_the_first_call(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="a change of shape with a change of places: heads are merged without a transpose",
-    hint="Before merging, the columns of one token must lie side by side. Print the shapes.",
+    hint="Before merging, the columns of one token must be side by side. Print the shapes.",
 )
 class merged_without_transpose(_Grouped):
     def merge(self, heads):
@@ -562,7 +562,7 @@ class residual_inside(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="the keys with the heads: softmax runs over dimension 1",
-    hint="In scores of the shape (B, H, T, T), which dimension are the keys?",
+    hint="In scores of the shape (B, H, T, T), which dimension holds the keys?",
 )
 class layer_softmax_over_heads(_Grouped):
     def weights(self, scores):

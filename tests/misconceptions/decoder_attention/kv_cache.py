@@ -176,7 +176,7 @@ def blocks_instead_of_a_window(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="a window that slides with the last keys for every query: every query sees the last "
-    "keys, which is right for one query only",
+    "keys, which is right only for a single query",
     hint="Take 2 queries, 6 keys and window 3. How many positions does the first query see?",
 )
 def the_last_keys_for_all(num_queries, num_keys, window):
@@ -554,7 +554,7 @@ class Cached(nn.Module):
 @misconception(
     "CachedAttention",
     confuses="new positions with first positions: positions start at 0 in every call",
-    hint="Right in a prefill. What is the position of the token after a past of five?",
+    hint="It is right in a prefill. What is the position of the token after a past of five?",
 )
 class PositionsStartAtZero(Cached):
     def angles(self, start, num_new, x):

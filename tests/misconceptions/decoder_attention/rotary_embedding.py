@@ -324,7 +324,8 @@ def angles_added(x, angles):
 @misconception(
     "apply_rotary",
     confuses="half of the work with all of it: the second half stays as it was",
-    hint="A pair has two coordinates, and the formula two lines. Which half of the result changes?",
+    hint="A pair has two coordinates, and the formula has two lines. Which half of the result "
+    "changes?",
 )
 def second_half_left_alone(x, angles):
     first, second = halves(x)
@@ -473,7 +474,7 @@ def turned_in_float32(x, angles):
     "apply_rotary",
     confuses="any number of leading dimensions with (B, T, H, d), where tokens come before heads: "
     "tokens are expected before heads, as in (B, T, H, d)",
-    hint="The tokens are the last dimension but one. How does (T, d/2) meet (..., T, d/2)?",
+    hint="The tokens are the second-to-last dimension. How does (T, d/2) meet (..., T, d/2)?",
 )
 def tokens_before_heads(x, angles):
     first, second = halves(x)

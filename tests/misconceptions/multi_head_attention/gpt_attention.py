@@ -142,7 +142,8 @@ class not_scaled(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="which dimension is the head size: the number of tokens is taken",
+    confuses="which dimension is the head size: the scores are divided by the root of the number "
+    "of tokens",
     hint="Should the scale change when the sentence gets longer?",
 )
 class scaled_by_length(_Layers):
@@ -183,7 +184,7 @@ class mask_upside_down(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="past and future: the tokens before are hidden",
+    confuses="past and future: earlier tokens are hidden",
     hint="Rows are queries, columns are keys. On which side of the diagonal is the future?",
 )
 class past_hidden(_Layers):
@@ -251,7 +252,7 @@ class future_zeroed_after_softmax(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="block_size with the length of the input: only inputs of block_size tokens work",
-    hint="Try fewer tokens. Which sizes in your code come from block_size, which ones from x?",
+    hint="Try fewer tokens. Which sizes in your code come from block_size, and which ones from x?",
 )
 class mask_not_cut(_Layers):
     def hide(self, scores):
@@ -282,7 +283,7 @@ class mask_is_a_parameter(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="the last dimension with dimension 1: softmax runs over the heads",
-    hint="Which dimension of the scores are the keys?",
+    hint="Which dimension of the scores holds the keys?",
 )
 class softmax_over_heads(_Layers):
     def hide(self, scores):
@@ -341,7 +342,7 @@ class residual_dropout_forgotten(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="the two probabilities of dropout: attn_pdrop and resid_pdrop are swapped",
-    hint="Which of the two belongs to the attention weights, which one to the output?",
+    hint="Which of the two belongs to the attention weights, and which one to the output?",
 )
 class dropouts_exchanged(_Layers):
     def __init__(self, config):
@@ -507,8 +508,9 @@ class queries_and_keys_exchanged(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the order of three projections: keys, queries and values change their roles",
-    hint="Which layer makes the queries in your code, which one the keys, which one the values?",
+    confuses="the order of three projections: keys, queries and values swap their roles",
+    hint="In your code, which layer makes the queries, which one the keys, and which one the "
+    "values?",
 )
 class roles_shifted(_Layers):
     def project(self, x):
@@ -548,7 +550,7 @@ class keys_of_sample_0(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one length with all: something made for the first call is kept",
+    confuses="one length with all: something made for the first call is used in later ones",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
@@ -595,7 +597,7 @@ class output_squeezed(_Layers):
     "CausalSelfAttention",
     confuses="what config is with something else: the entries of `config` are read like those of a "
     "dictionary",
-    hint="Read the error message. How does one read an attribute of an object?",
+    hint="Read the error message. How do you read an attribute of an object?",
 )
 class config_as_a_dictionary(_Layers):
     def __init__(self, config):
@@ -607,7 +609,7 @@ class config_as_a_dictionary(_Layers):
     "CausalSelfAttention",
     confuses="a rate that the config gives with one of at most a half: resid_pdrop is never above "
     "one half",
-    hint="Build it with resid_pdrop = 0.9. Which share of the outputs is 0 in train mode?",
+    hint="Build it with resid_pdrop = 0.9. What share of the outputs is 0 in train mode?",
 )
 class resid_rate_cut_at_a_half(_Layers):
     def __init__(self, config):

@@ -428,7 +428,8 @@ def leftover_columns_kept(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="this question with split_heads: sizes that do not divide are refused",
+    confuses="this question with split_heads: sizes that the number of slices does not divide are "
+    "refused",
     hint="Read in the docstring what happens to columns that are left over.",
 )
 def leftover_columns_refused(weights, values, num_heads):
@@ -481,7 +482,7 @@ def slices_averaged(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="what is sliced: the tokens instead of the columns",
+    confuses="what is sliced: the tokens are sliced instead of the columns",
     hint="Every slice holds all tokens. What does it hold only a part of?",
 )
 def tokens_sliced(weights, values, num_heads):

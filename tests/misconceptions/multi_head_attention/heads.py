@@ -165,7 +165,7 @@ def viewed_without_swapping(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="a view with a copy: `view` is asked to flatten memory that is not in order",
+    confuses="a view with a copy: `view` is used on memory that is not in order",
     hint="It works until somebody passes a transposed tensor. Which function changes a shape for "
     "every memory layout?",
 )
@@ -297,7 +297,7 @@ def first_head_repeated(x):
 @misconception(
     "merge_heads",
     confuses="side by side with one below the other: the heads are joined along the tokens",
-    hint="How many tokens does the sentence have before the merge, how many after it?",
+    hint="How many tokens does the sentence have before the merge, and how many after it?",
 )
 def heads_below_each_other(x):
     return torch.cat(list(x.unbind(dim=1)), dim=1)
@@ -462,7 +462,7 @@ def one_token_ahead(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="past and future: the tokens before are masked",
+    confuses="past and future: earlier tokens are masked",
     hint="Rows are the tokens that look, columns those that are looked at. On which side of the "
     "diagonal is the future?",
 )
@@ -474,7 +474,8 @@ def past_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="what a mask of torch's own function says: True is allowed there, not hidden",
+    confuses="what a mask of torch's own function says: the mask is True where attention is "
+    "allowed, as in torch's own function",
     hint="Which tokens does token 0 see? In torch's function True means: take part.",
 )
 def future_allowed(queries, keys, values):

@@ -214,7 +214,7 @@ class mask_without_effect(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="past and future: the tokens before are hidden",
+    confuses="past and future: earlier tokens are hidden",
     hint="Rows are queries, columns are keys. On which side of the diagonal is the future?",
 )
 class past_hidden(_Layers):
@@ -281,7 +281,8 @@ class future_zeroed_after_softmax(_Layers):
     "MultiHeadAttention",
     confuses="the largest length with the length of the input: only inputs of context_length "
     "tokens work",
-    hint="Try fewer tokens. Which sizes in your code come from context_length, which ones from x?",
+    hint="Try fewer tokens. Which sizes in your code come from context_length, and which ones from "
+    "x?",
 )
 class mask_not_cut(_Layers):
     def hide(self, scores):
@@ -311,7 +312,7 @@ class mask_is_a_parameter(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one length with all: something made for the first call is kept",
+    confuses="one length with all: something made for the first call is used in later ones",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
@@ -556,7 +557,7 @@ class bias_by_default(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="an argument that is taken with one that is used: there never is a bias",
+    confuses="an argument that is taken with one that is used: there is never a bias",
     hint="Build it with qkv_bias=True and list its parameters.",
 )
 class bias_never(_Layers):
@@ -741,7 +742,8 @@ class layers_in_a_list(nn.Module):
     "MultiHeadAttention",
     confuses="the device of a new tensor with that of the weights: the pattern of dropout is made "
     "on the CPU, wherever the module is",
-    hint="Move the module to another device, in train mode: on which one is `torch.rand(shape)`?",
+    hint="Move the module to another device, in train mode: on which device is "
+    "`torch.rand(shape)`?",
 )
 class pattern_on_the_cpu(_Layers):
     def weigh(self, scores):

@@ -319,7 +319,7 @@ def value_error_for_unknown_words(sentence, vocabulary):
     "encode",
     confuses="an error that says what failed and one that says that something failed: the error "
     "does not name the unknown word",
-    hint="Which word would you have to search for, with this message only?",
+    hint="Which word would you have to search for if you had only this message?",
 )
 def unknown_word_not_named(sentence, vocabulary):
     try:
@@ -710,7 +710,7 @@ def numbers_instead_of_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="a row of the table with one number of it: each id gives its entry of the first "
+    confuses="a row of the table with one number of it: each id picks one entry of the first "
     "column",
     hint="Which shape does your result have, and which one does the question ask for?",
 )
@@ -730,7 +730,7 @@ def single_token_squeezed(token_ids, table):
 
 @misconception(
     "build_vocabulary",
-    confuses="two texts that look alike with equal ones: letters and their marks are joined",
+    confuses="two texts that look alike with equal ones: letters and their accents are joined",
     hint="An `e` that is followed by the character U+0301 looks like `é`. Is it the same word for "
     "Python?",
 )

@@ -31,7 +31,7 @@ def inputs_transposed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="x W and W x: the weight is on the wrong side",
+    confuses="x W and W x: the weight is on the wrong side of the product",
     hint="Are the tokens rows or columns of the inputs?",
 )
 def weight_on_the_left(inputs, W_query, W_key, W_value):
@@ -49,7 +49,7 @@ def keys_first(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the order of the results: the values are in the middle",
+    confuses="the order of the results: the values are in the middle of the three results",
     hint="Which of the three results may differ in size from the others?",
 )
 def values_in_the_middle(inputs, W_query, W_key, W_value):
@@ -59,7 +59,8 @@ def values_in_the_middle(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="queries and keys: queries and keys are both made with W_query",
-    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
+    hint="In your code, which weight makes the queries, which one the keys, and which one the "
+    "values?",
 )
 def query_weight_for_keys(inputs, W_query, W_key, W_value):
     return inputs @ W_query, inputs @ W_query, inputs @ W_value
@@ -68,7 +69,8 @@ def query_weight_for_keys(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="the weights of keys and values: the values are made with the keys' weights",
-    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
+    hint="In your code, which weight makes the queries, which one the keys, and which one the "
+    "values?",
 )
 def key_weight_for_values(inputs, W_query, W_key, W_value):
     return inputs @ W_query, inputs @ W_key, inputs @ W_key
@@ -257,7 +259,7 @@ def computed_in_float32(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="projecting and scaling: the queries are already divided here",
-    hint="In which later step does the square root of the size belong?",
+    hint="To which later step does the square root of the size belong?",
 )
 def queries_scaled_already(inputs, W_query, W_key, W_value):
     queries = inputs @ W_query / W_query.shape[-1] ** 0.5
@@ -326,7 +328,8 @@ def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
     "project_qkv_left",
     confuses="transposing the weight and reshaping it: the weight is reshaped where it should be "
     "transposed",
-    hint="Compare the first row of what you multiply with and the first column of the weight.",
+    hint="Compare the first row of the matrix that you multiply by and the first column of the "
+    "weight.",
 )
 def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
     return tuple(inputs @ w.reshape(w.shape[1], w.shape[0]) for w in (W_query, W_key, W_value))
@@ -387,7 +390,8 @@ def left_values_first(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv_left",
     confuses="queries and keys: queries and keys are both made with W_key",
-    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
+    hint="In your code, which weight makes the queries, which one the keys, and which one the "
+    "values?",
 )
 def left_key_weight_for_queries(inputs, W_query, W_key, W_value):
     return inputs @ W_key.T, inputs @ W_key.T, inputs @ W_value.T
@@ -544,7 +548,8 @@ def keys_of_the_queries(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv_left",
     confuses="values with keys: W_key makes the values as well as the keys",
-    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
+    hint="In your code, which weight makes the queries, which one the keys, and which one the "
+    "values?",
 )
 def left_key_weight_for_values(inputs, W_query, W_key, W_value):
     return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_key.T

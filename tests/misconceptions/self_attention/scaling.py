@@ -68,7 +68,7 @@ def root_rounded(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the square root of d_k with half of it: the scores are divided by d_k / 2",
-    hint="By which number do you divide for d_k = 9? Python takes a power before a division.",
+    hint="What number do you divide by for d_k = 9? Python takes a power before a division.",
 )
 def divided_by_half(scores, d_k):
     return scores / (d_k / 2)
@@ -77,7 +77,7 @@ def divided_by_half(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the square root of d_k with twice d_k: the scores are divided by twice d_k",
-    hint="By which number do you divide for d_k = 9? Python divides from left to right.",
+    hint="What number do you divide by for d_k = 9? Python divides from left to right.",
 )
 def exponent_without_brackets(scores, d_k):
     return scores / d_k**1 / 2
@@ -116,7 +116,7 @@ def divided_by_the_root_of_the_number_of_queries(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the scores with their root: the root is taken of the scores, too",
-    hint="Of what is the square root taken in the formula?",
+    hint="In the formula, what is the square root taken of?",
 )
 def root_of_the_scores(scores, d_k):
     return scores.abs().sqrt() * scores.sign() / d_k**0.5
@@ -230,7 +230,7 @@ def always_float64(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the scores and their values without gradient: no gradient flows to the scores",
-    hint="Can training still find out how a score changes the loss?",
+    hint="Does the gradient still show how a score changes the loss?",
 )
 def scores_detached(scores, d_k):
     return scores.detach() / d_k**0.5
@@ -259,7 +259,7 @@ def scale_squeezed(scores, d_k):
     "scale_scores",
     confuses="the d_k of this call and the one of the first call, which was kept: the d_k of the "
     "first call is used in all later ones",
-    hint="Call it twice with different d_k: what do you expect, what do you get?",
+    hint="Call it twice with different d_k: what do you expect, and what do you get?",
 )
 def root_kept_from_the_first_call(scores, d_k, kept=[]):
     if not kept:
@@ -367,7 +367,8 @@ def softmax_over_dimension_one(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="two dimensions and any number: dimension 2 is the last one of a batch only",
+    confuses="two dimensions and any number: softmax runs along dimension 2, which is the last one "
+    "only in a batch",
     hint="Which dimension is the last one of a single sentence?",
 )
 def softmax_over_dimension_two(queries, keys):
@@ -377,7 +378,7 @@ def softmax_over_dimension_two(queries, keys):
 @misconception(
     "attention_weights",
     confuses="each row and the whole matrix: all weights together sum to one",
-    hint="How much attention has a single query to give?",
+    hint="How much attention does a single query have to give?",
 )
 def softmax_over_everything(queries, keys):
     scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
@@ -443,7 +444,7 @@ def keys_score_queries(queries, keys):
 @misconception(
     "attention_weights",
     confuses="two different sets of vectors and one: half of the matrix is mirrored",
-    hint="Is the score of query 0 and key 1 the score of query 1 and key 0?",
+    hint="Is the score of query 0 and key 1 the same as that of query 1 and key 0?",
 )
 def mirrored(queries, keys):
     scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
@@ -475,7 +476,7 @@ def all_dimensions_of_the_keys_turned(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dimensions 1 and 2 with the last two: four dimensions mix heads and tokens",
+    confuses="dimensions 1 and 2 with the last two: with four dimensions, heads and tokens mix",
     hint="Which dimensions are the last two if there are four?",
 )
 def dimensions_one_and_two_turned(queries, keys):
@@ -848,7 +849,7 @@ def context_with_all_dimensions_turned(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="dimensions 1 and 2 with the last two: four dimensions mix heads and tokens",
+    confuses="dimensions 1 and 2 with the last two: with four dimensions, heads and tokens mix",
     hint="Which dimensions are the last two if there are four?",
 )
 def context_with_dimensions_one_and_two_turned(queries, keys, values):
@@ -899,7 +900,7 @@ def keys_scaled_in_place(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="weights that are used and that are trained: no gradient flows to the weights",
-    hint="Through which of the three inputs can training act in your code?",
+    hint="Which of the three inputs get a gradient in your code?",
 )
 def gradient_through_values_only(queries, keys, values):
     return _weights(queries, keys).detach() @ values
@@ -958,7 +959,7 @@ def divided_in_place_without_gradients(scores, d_k):
 
 @misconception(
     "attention_weights",
-    confuses="a step of training with a step of attention: gradients are clipped on their way",
+    confuses="a step of training with a step of attention: gradients are clipped on their way back",
     hint="Multiply your loss by 100,000. Are the gradients 100,000 times as large?",
 )
 def gradients_of_scores_clipped(queries, keys):

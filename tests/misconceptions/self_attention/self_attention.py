@@ -519,7 +519,7 @@ class BiasAlways(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="an argument that is accepted and one that is used: a bias is never there",
+    confuses="an argument that is accepted and one that is used: there is never a bias",
     hint="Where does your code read `qkv_bias`?",
 )
 class BiasNever(_Linears):
@@ -903,7 +903,7 @@ class TupleReturned(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="the input and its values without history: layers before this one can't learn",
-    hint="Through what does the gradient have to pass to reach an earlier layer?",
+    hint="What does the gradient have to pass through to reach an earlier layer?",
 )
 class InputDetached(_Linears):
     def forward(self, x):
@@ -934,7 +934,7 @@ class SizeOneSqueezed(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="each sentence and the whole batch: tokens of all sentences meet",
+    confuses="each sentence and the whole batch: tokens of all sentences attend to each other",
     hint="Change the second sentence only: does your first result change?",
 )
 class BatchAsOneSentence(_Linears):
@@ -1020,8 +1020,8 @@ class OneLayerOfThreeTimesTheSize(nn.Module):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a weight that was changed with one whose version counts up: numbers that change "
-    "without a new version are not noticed",
+    confuses="a weight that was changed with one whose version counts up: changes of numbers are "
+    "not noticed if the version stays the same",
     hint="Double the numbers in the `.data` of a weight between two calls. Does the second call "
     "use them?",
 )

@@ -100,7 +100,7 @@ def value_of_the_largest_weight(weights, values):
 @misconception(
     "context_vector",
     confuses="all tokens with the last one: only the weighted value of the last token is returned",
-    hint="Which tokens contribute to your result? If you loop: does each pass add, or replace?",
+    hint="Which tokens contribute to your result? If you loop, does each pass add or replace?",
 )
 def last_value_only(weights, values):
     for weight, value in zip(weights, values):
@@ -112,7 +112,7 @@ def last_value_only(weights, values):
     "context_vector",
     confuses="all tokens with the first one: only the weighted value of the first token is "
     "returned, in the first pass of the loop",
-    hint="Which tokens contribute to your result? If you loop: where is the `return`?",
+    hint="Which tokens contribute to your result? If you loop, where is the `return`?",
 )
 def returned_in_the_first_turn(weights, values):
     for weight, value in zip(weights, values):
@@ -239,7 +239,7 @@ def values_overwritten(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="rows and columns of the weights: column t mixes for query t",
+    confuses="rows and columns of the weights: column t of the weights is used for query t",
     hint="Which of them sums to one in attention: a row of the weights, or a column?",
 )
 def weights_turned(weights, values):
@@ -248,8 +248,8 @@ def weights_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the order of the factors: the values are on the left, which runs only if all sizes "
-    "are equal",
+    confuses="the order of the factors: the values are on the left of the product, which runs only "
+    "if all sizes are equal",
     hint="Write the shapes of both factors down. Which two sizes are next to each other?",
 )
 def values_on_the_left(weights, values):
@@ -414,7 +414,8 @@ def sum_over_dimension_one(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="useless and meaningful dimensions: every size of one disappears",
+    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
+    "result",
     hint="What is the shape of your result for a batch of one?",
 )
 def contexts_squeezed(weights, values):
@@ -423,7 +424,8 @@ def contexts_squeezed(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="a matrix with a batch of one: the result of plain matrices gets a dimension too many",
+    confuses="a matrix with a batch of one: the result of plain matrices has one dimension too "
+    "many",
     hint="How many dimensions should the result of two plain matrices have?",
 )
 def dimension_added(weights, values):
@@ -729,7 +731,8 @@ def sentences_joined(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="useless and meaningful dimensions: every size of one disappears",
+    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
+    "result",
     hint="What is the shape of your result for a batch of one?",
 )
 def attention_squeezed(inputs):
@@ -738,7 +741,7 @@ def attention_squeezed(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the weights with constants: gradients reach the values only",
+    confuses="the weights with constants: gradients reach only the values",
     hint="Along which three paths do the inputs reach the result?",
 )
 def gradient_of_values_only(inputs):

@@ -64,7 +64,7 @@ def scaled_already(inputs, query):
 @misconception(
     "query_scores",
     confuses="scores and weights: a softmax is already applied",
-    hint="Do your results sum to one? Must scores?",
+    hint="Do your results sum to one? Do scores have to?",
 )
 def softmax_already(inputs, query):
     return torch.softmax(inputs @ query, dim=0)
@@ -126,8 +126,8 @@ def first_token_without_score(inputs, query):
 @misconception(
     "query_scores",
     confuses="the score of one row with a running total: each score includes the scores before it",
-    hint="Should a score depend on earlier tokens? If you sum in a loop: where does it start at "
-    "zero?",
+    hint="Should a score depend on earlier tokens? If you sum in a loop, where does the sum start "
+    "at zero?",
 )
 def total_never_reset(inputs, query):
     return torch.cumsum(inputs @ query, dim=0)
@@ -284,7 +284,7 @@ def scores_scaled_already(queries, keys):
 @misconception(
     "attention_scores",
     confuses="scores and weights: a softmax is already applied",
-    hint="Do the rows of your result sum to one? Must scores?",
+    hint="Do the rows of your result sum to one? Do scores have to?",
 )
 def weights_instead(queries, keys):
     return torch.softmax(queries @ keys.transpose(-2, -1), dim=-1)
@@ -424,8 +424,8 @@ def loops_for_one_sequence(queries, keys):
 @misconception(
     "attention_scores",
     confuses="swapping dimensions with giving numbers a new shape: rows of keys are torn apart",
-    hint="Take keys of shape (2, 3), print what you multiply the queries with. Is a key still "
-    "together?",
+    hint="Take keys of shape (2, 3), and print the matrix that you multiply the queries by. Is "
+    "each key still in one piece?",
 )
 def reshaped_not_transposed(queries, keys):
     return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
@@ -433,7 +433,8 @@ def reshaped_not_transposed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="useless and meaningful dimensions: every size of one disappears",
+    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
+    "result",
     hint="What is the shape of your result for a batch of one?",
 )
 def squeezed_result(queries, keys):
@@ -442,7 +443,8 @@ def squeezed_result(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="a matrix with a batch of one: the result of plain matrices gets a dimension too many",
+    confuses="a matrix with a batch of one: the result of plain matrices has one dimension too "
+    "many",
     hint="How many dimensions should the result of two plain matrices have?",
 )
 def batch_dimension_added(queries, keys):

@@ -413,7 +413,7 @@ def exponentials_by_way_of_float32(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="a rounded e with e itself: a rounded e is raised to the scores",
+    confuses="a rounded e with e itself: a rounded e is raised to the power of the scores",
     hint="How many digits of e does your code know? There is a function for its powers.",
 )
 def rounded_e(scores):
@@ -709,7 +709,7 @@ def by_way_of_float32(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a row with a matrix of one row: the result gets a dimension too many",
+    confuses="a row with a matrix of one row: the result has one dimension too many",
     hint="What is the shape of your result for one row?",
 )
 def row_becomes_a_matrix(scores, dim=-1):
@@ -718,7 +718,8 @@ def row_becomes_a_matrix(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="useless and meaningful dimensions: every size of one disappears",
+    confuses="useless and meaningful dimensions: dimensions of size one are dropped from the "
+    "result",
     hint="What is the shape of your result when one of the dimensions has size one?",
 )
 def sizes_of_one_dropped(scores, dim=-1):
@@ -756,8 +757,8 @@ def scores_cut_off_at_thirty(scores):
 
 @misconception(
     "softmax",
-    confuses="a gradient that comes in with one that lies in order: the backward pass reads the "
-    "gradient row by row",
+    confuses="a gradient that comes in with one that lies in order: the backward pass expects a "
+    "gradient whose rows are in memory order",
     hint="A gradient may be transposed like any tensor. Which of `view` and `reshape` takes it?",
 )
 def own_backward_of_rows(scores, dim=-1):

@@ -38,7 +38,7 @@ def norm_before_add(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="one residual with two: the input is added again after the norm",
-    hint="What are mean and variance of your result if weight is 1 and bias is 0?",
+    hint="What are the mean and variance of your result if the weight is 1 and the bias is 0?",
 )
 def input_added_twice(x, sublayer_output, weight, bias, eps=1e-5):
     return x + _norm(x + sublayer_output, weight, bias, eps)
@@ -48,7 +48,8 @@ def input_added_twice(x, sublayer_output, weight, bias, eps=1e-5):
     "add_and_norm",
     confuses="the sum with the mean of the two: the mean of x and the sublayer output is used "
     "instead of their sum",
-    hint="Try tokens that hardly vary. Is half a sum the same to the norm as a whole one?",
+    hint="Try tokens that hardly vary. Does the norm give the same for half a sum as for the whole "
+    "one?",
 )
 def mean_of_the_two(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm((x + sublayer_output) / 2, weight, bias, eps)
@@ -217,7 +218,7 @@ def normalised_over_dimension_one(x, sublayer_output, weight, bias, eps=1e-5):
 
 @misconception(
     "add_and_norm",
-    confuses="one token with all of them: a single mean for the whole tensor",
+    confuses="one token with all of them: a single mean is taken over the whole tensor",
     hint="How many means are there for 5 tokens?",
 )
 def normalised_over_everything(x, sublayer_output, weight, bias, eps=1e-5):
@@ -297,7 +298,7 @@ def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="weight with bias: weight and bias are swapped",
-    hint="Which of the two scales, and which one shifts? Which does so in your code?",
+    hint="Which of the two scales, and which one shifts? What does each do in your code?",
 )
 def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, bias, weight, eps)
@@ -513,7 +514,7 @@ class norms_swapped(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="the order of the sublayers: the network comes first",
-    hint="Do the tokens look at each other before or after each works alone?",
+    hint="Do the tokens look at each other before or after each is processed alone?",
 )
 class network_before_attention(_Parts):
     def forward(self, x):
@@ -524,7 +525,7 @@ class network_before_attention(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="the order of the steps: the network comes first, with norm2 after it",
-    hint="Do the tokens look at each other before or after each works alone?",
+    hint="Do the tokens look at each other before or after each is processed alone?",
 )
 class second_step_first(_Parts):
     def forward(self, x):
@@ -556,7 +557,8 @@ class attention_left_out(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="two residuals with three: the input is added again at the end",
-    hint="What are mean and variance of your result when the norms still have weight 1, bias 0?",
+    hint="What are the mean and variance of your result when the norms still have weight 1 and "
+    "bias 0?",
 )
 class input_added_at_the_end(_Parts):
     def forward(self, x):
@@ -641,7 +643,7 @@ class smaller_eps(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="eps of the first norm with eps of both: the second norm has no eps",
+    confuses="eps of the first norm with eps of both: only the first norm gets the eps",
     hint="Compare the two norms argument by argument.",
 )
 class no_eps_in_the_second_norm(_Parts):
@@ -675,7 +677,7 @@ class _SequenceNorm(nn.LayerNorm):
 
 @misconception(
     "EncoderBlock",
-    confuses="a token with its sequence: tokens share mean and variance in own norms",
+    confuses="a token with its sequence: tokens of a sequence share mean and variance",
     hint="How many means are there for 5 tokens of one sequence?",
 )
 class own_norms_over_the_sequence(_Parts):

@@ -119,7 +119,7 @@ class negative_entries_kept(_TwoLayers):
 @misconception(
     "FeedForward",
     confuses="the place of ReLU: ReLU comes after the second layer",
-    hint="Should your result be able to be negative?",
+    hint="Can an entry of the right result be negative?",
 )
 class relu_on_the_result(_TwoLayers):
     def forward(self, x):

@@ -48,7 +48,7 @@ class _FourLayers(nn.Module):
     "MultiHeadSelfAttention",
     confuses="neighboring columns with every H-th column when the heads are cut: when cutting, "
     "each head gets every H-th column instead of neighboring ones",
-    hint="Give the columns of one token numbers from 0 on. Which numbers should head 0 get?",
+    hint="Number the columns of one token from 0. Which numbers should head 0 get?",
 )
 class heads_cut_from_every_hth_column(_FourLayers):
     def split(self, x):
@@ -88,7 +88,7 @@ class heads_merged_entry_by_entry(_FourLayers):
     "MultiHeadSelfAttention",
     confuses="reshaping with moving an axis: tokens and heads get mixed when cutting",
     hint="A reshape keeps the order of the numbers in memory. Which axis must be cut first, and "
-    "how does the head axis then come to its place?",
+    "how does the head axis then get to its place?",
 )
 class cut_by_reshape_alone(_FourLayers):
     def split(self, x):
@@ -110,7 +110,7 @@ class merged_by_reshape_alone(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="tokens with heads: the heads of one token attend to each other",
-    hint="Print the shape of the scores. Between what and what should there be a score?",
+    hint="Print the shape of the scores. Which pairs should have a score?",
 )
 class heads_attend_to_each_other(_FourLayers):
     def split(self, x):
@@ -323,7 +323,7 @@ class dropout_on_the_weights(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="numbers with a result that carries gradients: W_query and W_key get none",
+    confuses="numbers with a result that carries gradients: W_query and W_key get no gradient",
     hint="Which gradients do W_query and W_key have after a backward pass?",
 )
 class weights_detached(_FourLayers):
@@ -335,8 +335,8 @@ class weights_detached(_FourLayers):
     "MultiHeadSelfAttention",
     confuses="rows and columns of the weights when the values are gathered: rows and columns of "
     "the weights are swapped",
-    hint="Token t needs its own row of the weights. Over which axis do weights and values have to "
-    "be summed?",
+    hint="Token t needs its own row of the weights. Which axis is summed over when the weights mix "
+    "the values?",
 )
 class weights_turned_round(_FourLayers):
     def normalize(self, scores):
@@ -450,7 +450,7 @@ class layers_in_a_dict(nn.Module):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="constants with weights that are trained: there is a parameter too many",
+    confuses="constants with weights that are trained: there is one parameter too many",
     hint="Which trainable parameters does the module have beyond those of the question?",
 )
 class trainable_scale(_FourLayers):

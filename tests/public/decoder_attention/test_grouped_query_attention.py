@@ -71,7 +71,7 @@ def test_five_query_heads_cannot_share_two(expect: Expect) -> None:
         torch.zeros(1, 2, 2, 3),
         torch.zeros(1, 2, 2, 3),
         error=ValueError,
-        likely="5 heads make no equal groups for 2",
+        likely="5 query heads can't be divided into 2 equal groups",
     )
 
 
@@ -159,8 +159,8 @@ def test_names_of_the_weights(expect: Expect) -> None:
             got == expected,
             got=f"with qkv_bias={qkv_bias} the trainable weights {sorted(got)}",
             expected=f"{sorted(expected)}",
-            likely="four linear layers by these names; out_proj always has a bias, and a mask is "
-            "not to be trained",
+            likely="four linear layers with these names; out_proj always has a bias, and a mask "
+            "must not be trained",
         )
 
 

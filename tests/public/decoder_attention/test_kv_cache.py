@@ -98,7 +98,8 @@ def test_a_prefill_of_two_positions(expect: Expect) -> None:
         "cached_attention",
         (_row(2.0, 2.0), _row(0.0, LN_3), _values(4.0, 8.0)),
         (_values(4.0, 7.0), (_row(0.0, LN_3), _values(4.0, 8.0))),
-        likely="without a past: causal attention, and the present is what came in",
+        likely="without a past: causal attention, and the present holds the keys and values that "
+        "came in",
     )
 
 
@@ -138,7 +139,7 @@ def test_prefill_and_step_give_what_one_call_gives(expect: Expect) -> None:
     layer = _plain_layer(expect)
     tokens = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]])
     likely = (
-        "the new tokens stand at the positions after the past, the past keys are turned already, "
+        "the new tokens are at the positions after the past, the past keys are turned already, "
         "and the new ones see all of the past"
     )
     whole = _pair(layer, layer.result(tokens, likely=likely), likely)
@@ -216,8 +217,8 @@ def test_two_heads_after_a_past(expect: Expect) -> None:
             (torch.cat([keys, turned], dim=2), torch.cat([values, new], dim=2)),
         ),
         likely="columns 0 to 3 are head 0; after the split its coordinate 0 turns with 2, and 1 "
-        "with 3, at the position after the past; scores are divided by the root of 4; out_proj "
-        "turns the columns round",
+        "with 3, at the position after the past; scores are divided by the root of 4; "
+        "out_proj reverses the columns",
     )
 
 
@@ -232,7 +233,8 @@ def test_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     right, _ = _pair(layer, layer.result(first, likely=likely), likely)
     layer.that(
         difference(got, right[:, 1:], FROM_PRINTED) is None,
-        got="another result for the second token, after another sequence was asked in between",
+        got="a different result for the second token, after a call with another sequence in "
+        "between",
         expected="the same as without it",
         likely=likely,
     )

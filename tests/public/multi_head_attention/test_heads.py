@@ -44,8 +44,8 @@ def test_split_two_tokens_by_hand(expect: Expect) -> None:
         (torch.tensor([[[0.0, 1, 2, 3, 4, 5], [10, 11, 12, 13, 14, 15]]]), 2),
         torch.tensor([[[[0.0, 1, 2], [10, 11, 12]], [[3, 4, 5], [13, 14, 15]]]]),
         likely="head 0 holds the first three columns of both tokens, head 1 the last three; if "
-        "the numbers are there in another order, you changed the shape where two dimensions "
-        "must change places, or the other way round",
+        "the numbers are there in a different order, you changed the shape where two "
+        "dimensions must change places, or the other way round",
         tolerance=EXACT,
     )
 
@@ -82,7 +82,7 @@ def test_split_keeps_the_samples_apart(expect: Expect, draw: Draw) -> None:
     )
     expect.that(
         bool((got[1, 2, 3] == x[1, 3, 4:]).all()),
-        got="another vector for sample 1, head 2, token 3",
+        got="a different vector for sample 1, head 2, token 3",
         expected="the last two of the six numbers of token 3 in sample 1",
         likely="the shape is right, the order of the numbers is not",
     )
@@ -96,7 +96,7 @@ def test_split_seven_columns_between_two(expect: Expect) -> None:
         2,
         error=ValueError,
         likely="2 heads can't share 7 columns equally: say so with `raise ValueError(...)`; an "
-        "`assert` raises another error",
+        "`assert` raises a different error",
     )
 
 
@@ -135,7 +135,7 @@ def test_merge_keeps_the_samples_apart(expect: Expect, draw: Draw) -> None:
     )
     expect.that(
         bool((got[2, 3, 5:] == x[2, 1, 3]).all()),
-        got="other numbers in the second half of token 3 in sample 2",
+        got="different numbers in the second half of token 3 in sample 2",
         expected="what head 1 says about token 3 in sample 2",
         likely="the shape is right, the order of the numbers is not",
     )
@@ -178,7 +178,7 @@ def test_first_token_keeps_its_value(expect: Expect, draw: Draw) -> None:
         isinstance(got, torch.Tensor)
         and got.shape == values.shape
         and torch.allclose(got[:, :, 0], values[:, :, 0], atol=1e-5),
-        got="another context for the first token",
+        got="a different context for the first token",
         expected="its own value: there is nothing before it to attend to",
         likely="is the future hidden, and is the first token allowed to see itself?",
     )

@@ -65,7 +65,7 @@ def test_keys_of_size_two(expect: Expect) -> None:
         "scale_scores",
         (SCORES, 2),
         torch.tensor([[0.8984, 1.3098, 1.2806, 0.7633, 0.3944, 1.0918]]),
-        likely="the square root of 2 is 1.4142..., no whole number: 1.2705 becomes 0.8984",
+        likely="the square root of 2 is 1.4142..., not a whole number: 1.2705 becomes 0.8984",
         tolerance=FROM_PRINTED,
     )
 
@@ -186,7 +186,7 @@ def test_large_scores_and_a_root_that_is_no_whole_number(expect: Expect) -> None
         "scale_scores",
         (scores, 7),
         torch.tensor([[7 * root, -7 * root], [0.5 / root, 0.0]], dtype=torch.float64),
-        likely="49 over the root of 7 is 7 roots of 7: nothing is rounded, nothing cut off",
+        likely="49 over the root of 7 is 7 roots of 7: round nothing, cut nothing off",
     )
 
 

@@ -130,8 +130,8 @@ def test_batch_of_two_sentences(expect: Expect) -> None:
         "simplified_self_attention",
         (torch.stack([INPUTS, INPUTS.flip(0)]),),
         torch.stack([CONTEXTS, CONTEXTS.flip(0)]),
-        likely="the second sentence is the first one backwards, so its contexts come backwards; "
-        "words of one sentence do not see the other",
+        likely="the second sentence is the first one backwards, so its contexts come in reverse "
+        "order; words of one sentence do not see the other",
         tolerance=PRINTED,
     )
 
@@ -157,5 +157,6 @@ def test_weights_that_do_not_sum_to_one_and_values_of_one_number(expect: Expect)
         "context_vector",
         (torch.tensor([0.5, 2.0]), torch.tensor([[4.0], [3.0]])),
         torch.tensor([8.0]),
-        likely="2 + 6: the weights are taken as they come, and a vector of one number is a vector",
+        likely="2 + 6: the weights are used as they are, and a vector of one number is still a "
+        "vector",
     )

@@ -46,7 +46,7 @@ def test_every_token_has_mean_0_and_variance_1(expect: Expect, draw: Draw) -> No
         shape == (2, 3, 8),
         got=str(shape),
         expected="(2, 3, 8), the shape of the input",
-        likely="mean and variance need `keepdim=True` to fit to the tokens again",
+        likely="mean and variance need `keepdim=True` to line up with the tokens again",
     )
     means, variances = got.mean(-1), got.var(-1, unbiased=False)
     expect.that(
@@ -209,7 +209,7 @@ def test_names_of_the_weights(expect: Expect) -> None:
         got == expected,
         got=f"the trainable weights {got}",
         expected=f"{expected}",
-        likely="two sublayers and two norms by these names, and nothing else learns",
+        likely="two sublayers and two norms with these names, and nothing else learns",
     )
 
 
