@@ -135,7 +135,7 @@ class RemoteImplementation(RequestImplementation):
             raise AnswerForbidden(text)
 
     def _refuse_any(self) -> None:
-        """Raises the fault that any answer would get now, if any."""
+        """Raises the fault that every answer would get now, if there is one."""
         if len(self._ends) >= _MAX_ENDS:
             raise copy.copy(self._ends[-1])
         if self._budget.wall <= 0 or self._budget.cpu <= 0:

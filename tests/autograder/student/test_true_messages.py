@@ -92,7 +92,7 @@ def right(exercise: Exercise) -> Mapping[str, Any]:
 
 
 def _failures(exercise: Exercise, right: Mapping[str, Any], wrong: Wrong) -> Iterator[str]:
-    """Yields the messages of each check; checks of randomness have their own words."""
+    """Yields the messages of each check, except for checks of randomness."""
     names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}
     found = run_checks(exercise.public_suite, LocalImplementation(names), AnswerContext(globals()))
     source = exercise.public_suite.read_text()

@@ -153,7 +153,7 @@ def people_table(path: Path, students: Iterable[Student], extra: Mapping[int, st
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a table that was written."""
+    """Returns the rows of a written table."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
 

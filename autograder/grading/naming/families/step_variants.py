@@ -84,7 +84,7 @@ def _of_tuple(items: list[str]) -> Iterator[Text]:
 
 
 def _overflowing(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yields a function with plain exponentials in several steps at once."""
+    """Yields a function that uses plain exponentials in several steps at once."""
     calls = [part for part in ast.walk(function) if isinstance(part, ast.Call)]
     texts = {
         ast.unparse(call): text

@@ -48,7 +48,7 @@ def _words(cases: Sequence[CallFacts]) -> str:
 
 
 def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
-    """Queries, keys and values with these numbers of queries, keys, and entries of a value."""
+    """Returns queries, keys and values with these numbers of queries, keys and value entries."""
     return [[torch.ones(2, t, 11), torch.ones(2, s, 11), torch.ones(2, s, v)] for t, s, v in sizes]
 
 

@@ -4,14 +4,14 @@ import torch
 
 
 def first(x: torch.Tensor) -> torch.Tensor:
-    """One more."""
+    """Adds one."""
     ### BEGIN SOLUTION
     return x + 1
     ### END SOLUTION
 
 
 def target(x: torch.Tensor) -> torch.Tensor:
-    """Twice as much."""
+    """Doubles a value."""
     ### BEGIN SOLUTION
     return x * 2
     ### END SOLUTION
@@ -27,14 +27,14 @@ class Scale(torch.nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, size) to (B, size)."""
+        """Maps (B, size) to (B, size)."""
         ### BEGIN SOLUTION
         return x * self.weight
         ### END SOLUTION
 
 
 def ruled(x: torch.Tensor) -> torch.Tensor:
-    """Softmax without softmax."""
+    """Computes softmax without the function of torch."""
     ### BEGIN SOLUTION
     powers = torch.exp(x - x.amax(-1, keepdim=True))
     return powers / powers.sum(-1, keepdim=True)
@@ -42,7 +42,7 @@ def ruled(x: torch.Tensor) -> torch.Tensor:
 
 
 def last(x: torch.Tensor) -> torch.Tensor:
-    """One less."""
+    """Subtracts one."""
     ### BEGIN SOLUTION
     return x - 1
     ### END SOLUTION

@@ -1,10 +1,10 @@
-"""An exercise beside the attacked one, in a file of its own."""
+"""An exercise next to the attacked one, in a separate file."""
 
 import torch
 
 
 def neighbour(x: torch.Tensor) -> torch.Tensor:
-    """Half of it."""
+    """Halves a value."""
     ### BEGIN SOLUTION
     return x / 2
     ### END SOLUTION
