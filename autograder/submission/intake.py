@@ -300,6 +300,8 @@ def _submission_at(folder: Path, known: Collection[str], assignment: str | None)
         what = "a link, and links are not followed" if folder.is_symlink() else "not a folder"
         raise UserError(f"{folder} is {what}; expected the folder <student>/<assignment>")
     place = folder.resolve()
+    if folder.parent.is_symlink() and place.parent.name != folder.parent.name:
+        raise UserError(f"{folder.parent} is a link to the folder of {place.parent.name!r}")
     name = assignment or place.name
     if name not in known:
         raise UserError(f"{folder}: there is no assignment {name!r}; known: {', '.join(known)}")

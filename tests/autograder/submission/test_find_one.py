@@ -32,3 +32,11 @@ def test_an_impossible_file_name_is_refused_in_one_sentence() -> None:
     with pytest.raises(UserError, match=r"x\.\.\. can't be read: File name too long") as caught:
         submission_at(Path("x" * 100_000), KNOWN)
     assert len(str(caught.value)) < 300
+
+
+def test_a_student_who_is_a_link_to_another_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "zoe" / "masks").mkdir(parents=True)
+    (tmp_path / "mal").symlink_to("zoe")
+    with pytest.raises(UserError, match="mal is a link to the folder of 'zoe'"):
+        submission_at(tmp_path / "mal" / "masks", KNOWN)
+    assert submission_at(tmp_path / "zoe" / "masks", KNOWN).student == "zoe"
