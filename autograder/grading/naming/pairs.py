@@ -23,10 +23,10 @@ from .families import may_be_in_a_pair
 from .families.words import frequency_place
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
-from .table import UNKNOWN, Column, Table
+from .table import SCREEN, UNKNOWN, Column, Table
 
-#: the number of requests that decide which pairs are likely; the number of pairs to try
-_REQUESTS, _PAIRS = 40, 60
+#: the number of pairs to try
+_PAIRS = 60
 #: the place of a family that is not among the frequent ones
 _RARE = 100
 #: the most calls to likely pairs, and to pairs of frequent mistakes
@@ -160,7 +160,7 @@ class PairSearch:
         return all(came.equals(right) for came, right in calls), columns.stop - columns.start
 
     def _columns(self) -> list[int]:
-        """Returns requests of wrong tests that all members answered: the shortest, up to 40."""
+        """Returns requests of wrong tests that all members answered, the shortest tests first."""
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
         wrong = [
             range(columns.start, columns.stop)
@@ -172,7 +172,7 @@ class PairSearch:
             )
         ]
         ends = accumulate(map(len, wrong))
-        return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
+        return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
         """Returns pairs of members, and pairs with one entry, the likeliest first.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ...suite.raised import cause_of, kind_of
-from .families.step_tables import CHECK
+from .families.step_tables import CHECK, IN_PLACE
 from .families.words import id_of, lead_of, words_of
 from .known import KnownMistakes
 from .probe import ProbeReplies
-from .record import OF_GRADIENTS, OFF_PLAN, PASSED, AnswerRecord, Call
+from .record import OF_GRADIENTS, OFF_PLAN, PASSED, UNCHANGED, AnswerRecord, Call
 from .rows import Row
 from .where import SHOWN, CallFacts, where_right
 
@@ -62,7 +63,7 @@ MORE = "more_comes_back_than_is_asked_for"
 NOTHING = "nothing_comes_back"
 CONTAINER = "another_container_comes_back"
 DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
-_CALLS = ("call", "forward")
+_CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
 #: the number of results that are needed to say so
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
@@ -113,7 +114,10 @@ def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    name, sentence = kind_returned(*_came_and_right(known, question, answers))
+    came, right = _came_and_right(known, question, answers)
+    if writes_into_arguments(came, right):
+        return [_of_family(IN_PLACE)]
+    name, sentence = kind_returned(came, right)
     return [_shown(name, _RETURNED, sentence)] if name else []
 
 
@@ -132,11 +136,11 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about the calls that are right, or about errors if all calls raise one."""
-    wrong = _wrong(known, question, answers)
+    wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _GRADIENTS, _GRADIENTS_WRONG)]
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
-        return [Row.shown(id_of(CHECK), words_of(CHECK), lead_of(CHECK))]
+        return [_of_family(CHECK)]
     cases: list[CallFacts] = []
     errors: set[str] = set()
     calls = known.calls(question)
@@ -154,18 +158,25 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     return []
 
 
+def _of_family(key: str) -> Row:
+    """Returns a row with the name and the words of a family."""
+    return Row.shown(id_of(key), words_of(key), lead_of(key))
+
+
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
     """Returns a row whose id is the start of the first words; `sentence` is for students."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
 
-def _wrong(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[tuple[Call, Call]]:
+def _wrong(
+    answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
+) -> list[tuple[Call, Call]]:
     """Returns the wrong calls, each with the right one."""
     return [
         (own, asked)
-        for came, right in zip(*_came_and_right(known, question, answers), strict=True)
-        for own, asked in zip(came.calls, right.calls, strict=False)
+        for came, others in zip(answer, right, strict=True)
+        for own, asked in zip(came.calls, others.calls, strict=False)
         if not own.equals(asked)
     ]
 
@@ -265,6 +276,35 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
         return "", ""
     found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
     return found.pop() if len(found) == 1 else ("", "")
+
+
+def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
+    """Returns whether all values are right, and the only fault is that arguments are changed.
+
+    Calls that use the same tensors again, need gradients, or have arguments that can't be written
+    to are wrong as a consequence.
+    """
+    wrong = _wrong(answer, right)
+    changed = [own for own, asked in wrong if _changes_only_arguments(own, asked)]
+    follow = [
+        own
+        for own, asked in wrong
+        if own.operation in (*OF_GRADIENTS, *_SEVERAL) or own.is_failing(asked)
+    ]
+    return len(changed) >= _ENOUGH and len(changed) + len(follow) == len(wrong)
+
+
+def _changes_only_arguments(own: Call, asked: Call) -> bool:
+    value, _, after = asked.form.rpartition(f"'{UNCHANGED}'")
+    count = len(asked.figures)  # those of the value are first
+    figures, bounds = own.figures[:count], own.bounds[:count]
+    return (
+        own.operation in _CALLS
+        and after == ")"
+        and own.form.startswith(value)
+        and not own.form.endswith(f"'{UNCHANGED}')")
+        and replace(own, form=asked.form, figures=figures, bounds=bounds).equals(asked)
+    )
 
 
 def _kind(form: str) -> _Kind | str:

@@ -42,6 +42,7 @@ from autograder.grading.naming.unmatched import (
     TOO_MANY,
     kind_returned,
     parameter_sentences,
+    writes_into_arguments,
 )
 from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.replies import Batch
@@ -195,6 +196,17 @@ def test_a_result_of_another_type_is_described(came: Any, asked: Any, sentence: 
     assert kind_returned(came, asked)[1] == sentence
     right_once = [*came, *asked]
     assert kind_returned(right_once, asked * 2) == ("", "")
+
+
+@pytest.mark.parametrize(("value", "is_reported"), [(X, True), (X + 1, False)])
+def test_writing_into_arguments_with_a_right_result_is_reported(
+    value: torch.Tensor, is_reported: bool
+) -> None:
+    right = [answered([Event("call", (X, UNCHANGED))] * 3 + [Event("gradients", X)])]
+    changed = [Event("call", (value, [X * 2]))] * 3
+    came = [answered([*changed, Event("gradients", raised="RuntimeError")])]
+    assert writes_into_arguments(came, right) == is_reported
+    assert not writes_into_arguments(right, right)
 
 
 @pytest.mark.parametrize(
