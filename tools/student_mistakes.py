@@ -9,10 +9,10 @@ mistake is left out if it passes all checks, or if it fails them with the soluti
 rounding, as other mistakes do. A change that only raises errors is also left out, because the
 errors say more. An entry of the catalogue precedes a change, and a change of a known step precedes
 other changes. Changes of one family with the same answers are one mistake, with the family's
-sentence. If two sentences remain for the same answers, `check` shows both; if there are more, it
-shows none. A file that is up to date with the checks, the catalogue and the code of the solutions
-is left alone; `--check` ends with 1 if a file is not. If only words of the catalogue have changed,
-only its entries are called again, which takes seconds instead of minutes.
+sentence. If two or three sentences remain for the same answers, `check` shows them; if there are
+more, it shows none. A file that is up to date with the checks, the catalogue and the code of the
+solutions is left alone; `--check` ends with 1 if a file is not. If only words of the catalogue have
+changed, only its entries are called again, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations

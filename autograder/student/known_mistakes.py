@@ -32,9 +32,9 @@ _WORD = re.compile(r"[^\W_]+")
 #: a whole number
 _COUNT = re.compile(r"(?<![\w.])\d+(?![\w.])")
 #: the most mistakes with the same results that are shown
-MOST_SENTENCES = 2
-#: the text above the sentences if there are two
-_TWO = "Two known mistakes give these results. Which one is yours?"
+MOST_SENTENCES = 3
+#: the text above the sentences if there are several
+_SEVERAL = "{} known mistakes give these results. Which one is yours?"
 #: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
 #: the most numbers of a tensor, and the most characters of anything else
@@ -106,7 +106,8 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
     fitting = [sentence for sentence in known.splitlines() if _is_spoken_of(sentence, text)]
     if len(fitting) <= 1:
         return "".join(fitting)
-    return "\n".join([_TWO, *(f"- {sentence}" for sentence in fitting)])
+    heading = _SEVERAL.format("Two" if len(fitting) == 2 else "Three")
+    return "\n".join([heading, *(f"- {sentence}" for sentence in fitting)])
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:

@@ -68,6 +68,12 @@ OF_TENSORS: tuple[Row, ...] = (
         is_cause=True,
     ),
     row(
+        r"only supported on matrices",
+        "a tensor with fewer than two dimensions is transposed",
+        "the tensor has fewer than two dimensions here: `repeat_interleave`, `sum`, `mean` and "
+        "`max` take all numbers together if `dim` is left out. Print the shape in each line above",
+    ),
+    row(
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
         "a dimension is used that the tensor does not have",
         "the tensor has a different number of dimensions than this line expects: dimensions "

@@ -102,12 +102,25 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
         return f"the result has {got.dim()} dimensions, {got.dim() - expected.dim()} too many"
     if got.dim() < expected.dim():
         return f"the result has {got.dim()} dimensions, {expected.dim() - got.dim()} too few"
+    if text := _missing(got, expected):
+        return text
     if got.dim() == 1:
         return f"the result has {len(got)} entries, and {len(expected)} are expected"
     sizes = zip(got.shape, expected.shape, strict=True)
     wrong = [index for index, (one, other) in enumerate(sizes) if one != other]
     if len(wrong) == 1:
         return f"the size of dimension {wrong[0]} is wrong; the others are right"
+    return ""
+
+
+def _missing(got: torch.Tensor, expected: torch.Tensor) -> str:
+    """Describe a result that lacks the first or the last items along a dimension."""
+    for dim, size in enumerate(got.shape):
+        lost = expected.shape[dim] - size
+        for start, which in ((lost, "first"), (0, "last")):
+            if lost > 0 and size and _near(got, expected.narrow(dim, start, size)):
+                items = "item is" if lost == 1 else f"{lost} items are"
+                return f"the {which} {items} missing along dimension {dim}; the others are right"
     return ""
 
 
@@ -134,6 +147,7 @@ def _of_values(
     yield _tiny(got, expected)
     yield _factor(got, expected)
     yield _rearranged(got, expected, given)
+    yield _of_negative(got, expected)
     yield _of_some(got, expected)
     yield _elsewhere(got, expected)
     yield _of_weights(got, expected, given)
@@ -193,6 +207,17 @@ def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
     norms = (expected**2).sum(-1, keepdim=True)
     factors = (got * expected).sum(-1, keepdim=True) / norms.clamp(min=1e-30)
     return bool((factors.abs() > 1e-6).all()) and _near(got, expected * factors)
+
+
+def _of_negative(got: torch.Tensor, expected: torch.Tensor) -> str:
+    """Describe values that are wrong where the right ones are negative."""
+    if not bool((expected < -_NEAR * expected.abs().max()).any()):
+        return ""
+    if _near(got, expected.relu()):
+        return "every negative value has become 0; the others are right"
+    if _near(got, expected.abs()):
+        return "every negative value has become positive; its size is right"
+    return ""
 
 
 def _rearranged(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]) -> str:
@@ -268,8 +293,12 @@ def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
     return not any(bool((arg[late] == arg[late][0]).all()) for arg in alike)
 
 
+def _softmax(right: torch.Tensor) -> torch.Tensor:
+    return right.softmax(-1)
+
+
 _FUNCTIONS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    ("a softmax", lambda right: right.softmax(-1)),
+    ("a softmax", _softmax),
     ("the logarithm", torch.log),
     ("the exponential", torch.exp),
 )
@@ -279,6 +308,8 @@ def _function(got: torch.Tensor, expected: torch.Tensor) -> str:
     if expected.dim() == 0:
         return ""
     for words, function in _FUNCTIONS:
+        if function is _softmax and expected.shape[-1] < 2:
+            continue  # the softmax of a single number is 1, whatever the number is
         right = function(expected)
         if bool(right.isfinite().all()) and _near(got, right):
             return f"{words} of the right result is returned"

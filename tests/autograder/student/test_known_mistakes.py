@@ -159,17 +159,22 @@ def test_random_results_are_compared_without_counts() -> None:
     assert comparable_chance(one) != comparable_chance(one.replace("4.0", "3.0"))
 
 
-def test_two_mistakes_with_the_same_answers_are_both_shown(tmp_path: Path) -> None:
+def test_mistakes_with_the_same_answers_are_all_shown(tmp_path: Path) -> None:
     answers = {"one": ["1"]}
+    place, text = sealed(["Softmax is left out.", "The mask is left out.", "Both."], answers)
+    (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
+    three = sentence_of(tmp_path, "question", answers, "scores").splitlines()
+    assert three[0].startswith("Three known mistakes") and len(three) == 4
     place, text = sealed(["The scores are not scaled.", "`int` cuts the root."], answers)
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
     both = sentence_of(tmp_path, "question", answers, "scores / int(root)")
+    assert both.startswith("Two known mistakes")
     assert both.splitlines()[1:] == ["- The scores are not scaled.", "- `int` cuts the root."]
     alone = sentence_of(tmp_path, "question", answers, "scores / root")
     assert alone == "The scores are not scaled."
 
 
-def test_three_mistakes_or_an_error_give_no_sentence(
+def test_four_mistakes_or_an_error_give_no_sentence(
     monkeypatch: pytest.MonkeyPatch, tool: ModuleType
 ) -> None:
     def chosen(*results: tuple[int, str], family: str = "Family {}.") -> int:
@@ -187,7 +192,8 @@ def test_three_mistakes_or_an_error_give_no_sentence(
         return sum(map(len, tool.sentences(course, exercise).values()))
 
     assert chosen((0, "1"), (0, "1")) == 1
-    assert chosen((0, "1"), (0, "1"), (0, "1")) == 0
+    assert chosen(*[(0, "1")] * 3) == 1
+    assert chosen(*[(0, "1")] * 4) == 0
     assert chosen((0, "1"), (0, "1"), (0, "1"), family="One family.") == 1
     assert chosen((0, "raised ValueError: no")) == 0
     assert chosen((tool._ENTRY, "raised ValueError: no")) == 1

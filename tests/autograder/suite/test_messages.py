@@ -18,6 +18,7 @@ from autograder.suite.traits.self_checks import EqualResults
 
 _RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
 _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
+_SIGNS = torch.tensor([2.0, -3.0, -5.0])
 #: rows that are multiples of each other
 _MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
 
@@ -33,6 +34,11 @@ _MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
         (_CAUSAL[2:].mT, _CAUSAL[2:], "rows and columns are swapped"),
         (_MULTIPLES[[0, 2, 1, 3]], _MULTIPLES, "in the wrong places"),
         (_MULTIPLES * torch.tensor([[1.0], [2], [3], [4]]), _MULTIPLES, "differs from row to row"),
+        (_SIGNS.relu(), _SIGNS, "every negative value has become 0"),
+        (_SIGNS.abs(), _SIGNS, "every negative value has become positive"),
+        (_RIGHT[1:], _RIGHT, "the first item is missing along dimension 0"),
+        (_SIGNS[:1], _SIGNS, "the last 2 items are missing along dimension 0"),
+        (torch.ones(2, 1), torch.tensor([[13.0], [3.0]]), ""),
         (torch.full((3, 3), 1 / 3), _CAUSAL, "the future has weight"),
         (_RIGHT.unsqueeze(0), _RIGHT, "dimension of size one"),
         (_RIGHT.flatten(), _RIGHT, "in a different shape"),
@@ -44,7 +50,8 @@ _MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
     ],
 )
 def test_a_relation_says_what_is_true(got: object, expected: object, words: str) -> None:
-    assert words in relation(got, expected)
+    assert words in (found := relation(got, expected))
+    assert bool(words) == bool(found)
 
 
 def test_small_numbers_are_not_zeros_in_the_wrong_places() -> None:

@@ -163,7 +163,8 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
     for name, words, values in STEPS["keywords"].get(called, ()):
         others = [text for text in (*given, *texts) if not text.startswith(f"{name}=")]
         for value in values if name in named or name != "dim" else ():
-            text = ", ".join([*others, f"{name}={value}"] if value else others)
+            alone = [text for text in others if not text.startswith("keepdim=")]
+            text = ", ".join([*others, f"{name}={value}"] if value else alone)
             yield f"{function}({text})", words
 
 
@@ -202,12 +203,8 @@ def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
     """Yields other divisors; for small numbers, the root may be cut to 1."""
-    for small in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-8", "1e-9"):
-        yield f"({left}) / (({right}) + {small})", "a_small_constant_is_added_to_the_divisor"
     if "** 0.5" not in right and "sqrt" not in right:
-        for power in ("0.5", "2"):
-            words = "the_divisor_is_a_root_or_a_square_of_the_right_one"
-            yield f"({left}) / ({right}) ** {power}", words
+        yield from _filled(STEPS["of_divisors"], l=left, r=right)
         return
     own = right.removesuffix(" ** 0.5").replace("math.sqrt", "")
     yield from _filled(STEPS["of_scale"], l=left, b=own)
