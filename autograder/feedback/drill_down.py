@@ -6,7 +6,7 @@ import io
 from collections.abc import Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
-from ..escaping import for_script
+from ..escaping import for_script, printable
 from ..records import SubmissionResult, SubmissionStatus, Verdict
 from ..results.wording import VERDICT_WORDS, mistake_text, shortened
 from .mistakes import Codes, first_message
@@ -72,7 +72,11 @@ def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
                 messages.of(shortened(first_message(question), _LONGEST_MESSAGE)),
                 texts.of(codes.get((result.student, *place), "")),
             )
-    tables: dict[str, _Numbers[Any]] = {"students": students, "questions": questions}
-    tables |= {"verdicts": verdicts, "mistakes": mistakes}
-    tables |= {"messages": messages, "codes": texts}
-    return document.with_tables({name: list(numbers.values) for name, numbers in tables.items()})
+    tables: dict[str, _Numbers[Any]] = {"questions": questions, "verdicts": verdicts}
+    tables |= {"mistakes": mistakes}
+    shown: dict[str, _Numbers[str]] = {"students": students, "messages": messages, "codes": texts}
+    return document.with_tables(
+        {name: list(numbers.values) for name, numbers in tables.items()}
+        # as the page's own cells show them: the script looks for equal names
+        | {name: list(map(printable, numbers.values)) for name, numbers in shown.items()}
+    )

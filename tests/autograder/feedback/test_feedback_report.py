@@ -154,6 +154,18 @@ def test_what_the_script_reads_ends_no_element(make_result: MakeResult) -> None:
     assert document["rows"] == [[0, 1, 0.0, 0, 0, 0, -1]]
 
 
+def test_nothing_turns_the_direction_of_what_the_script_shows(make_result: MakeResult) -> None:
+    turned = "a\u202eb"
+    result = make_result(turned, message=turned)
+    codes = {
+        (turned, result.assignment, exercise.exercise, question.question): turned
+        for exercise, question in result.questions()
+    }
+    document = json.loads(drill_down([result], codes))
+    for name in ("students", "messages", "codes"):  # as the cells of the page, which it looks for
+        assert document[name] == ["a\ufffdb"]
+
+
 @pytest.fixture
 def hostile(class_folder: Path, make_result: MakeResult, submit: Callable[..., Path]) -> Path:
     """A class of two whose names, messages and code are markup."""
