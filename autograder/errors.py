@@ -40,7 +40,7 @@ class AutograderError(Exception):
 
 
 class UserError(AutograderError):
-    """Something the user must change; the message says what."""
+    """An error that the user must correct; the message says how."""
 
 
 class ContentError(UserError):

@@ -44,8 +44,8 @@ process tree without its start, in milliseconds for one more submission. The cal
 calls of the hidden suites in one process, without tests or isolation. The first column of multiples
 is relative to these calls, the others to right modules. A class of mistakes has one wrong answer in
 each exercise (known mistakes) or in one exercise of each submission (unknown mistakes). The same
-right answers are executed for the first two submissions; the figure is the difference between the
-class and its half, for one submission.
+right answers are executed for the first two submissions; the figure is the cost of the class minus
+that of its first half, per submission.
 """
 
 

@@ -65,7 +65,7 @@ class DrawnInput:
 
 
 def drawn(seed: int, number: int) -> DrawnInput:
-    """Returns the input of that number."""
+    """Returns the input that a seed and a number determine."""
     chance = random.Random(f"{seed}/{number}")
     kind = chance.choices(
         ["notebook", "module", "archive", "large notebook", "large module", "outputs"],

@@ -128,7 +128,7 @@ def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
-    """Returns likely small changes of the solution: rank, sentence, and the family's sentence."""
+    """Returns the rank, the sentence and the family's sentence of each likely small change."""
     right = LocalImplementation.from_file(exercise.solution).namespace
     found: dict[Variant, tuple[int, str, str]] = {}
     for question in exercise.questions:

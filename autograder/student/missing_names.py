@@ -1,4 +1,4 @@
-"""Explains a NameError in a kernel whose name is defined in a cell that has not been run.
+"""Explains a NameError whose name is defined in a cell that the kernel has not run.
 
 After a restart, nothing is defined. Once a cell has imported one of our modules, a NameError is
 followed by a sentence that says what to run; until then, a comment in each cell does.

@@ -59,7 +59,7 @@ class LowLimit(Exception):
 
 
 def pid_namespaces() -> int:
-    """Continues as the first process of new user and pid namespaces, in which it may make others.
+    """Continues as the first process of new user and pid namespaces, in which it may create more.
 
     Returns the descriptor that `next_child_apart` needs. The original process waits for the new one
     and ends with it; it executes another program, so that they share no memory.

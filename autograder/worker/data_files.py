@@ -173,7 +173,7 @@ class _File(io.BytesIO):
 
 
 class _Entry:
-    """Like `os.DirEntry`."""
+    """Acts like `os.DirEntry`."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.name = name

@@ -213,7 +213,7 @@ class _Execution:
 
     @cached_property
     def _left(self) -> Counter[str]:
-        """The number of remaining statements that bind each name."""
+        """Returns the number of remaining statements that bind each name."""
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:

@@ -40,7 +40,7 @@ def _wants_gradient(call: Call) -> bool:
 
 
 def _some_frozen(call: Call) -> bool:
-    """Returns whether a gradient is requested, but not to the first argument."""
+    """Returns whether gradients are requested, but not that of the first argument."""
     floating = [t for t in call.tensors if t.is_floating_point()]
     frozen = bool(floating) and not floating[0].requires_grad
     others = any(tensor.requires_grad for tensor in floating)

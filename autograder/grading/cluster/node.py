@@ -120,7 +120,7 @@ class GraderPlugin(WorkerPlugin):
         self._grader: WarmGrader | None = None
 
     def setup(self, worker: Worker) -> None:
-        """Called by dask on every worker, including workers that join later."""
+        """Unpacks the course; dask calls this on every worker, including those that join later."""
         self._lock = threading.Lock()
         # in dask's own folder, because the next worker removes files that a killed one leaves there
         self._folder = Path(tempfile.mkdtemp(prefix="autograder-", dir=worker.local_directory))

@@ -127,7 +127,7 @@ class Table:
         return self._columns[at]
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with these rows for the entries of the catalogue, by their names."""
+        """Returns the table with other rows for entries of the catalogue, found by their names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
@@ -338,7 +338,7 @@ def _sample(words: str, forms: Iterable[Sequence[Any]], shares: Iterator[float])
 
 
 def _rounded(values: Numbers, units: Numbers) -> Numbers:
-    """Returns the nearest multiples of a power of two that is at most a value's unit."""
+    """Rounds each value to a multiple of a power of two that is at most the value's unit."""
     with np.errstate(all="ignore"):  # infinite values, and values without a unit, stay unchanged
         powers = np.exp2(np.floor(np.log2(units)))
         rounded = np.round(values / powers) * powers

@@ -1,4 +1,4 @@
-"""`grade -` answers each line as long as there are lines."""
+"""`grade -` answers each line until its input ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
 
 class Stream:
-    """Grades lines; `then` is called after each answer and may write more, or end it."""
+    """Grades lines; `then` is called after each answer, and may write more or end the input."""
 
     def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
         self.answers: list[SubmissionResult | RefusedLine] = []
