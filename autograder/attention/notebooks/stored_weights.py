@@ -29,9 +29,13 @@ def load_weights(model: nn.Module, path: Path | str) -> None:
     """Load stored weights into the parameters of the same names.
 
     Raises:
+        FileNotFoundError: there is no such file.
         KeyError: the model and the file do not have the same names.
-        RuntimeError: a weight has a different shape.
+        ValueError: a weight has a different shape.
     """
+    if not Path(path).is_file():
+        there = ", ".join(sorted(file.name for file in Path(path).parent.glob("*.json")))
+        raise FileNotFoundError(f"there is no {path} here, but: {there or 'no .json file'}")
     document = json.loads(Path(path).read_text(encoding="utf-8"))
     found = {
         name: torch.from_numpy(
@@ -39,7 +43,13 @@ def load_weights(model: nn.Module, path: Path | str) -> None:
         ).reshape(stored["shape"])
         for name, stored in document.items()
     }
-    own = {name for name, _ in model.named_parameters()}
-    if own != set(found):
-        raise KeyError(f"the model and the file differ in: {sorted(own ^ set(found))}")
+    own = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+    if own.keys() != found.keys():
+        raise KeyError(f"the model and the file differ in: {sorted(own.keys() ^ found.keys())}")
+    for name, weight in found.items():
+        if own[name] != tuple(weight.shape):
+            raise ValueError(
+                f"the file is for a model of a different size: {name} is {tuple(weight.shape)} "
+                f"there, and {own[name]} in this model"
+            )
     model.load_state_dict(found, strict=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from textwrap import fill
 
 from IPython.display import display
@@ -40,6 +40,14 @@ KNOWN_CURVE = (
     *(4.243, 2.477, 1.673, 1.546, 1.467, 1.174, 1.099, 1.0, 0.845, 0.736),
     *(0.719, 0.721, 0.683, 0.681, 0.689, 0.687, 0.689, 0.691, 0.692, 0.692),
 )
+
+
+class UnknownTokenError(KeyError):
+    """A text has a token that no story has."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows: the lines of the call would tell nothing more."""
+        return [f"{type(self).__name__}: {self.args[0]}"]
 
 
 class _Storyteller:
@@ -111,6 +119,17 @@ def tokens(text: str) -> list[str]:
             found += [word[:first], *re.findall("..", word[first:])]
         else:
             found.append(word)
+    return found
+
+
+def known(found: list[str], vocabulary: Collection[str]) -> list[str]:
+    """Return the tokens of a text; raises `UnknownTokenError` for one outside the vocabulary."""
+    for token in found:
+        if token not in vocabulary:
+            raise UnknownTokenError(
+                f"no story has {token!r}, so the model has no number for it: use words of the "
+                'stories, such as "One morning" or "After the rain"'
+            )
     return found
 
 

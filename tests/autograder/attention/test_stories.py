@@ -127,3 +127,15 @@ def test_stored_weights_come_back(tmp_path: Path) -> None:
     assert torch.allclose(first.weight, second.weight, atol=1e-3)
     with pytest.raises(KeyError, match="bias"):
         load_weights(torch.nn.Linear(3, 2, bias=False), tmp_path / "w.json")
+    with pytest.raises(ValueError, match=r"weight is \(2, 3\) there, and \(2, 4\) in this model"):
+        load_weights(torch.nn.Linear(4, 2), tmp_path / "w.json")
+    with pytest.raises(FileNotFoundError, match=r"no .*v\.json here, but: w\.json"):
+        load_weights(second, tmp_path / "v.json")
+
+
+def test_an_unknown_word_is_named_in_one_line(capstone: dict[str, Any]) -> None:
+    with pytest.raises(module.UnknownTokenError) as caught:
+        capstone["write"]("Hello world", 1)
+    (line,) = caught.value._render_traceback_()
+    assert "no story has 'Hello'" in line
+    assert capstone["write"]("One morning", 2, temperature=0)[0].startswith("One morning")
