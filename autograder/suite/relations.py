@@ -186,7 +186,8 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
         return "every value is 0"
     norm = float((expected**2).sum())
     factor = float((got * expected).sum()) / norm if norm else 0.0
-    if expected.numel() > 1 and abs(factor) > 1e-6 and _near(got, expected * factor):
+    is_another = abs(factor) > 1e-6 and abs(factor - 1) > _NEAR
+    if expected.numel() > 1 and is_another and _near(got, expected * factor):
         if abs(factor + 1) < _NEAR:
             return "every value has the opposite sign"
         return f"every value is the right one times {factor:.4g}"

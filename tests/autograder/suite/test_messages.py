@@ -39,6 +39,7 @@ _MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
         (_RIGHT[1:], _RIGHT, "the first item is missing along dimension 0"),
         (_SIGNS[:1], _SIGNS, "the last 2 items are missing along dimension 0"),
         (torch.ones(2, 1), torch.tensor([[13.0], [3.0]]), ""),
+        (torch.tensor([0.99991, 4.5e-5]), torch.tensor([1.0, 0.0]), ""),
         (torch.full((3, 3), 1 / 3), _CAUSAL, "the future has weight"),
         (_RIGHT.unsqueeze(0), _RIGHT, "dimension of size one"),
         (_RIGHT.flatten(), _RIGHT, "in a different shape"),
