@@ -312,4 +312,4 @@ def _print_answer(answer: SubmissionResult | RefusedLine) -> None:
 
 def _say_ready(tier: Tier | None) -> None:
     end_loading()
-    errors.print(f"isolation tier {tier}; ready: one path of a submission per line")
+    errors.print(f"isolation tier {tier}; ready for one submission path per line")

@@ -73,8 +73,8 @@ def of_people(command: F) -> F:
         return command(*args, selection=selection, **others)
 
     for name, what in (
-        ("--grader", "Only people of this grader (a column of the class's roster)."),
-        ("--section", "Only people of this section (a column of the class's roster)."),
+        ("--grader", "Only the students of this grader (a column of the class's roster)."),
+        ("--section", "Only the students in this section (a column of the class's roster)."),
         ("--student", "Only this student."),
         ("--assignment", "Only this assignment."),
     ):

@@ -34,7 +34,7 @@ _SOCKET_BUFFER = 1 << 20
 #: error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 _GONE = "the fork server is gone"
-_FEW = "; if a limit of processes is too low (ulimit -u, or that of a container), raise it"
+_FEW = "; if the limit on processes is too low (ulimit -u, or that of a container), raise it"
 
 
 class Session:

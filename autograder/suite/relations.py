@@ -23,10 +23,10 @@ def of_kind(got: Any) -> str:
     if isinstance(got, tuple) and len(got) == 1:
         return "a tuple is returned: is there a comma after the result?"
     if isinstance(got, list):
-        return "a list is returned, and one tensor is expected"
+        return "a list is returned, but one tensor is expected"
     if isinstance(got, tuple) and any(isinstance(item, torch.Tensor) for item in got):
-        return f"{len(got)} values are returned, and one tensor is expected"
-    return f"a value of type `{type(got).__name__}` is returned, and a tensor is expected"
+        return f"{len(got)} values are returned, but one tensor is expected"
+    return f"a value of type `{type(got).__name__}` is returned, but a tensor is expected"
 
 
 #: relative and absolute tolerance for two computations of one number
@@ -105,7 +105,7 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
     if text := _missing(got, expected):
         return text
     if got.dim() == 1:
-        return f"the result has {len(got)} entries, and {len(expected)} are expected"
+        return f"the result has {len(got)} entries, but {len(expected)} are expected"
     sizes = zip(got.shape, expected.shape, strict=True)
     wrong = [index for index, (one, other) in enumerate(sizes) if one != other]
     if len(wrong) == 1:

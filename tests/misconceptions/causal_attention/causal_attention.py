@@ -388,7 +388,7 @@ class softmax_over_batch(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="queries with keys: row t belongs to key t",
+    confuses="queries with keys: row t of the weights belongs to key t, not to query t",
     hint="Which of the two sets does row t of the scores belong to?",
 )
 class roles_swapped(_Right):

@@ -773,7 +773,7 @@ def softmax_over_dimension_two(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="queries with keys: row t belongs to key t",
+    confuses="queries with keys: row t of the weights belongs to key t, not to query t",
     hint="Which of the two sets does row t of the result belong to?",
 )
 def roles_swapped(queries, keys):
