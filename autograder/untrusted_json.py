@@ -15,15 +15,16 @@ MAX_DEPTH = 500
 _HOLDERS = (dict, list)
 
 
-def read_untrusted_json(data: bytes | str) -> Any:
+def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
     """Returns the value of a text; raises `ValueError` if it is not JSON or nested too deeply.
 
-    The caller limits the size of the text.
+    With `strict`, NaN and Infinity are errors, too: JSON does not have them, but notebooks contain
+    them. The caller limits the size of the text.
     """
     looks = gc.isenabled()
     gc.disable()  # it would take most of the time and find nothing
     try:
-        value = json.loads(data)
+        value = json.loads(data, parse_constant=_refused if strict else None)
         if _is_too_deep(value):
             raise ValueError(_TOO_DEEP)
         return value
@@ -32,6 +33,10 @@ def read_untrusted_json(data: bytes | str) -> Any:
     finally:
         if looks:
             gc.enable()
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"

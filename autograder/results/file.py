@@ -237,7 +237,7 @@ def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
     """Applies `of` to a line's document; raises `UserError` with the line number if that fails."""
     try:
         text = line.data.decode("utf-8")  # json would guess another encoding
-        return of(read_untrusted_json(text))
+        return of(read_untrusted_json(text, strict=True))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UserError(

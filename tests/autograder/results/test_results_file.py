@@ -68,3 +68,11 @@ def test_a_truncated_line_is_set_aside_by_the_next_run(results: Path) -> None:
     (left,) = read_results(results)
     assert len(history) == 1 and graded_key(left) in history
     assert left.student == "ada"
+
+
+def test_a_line_with_nan_is_refused(results: Path) -> None:
+    """Another program may have written it; a report of the class could not be made of it."""
+    text = results.read_text()
+    results.write_text(text.replace('"score": ', '"score": NaN, "x": ', 1))
+    with pytest.raises(UserError, match=r"results\.jsonl:1 is not a line.*NaN is not a number"):
+        read_results(results)
