@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from autograder.course import Course
+from autograder.grading.exercises import ExerciseGrader
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming import known as known_module
 from autograder.grading.naming.changed_entries import ChangedEntries
@@ -812,3 +814,25 @@ def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
     found = PairSearch(*given, entries).first(both)
     assert asked == ([2, None] if is_pair else [2])
     assert bool(found) == is_pair
+
+
+def test_an_answer_that_may_keep_draws_gets_a_worker() -> None:
+    done: list[str] = []
+
+    def explain(result: Any, ask: object, text: str) -> Any:
+        done.append(result.question)
+        return result
+
+    diagnosis = SimpleNamespace(
+        prepare=lambda result: None,
+        may_keep_draws=lambda result: result.question == "dropout",
+        explain=explain,
+    )
+    watch = SimpleNamespace(enter=lambda at: None, enter_tables=lambda: None, left_out=())
+    exercise = SimpleNamespace(name="dropout", hidden_suite=Path("suite"))
+    task: Any = SimpleNamespace(exercise=exercise, watch=watch, answers=SimpleNamespace(text=""))
+    worker: Any = SimpleNamespace(close=lambda: done.append("new worker"))
+    grader = ExerciseGrader(cast(Any, None), cast(Any, None), cast(Any, {Path("suite"): diagnosis}))
+    results: Any = [SimpleNamespace(question=name) for name in ("causal_mask", "dropout")]
+    assert grader._named(task, worker, results) == results
+    assert done == ["causal_mask", "new worker", "dropout"]
