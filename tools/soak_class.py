@@ -108,7 +108,7 @@ class ClassFolder:
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
 
     def whole(self) -> UndisturbedRun:
-        """The scores of an undisturbed run, and its seconds."""
+        """Returns the scores of an undisturbed run, and its seconds."""
         began = time.monotonic()
         self.grader().wait()
         seconds = time.monotonic() - began

@@ -57,7 +57,7 @@ class Course:
         return replace(self, assignments=others, broken={**self.broken, name: error})
 
     def variants(self, kind: str, exercise: Exercise) -> Path:
-        """The path of an exercise's `misconceptions`, `alternatives` or `combinations`."""
+        """Returns the path of an exercise's `misconceptions`, `alternatives` or `combinations`."""
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
 
 

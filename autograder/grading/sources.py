@@ -81,13 +81,13 @@ class RunEvents:
     """Receives events while a run is in progress. The default ignores them."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """Called before one kind of assignment is graded; `tier` is None if machines differ."""
+        """Is called before one kind of assignment is graded; `tier` is None if machines differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
-        """Called when a weaker tier than the strongest one is used, with the reason."""
+        """Is called when a weaker tier than the strongest one is used, with the reason."""
 
     def graded(self, result: SubmissionResult) -> None:
-        """Called when a submission has its result, and the results file its line."""
+        """Is called when a submission has its result, and the results file its line."""
 
 
 Task = tuple[Submission, Assignment]

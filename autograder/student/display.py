@@ -50,7 +50,7 @@ _MOST_NAMES = 4
 
 
 def readable(name: str) -> str:
-    """A test's name as text: `test_rows_sum_to_one` is "rows sum to one"."""
+    """Return a test's name as text: `test_rows_sum_to_one` is "rows sum to one"."""
     head, bracket, case = name.removeprefix("test_").partition("[")
     text = head.replace("_", " ")
     return f"{text} [{case}" if bracket else text

@@ -57,7 +57,7 @@ class Files:
         closefd: bool = True,
         opener: Any = None,
     ) -> Any:
-        """Like the built-in `open`."""
+        """Works like the built-in `open`."""
         name = self._name(file)
         writes = bool(set(mode) & set("wax+"))
         if name is None or (name not in self.contents and not (writes and self._may_hold(name))):
@@ -70,7 +70,7 @@ class Files:
         return io.TextIOWrapper(raw, encoding or "utf-8", errors, newline)
 
     def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
-        """Like `os.stat`."""
+        """Works like `os.stat`."""
         name = self._name(path)
         if name is not None and name in self.contents:
             return _status(stat.S_IFREG | 0o644, len(self.contents[name]))
@@ -79,7 +79,7 @@ class Files:
         return _real_stat(path, *args, **kwargs)
 
     def listdir(self, path: Any = ".") -> list[str]:
-        """Like `os.listdir`."""
+        """Works like `os.listdir`."""
         name = self._name(path)
         if name is None or name not in self.folders:
             return _real_listdir(path)
@@ -88,27 +88,27 @@ class Files:
         return sorted({n[len(inside) :].split("/")[0] for n in known if n.startswith(inside)})
 
     def scandir(self, path: Any = ".") -> Any:
-        """Like `os.scandir`."""
+        """Works like `os.scandir`."""
         if self._name(path) not in self.folders:
             return _real_scandir(path)
         return _ScandirIterator([_Entry(os.fspath(path), name) for name in self.listdir(path)])
 
     def remove(self, path: Any, *args: Any, **kwargs: Any) -> None:
-        """Like `os.remove`."""
+        """Works like `os.remove`."""
         name = self._name(path)
         if name is None or name not in self.contents:
             return _real_remove(path, *args, **kwargs)
         del self.contents[name]
 
     def mkdir(self, path: Any, *args: Any, **kwargs: Any) -> None:
-        """Like `os.mkdir`."""
+        """Works like `os.mkdir`."""
         name = self._name(path)
         if name is None or not self._may_hold(name):
             return _real_mkdir(path, *args, **kwargs)
         self.folders.add(name)
 
     def access(self, path: Any, mode: int, **kwargs: Any) -> bool:
-        """Like `os.access`."""
+        """Works like `os.access`."""
         name = self._name(path)
         return name in self.contents or name in self.folders or _real_access(path, mode, **kwargs)
 
@@ -180,24 +180,24 @@ class _Entry:
         self.path = os.path.join(folder, name)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Like `os.DirEntry.is_dir`."""
+        """Works like `os.DirEntry.is_dir`."""
         return os.path.isdir(self.path)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Like `os.DirEntry.is_file`."""
+        """Works like `os.DirEntry.is_file`."""
         return os.path.isfile(self.path)
 
     def is_symlink(self) -> bool:
-        """Like `os.DirEntry.is_symlink`."""
+        """Works like `os.DirEntry.is_symlink`."""
         return False
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Like `os.DirEntry.stat`."""
+        """Works like `os.DirEntry.stat`."""
         return os.stat(self.path)
 
 
 class _ScandirIterator:
-    """Like the iterator of `os.scandir`."""
+    """Works like the iterator of `os.scandir`."""
 
     def __init__(self, entries: Sequence[_Entry]) -> None:
         self._entries = iter(entries)

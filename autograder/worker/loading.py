@@ -54,7 +54,7 @@ class Timer:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        """Called by Python when a timer expires, and again until the statement has ended."""
+        """Is called by Python when a timer expires, and again until the statement has ended."""
         if self._is_needed is None:
             return
         limit, patience = self._idle, _PATIENCE

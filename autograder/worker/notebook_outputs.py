@@ -63,7 +63,7 @@ class Outputs:
         self.entries.append(entry)
 
     def clear(self) -> None:
-        """Called by `clear_output`; keeps errors."""
+        """Is called by `clear_output`; keeps errors."""
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:

@@ -286,7 +286,7 @@ class EndOfTest(ast.NodeTransformer):
         self.reach = reach
 
     def visit_Module(self, tree: ast.Module) -> ast.Module:  # noqa: N802 - ast's name
-        """Called by IPython with the code that it is about to run."""
+        """Is called by IPython with the code that it is about to run."""
         last = tree.body[-1] if tree.body else None
         call = ast.Call(ast.Name(self.name, ast.Load()), [], [])
         if isinstance(last, ast.Expr):

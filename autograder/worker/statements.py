@@ -48,10 +48,10 @@ class Alarm(Protocol):
     """Raises `StatementTimeout` in a statement that takes longer than its limit."""
 
     def begin(self, is_needed: Callable[[], bool]) -> None:
-        """Called when a statement begins; `is_needed` is called once the statement takes long."""
+        """Is called when a statement begins; `is_needed` is called if the statement takes long."""
 
     def end(self) -> None:
-        """Called when the statement has ended."""
+        """Is called when the statement has ended."""
 
 
 class MissingValue:

@@ -54,17 +54,17 @@ sys.meta_path.insert(0, _TorchFinder())
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectstart() -> None:
-    """Called before a module of tests is imported."""
+    """Is called before a module of tests is imported."""
     begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
-    """Called before a fixture is set up."""
+    """Is called before a fixture is set up."""
     begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
-    """Called before a test is called."""
+    """Is called before a test is called."""
     begin_again()

@@ -88,7 +88,7 @@ def test_names_in_strings_go_down_only_as_imports_do() -> None:
 
 
 def _layers() -> list[set[str]]:
-    """The packages, from the command line down, as pyproject.toml orders them."""
+    """Returns the packages, from the command line down, as pyproject.toml orders them."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = document["tool"]["importlinter"]["contracts"]
     (layers,) = [c["layers"] for c in contracts if c["type"] == "layers"]

@@ -29,7 +29,7 @@ FILE = re.compile(
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """The files of the page, in its order."""
+    """Yields the files of the page, in its order."""
     for found in FILE.finditer(SECTION):
         yield found["path"], found["text"]
 

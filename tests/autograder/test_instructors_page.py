@@ -60,7 +60,7 @@ def commit(folder: Path, environment: dict[str, str]) -> None:
 
 
 def repository(folder: Path, environment: dict[str, str]) -> Path:
-    """An instructor's copy: the current files of this repository that git tracks."""
+    """Returns an instructor's copy: the current files of this repository that git tracks."""
     everywhere = shutil.ignore_patterns(".*_cache", "__pycache__")
     at_the_top = {".git", ".venv", "build", "dist", "course", ".hypothesis"}
 
@@ -73,7 +73,7 @@ def repository(folder: Path, environment: dict[str, str]) -> Path:
 
 
 def downloads(folder: Path, environment: dict[str, str]) -> None:
-    """The downloads of platforms: a zip of submissions, clones, and three tables of people."""
+    """Writes downloads of platforms: a zip of submissions, clones, and three tables of people."""
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
         for path in (EXAMPLE / "bruno" / ASSIGNMENT).iterdir():

@@ -25,7 +25,7 @@ Inputs = Mapping[str, torch.Tensor]
 
 @cache
 def solution(exercise: str) -> ModuleType:
-    """The solution module of an exercise of `decoder_attention`."""
+    """Returns the solution module of an exercise of `decoder_attention`."""
     return load_module(SOLUTIONS / f"{exercise}.py", f"_published_{exercise}")
 
 
@@ -37,7 +37,7 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def computed(name: str) -> torch.Tensor:
-    """A published output, computed again."""
+    """Returns a published output, computed again."""
     given = entries()[name]["inputs"]
     return RECIPES[name]({key: torch.tensor(value) for key, value in given.items()})
 

@@ -44,13 +44,13 @@ PARTS = ("query", "key", "value")
 
 @cache
 def solution(name: str) -> ModuleType:
-    """The solution module of an exercise, by `<assignment>/<exercise>`."""
+    """Returns the solution module of an exercise, by `<assignment>/<exercise>`."""
     return load_module(SOLUTIONS / f"{name}.py", f"_known_outputs_{name.replace('/', '_')}")
 
 
 @cache
 def entries() -> dict[str, dict[str, Any]]:
-    """Every known output by its id."""
+    """Returns every known output by its id."""
     files = sorted((HERE / "numbers").glob("*.json"))
     return {
         entry["id"]: entry
@@ -60,7 +60,7 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def printed(name: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """The numbers of another output, as they were printed."""
+    """Returns the numbers of another output, as they were printed."""
     return torch.tensor(entries()[name]["values"], dtype=dtype)
 
 
@@ -94,12 +94,12 @@ def _layers(*sizes: tuple[str, int, int], bias: bool = True) -> dict[str, torch.
 
 
 def sum_of(recipe: str) -> torch.Tensor:
-    """The sum of all numbers of another recipe."""
+    """Returns the sum of all numbers of another recipe."""
     return RECIPES[recipe]().sum()
 
 
 def size_of(recipe: str, dimension: int) -> int:
-    """One size of another recipe's result."""
+    """Returns one size of another recipe's result."""
     return RECIPES[recipe]().shape[dimension]
 
 
@@ -107,63 +107,63 @@ def size_of(recipe: str, dimension: int) -> int:
 
 
 def words() -> torch.Tensor:
-    """The six words."""
+    """Returns the six words."""
     return WORDS
 
 
 def two_equal_sequences() -> torch.Tensor:
-    """A batch of twice the six words."""
+    """Returns a batch of twice the six words."""
     return torch.stack([WORDS, WORDS])  # (2, 6, 3)
 
 
 def scores_of_word_2() -> torch.Tensor:
-    """The scores of the second word as query."""
+    """Returns the scores of the second word as query."""
     return solution("simplified_attention/scores").query_scores(WORDS, WORDS[1])
 
 
 def shares_of_word_2() -> torch.Tensor:
-    """The second word's scores, divided by their sum."""
+    """Returns the second word's scores, divided by their sum."""
     return solution("simplified_attention/softmax").normalize_by_sum(scores_of_word_2())
 
 
 def naive_weights_of_word_2() -> torch.Tensor:
-    """The softmax of the second word's scores, computed by the formula."""
+    """Returns the softmax of the second word's scores, computed by the formula."""
     return solution("simplified_attention/softmax").naive_softmax(scores_of_word_2())
 
 
 def weights_of_word_2() -> torch.Tensor:
-    """The stable softmax of the second word's scores."""
+    """Returns the stable softmax of the second word's scores."""
     return solution("simplified_attention/softmax").softmax(scores_of_word_2(), dim=0)
 
 
 def context_of_word_2() -> torch.Tensor:
-    """The context of the second word, a weighted sum of the words."""
+    """Returns the context of the second word, a weighted sum of the words."""
     return solution("simplified_attention/context").context_vector(weights_of_word_2(), WORDS)
 
 
 def scores_word_by_word() -> torch.Tensor:
-    """The scores of every word as query, one after the other."""
+    """Returns the scores of every word as query, one after the other."""
     ask = solution("simplified_attention/scores").query_scores
     return torch.stack([ask(WORDS, word) for word in WORDS])
 
 
 def scores_at_once() -> torch.Tensor:
-    """The scores of all words as queries, in one product."""
+    """Returns the scores of all words as queries, in one product."""
     return solution("simplified_attention/scores").attention_scores(WORDS, WORDS)
 
 
 def weights_of_words() -> torch.Tensor:
-    """The softmax of all scores, row by row."""
+    """Returns the softmax of all scores, row by row."""
     return solution("simplified_attention/softmax").softmax(scores_at_once(), dim=-1)
 
 
 def row_sums_of_weights() -> torch.Tensor:
-    """The sum of each row of weights."""
+    """Returns the sum of each row of weights."""
     return weights_of_words().sum(dim=-1)
 
 
 def sum_of_printed_row(name: str, row: int) -> float:
-    """The sum of one row of another output, as a reader computes it."""
+    """Returns the sum of one row of another output, as a reader computes it."""
     return sum(entries()[name]["values"][row])
 
 
@@ -195,36 +195,36 @@ def projected_words(draw: str, part: str) -> torch.Tensor:
 
 
 def projected_word_2(draw: str, part: str) -> torch.Tensor:
-    """The second word as query, key or value."""
+    """Returns the second word as query, key or value."""
     return projected_words(draw, part)[1]
 
 
 def trained_scores_of_word_2() -> torch.Tensor:
-    """The scores of the second word's query with all keys."""
+    """Returns the scores of the second word's query with all keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(projected_words("rand", "key"), projected_word_2("rand", "query"))
 
 
 def trained_score_of_word_2_for_itself() -> torch.Tensor:
-    """The score of the second word's query with its own key."""
+    """Returns the score of the second word's query with its own key."""
     return trained_scores_of_word_2()[1]
 
 
 def trained_weights_of_word_2() -> torch.Tensor:
-    """The softmax of the same scores after scaling."""
+    """Returns the softmax of the same scores after scaling."""
     ask = solution("self_attention/scaling").attention_weights
     return ask(projected_word_2("rand", "query")[None], projected_words("rand", "key"))[0]
 
 
 def trained_context_of_word_2() -> torch.Tensor:
-    """The values, weighted for the second word."""
+    """Returns the values, weighted for the second word."""
     ask = solution("self_attention/scaling").scaled_dot_product_attention
     queries, keys, values = (projected_words("rand", part) for part in PARTS)
     return ask(queries[1:2], keys, values)[0]
 
 
 def self_attention_v1(draw: str) -> torch.Tensor:
-    """The layer with three matrices."""
+    """Returns the layer with three matrices."""
     layer = solution("self_attention/self_attention").SelfAttentionV1(3, 2)
     weights = {f"W_{part}": w for part, w in zip(PARTS, _matrices(draw), strict=True)}
     return _copied(layer, weights)(WORDS)
@@ -232,14 +232,14 @@ def self_attention_v1(draw: str) -> torch.Tensor:
 
 @cache
 def _self_attention_v2() -> nn.Module:
-    """The layer with three linear layers, their weights from seed 789."""
+    """Returns the layer with three linear layers, their weights from seed 789."""
     with _seed(789):
         weights = _layers(*((f"W_{part}", 3, 2) for part in PARTS), bias=False)
     return _copied(solution("self_attention/self_attention").SelfAttentionV2(3, 2), weights)
 
 
 def self_attention_v2() -> torch.Tensor:
-    """The layer with three linear layers."""
+    """Returns the layer with three linear layers."""
     return _self_attention_v2()(WORDS)
 
 
@@ -252,49 +252,49 @@ def _queries_and_keys() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unmasked_weights() -> torch.Tensor:
-    """The weights of that layer, without a mask."""
+    """Returns the weights of that layer, without a mask."""
     return solution("self_attention/scaling").attention_weights(*_queries_and_keys())
 
 
 def nothing_masked() -> torch.Tensor:
-    """A one for every query and key, whether attention is allowed or forbidden."""
+    """Returns a one for every query and key, whether attention is allowed or forbidden."""
     return allowed() + forbidden()
 
 
 def allowed() -> torch.Tensor:
-    """A one where attention is allowed."""
+    """Returns a one where attention is allowed."""
     return (~solution("causal_attention/masking").causal_mask(6)).float()
 
 
 def forbidden() -> torch.Tensor:
-    """A one where attention is forbidden."""
+    """Returns a one where attention is forbidden."""
     return solution("causal_attention/masking").causal_mask(6).float()
 
 
 def weights_with_zeroed_future() -> torch.Tensor:
-    """The weights where attention is allowed, and zero elsewhere."""
+    """Returns the weights where attention is allowed, and zero elsewhere."""
     mask = solution("causal_attention/masking").causal_mask(6)
     return unmasked_weights().masked_fill(mask, 0.0)
 
 
 def renormalized_weights() -> torch.Tensor:
-    """The weights with a future of zero, whose rows are normalized again."""
+    """Returns the weights with a future of zero, whose rows are normalized again."""
     return solution("causal_attention/masking").mask_and_renormalize(unmasked_weights())
 
 
 def masked_scores() -> torch.Tensor:
-    """The scores before scaling, with minus infinity for the future."""
+    """Returns the scores before scaling, with minus infinity for the future."""
     scores = solution("simplified_attention/scores").attention_scores(*_queries_and_keys())
     return solution("causal_attention/masking").mask_scores(scores)
 
 
 def causal_weights() -> torch.Tensor:
-    """The weights after masking, scaling and softmax."""
+    """Returns the weights after masking, scaling and softmax."""
     return solution("causal_attention/masking").causal_attention_weights(*_queries_and_keys())
 
 
 def _kept_entries(call: int) -> torch.Tensor:
-    """The entries of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
+    """Returns the entries of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
 
     The pattern belongs to a CPU with MKL; other CPUs draw a different one from the same seed.
     """
@@ -328,7 +328,7 @@ def dropped_ones() -> torch.Tensor:
 
 
 def dropped_weights() -> torch.Tensor:
-    """The causal weights, half of them dropped."""
+    """Returns the causal weights, half of them dropped."""
     weights = causal_weights()
     ask = solution("causal_attention/dropout").dropout_attention_weights
     # values that are the identity return the dropped weights themselves
@@ -346,14 +346,14 @@ def _causal_heads(count: int) -> dict[str, torch.Tensor]:
 
 
 def causal_layer() -> torch.Tensor:
-    """The output of one causal head for the batch."""
+    """Returns the output of one causal head for the batch."""
     layer = solution("causal_attention/causal_attention").CausalAttention(3, 2, 6, 0.0)
     weights = {name.removeprefix("heads.0."): w for name, w in _causal_heads(1).items()}
     return _copied(layer, weights)(two_equal_sequences())
 
 
 def several_causal_heads(count: int) -> torch.Tensor:
-    """The output of causal heads side by side for the batch, in documents 000 and 004."""
+    """Returns the output of causal heads side by side for the batch, in documents 000 and 004."""
     wrapper = solution("multi_head_attention/multi_head_wrapper").MultiHeadAttentionWrapper
     return _copied(wrapper(3, 2, 6, 0.0, count), _causal_heads(count))(two_equal_sequences())
 
@@ -368,7 +368,7 @@ def hidden_input() -> torch.Tensor:
 
 
 def hidden_input_part(item: int) -> torch.Tensor:
-    """One of the two sequences."""
+    """Returns one of the two sequences."""
     return hidden_input()[item]
 
 
@@ -378,7 +378,7 @@ def _hidden_layer() -> nn.Linear:
 
 
 def hidden_weight() -> torch.Tensor:
-    """The weight of the query layer."""
+    """Returns the weight of the query layer."""
     return _hidden_layer().weight
 
 
@@ -393,23 +393,23 @@ def hidden_heads() -> torch.Tensor:
 
 
 def hidden_heads_by_token() -> torch.Tensor:
-    """The heads by token, with tokens before heads."""
+    """Returns the heads by token, with tokens before heads."""
     return hidden_heads().transpose(1, 2)
 
 
 def part_of_printed(name: str, item: int) -> torch.Tensor:
-    """One item of another output."""
+    """Returns one item of another output."""
     return printed(name)[item]
 
 
 def queries_from_printed_heads() -> torch.Tensor:
-    """The printed heads merged again."""
+    """Returns the printed heads merged again."""
     by_token = printed("000-L883")  # (2, 4, 2, 4)
     return solution("multi_head_attention/heads").merge_heads(by_token.transpose(1, 2))
 
 
 def heads_by_token_from_printed_queries() -> torch.Tensor:
-    """The printed queries, split; the cut-off one is computed from printed input and weight."""
+    """Returns the printed queries, split; the cut-off one is computed."""
     whole, cut = entries()["000-L853"]["values"]  # four rows, and three of four
     rows = torch.tensor(whole + cut)  # (7, 8)
     products = printed("000-L818").flatten(0, 1) @ printed("000-L843").T  # (8, 8), without bias
@@ -419,7 +419,7 @@ def heads_by_token_from_printed_queries() -> torch.Tensor:
 
 
 def heads_from_printed_heads_by_token() -> torch.Tensor:
-    """The printed rows of each token, joined and split again."""
+    """Returns the printed rows of each token, joined and split again."""
     queries = printed("000-L883").flatten(-2)  # (2, 4, 8)
     return solution("multi_head_attention/heads").split_heads(queries, 2)
 
@@ -453,39 +453,39 @@ def large_scores() -> torch.Tensor:
 
 
 def vocabulary() -> dict[str, int]:
-    """The number of each word."""
+    """Returns the number of each word."""
     return solution("self_attention/embedding").build_vocabulary(SHOES)
 
 
 def token_ids() -> torch.Tensor:
-    """The sentence as ids."""
+    """Returns the sentence as ids."""
     return solution("self_attention/embedding").encode(SHOES, vocabulary())
 
 
 def embedded() -> torch.Tensor:
-    """The rows of the table for the sentence."""
+    """Returns the rows of the table for the sentence."""
     with _seed(123):
         table = nn.Embedding(8, 2).weight.detach()
     return solution("self_attention/embedding").embed(token_ids(), table)  # (8, 2)
 
 
 def embedded_columns() -> torch.Tensor:
-    """The same embedding, transposed."""
+    """Returns the same embedding, transposed."""
     return embedded().T
 
 
 def embedded_batch() -> torch.Tensor:
-    """The same embedding, as a batch of one."""
+    """Returns the same embedding, as a batch of one."""
     return embedded()[None]
 
 
 def embedded_copies() -> torch.Tensor:
-    """The transposed embedding once per head."""
+    """Returns the transposed embedding once per head."""
     return embedded().T.repeat(3, 1, 1)  # (3, 2, 8)
 
 
 def embedded_word_2() -> torch.Tensor:
-    """The embedding of the second word."""
+    """Returns the embedding of the second word."""
     return embedded()[1]
 
 
@@ -497,7 +497,7 @@ def _left_matrices() -> tuple[torch.Tensor, ...]:
 
 
 def left_matrix(part: str) -> torch.Tensor:
-    """One of the three matrices."""
+    """Returns one of the three matrices."""
     return _left_matrices()[PARTS.index(part)]
 
 
@@ -508,12 +508,12 @@ def left_projected(part: str) -> torch.Tensor:
 
 
 def left_projected_word_2(part: str) -> torch.Tensor:
-    """The second word as query, key or value."""
+    """Returns the second word as query, key or value."""
     return left_projected(part)[1]
 
 
 def typed_query_entry() -> torch.Tensor:
-    """The first entry of the second word's query, from the numbers as printed, in float64."""
+    """Returns the first entry of the second word's query, from printed numbers in float64."""
     matrix = printed("002-L140", torch.float64)
     ask = solution("self_attention/projections").project_qkv_left
     queries, _, _ = ask(printed("002-L137", torch.float64)[None], matrix, matrix, matrix)
@@ -521,60 +521,60 @@ def typed_query_entry() -> torch.Tensor:
 
 
 def typed_score(key: int) -> torch.Tensor:
-    """One score of the second word, from query and keys as printed, in float64."""
+    """Returns one score of the second word, from query and keys as printed, in float64."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(printed("002-L261", torch.float64), printed("002-L256", torch.float64))[key]
 
 
 def typed_context(column: int) -> torch.Tensor:
-    """One entry of the second word's context, from weights and values as printed, in float64."""
+    """Returns an entry of the second word's context, from printed numbers in float64."""
     ask = solution("simplified_attention/context").context_vector
     weights = printed("002-L320", torch.float64)[0]
     return ask(weights, printed("002-L327", torch.float64))[column]
 
 
 def left_score(key: int) -> torch.Tensor:
-    """One score of the second word."""
+    """Returns one score of the second word."""
     return left_scores()[key]
 
 
 def left_scores() -> torch.Tensor:
-    """The scores of the second word's query with all keys."""
+    """Returns the scores of the second word's query with all keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(left_projected("key"), left_projected_word_2("query"))
 
 
 def left_scores_as_row() -> torch.Tensor:
-    """The same as a matrix of one row."""
+    """Returns the same as a matrix of one row."""
     ask = solution("simplified_attention/scores").attention_scores
     return ask(left_projected("query")[1:2], left_projected("key"))
 
 
 def left_weights() -> torch.Tensor:
-    """The row of scores, scaled and softmaxed."""
+    """Returns the row of scores, scaled and softmaxed."""
     ask = solution("self_attention/scaling").attention_weights
     return ask(left_projected("query")[1:2], left_projected("key"))
 
 
 def left_context() -> torch.Tensor:
-    """The values, weighted for the second word."""
+    """Returns the values, weighted for the second word."""
     ask = solution("self_attention/scaling").scaled_dot_product_attention
     return ask(left_projected("query")[1:2], left_projected("key"), left_projected("value"))
 
 
 def sliced_context() -> torch.Tensor:
-    """One row of weights over three slices of the values, side by side."""
+    """Returns one row of weights over three slices of the values, side by side."""
     ask = solution("multi_head_attention/head_weights").slice_value_heads
     return ask(left_weights(), left_projected("value"), 3)  # (1, 3)
 
 
 def sliced_context_part(head: int) -> torch.Tensor:
-    """The result of one slice."""
+    """Returns the result of one slice."""
     return sliced_context()[:, head : head + 1]
 
 
 def value_slice(head: int) -> torch.Tensor:
-    """One slice of the values: weights that are the identity leave it unchanged."""
+    """Returns one slice of the values: weights that are the identity leave it unchanged."""
     ask = solution("multi_head_attention/head_weights").slice_value_heads
     return ask(torch.eye(8), left_projected("value"), 3)[:, head : head + 1]
 
@@ -590,7 +590,7 @@ def _head_matrices() -> tuple[torch.Tensor, ...]:
 
 
 def head_matrices(part: str) -> torch.Tensor:
-    """The matrices of three heads."""
+    """Returns the matrices of three heads."""
     return _head_matrices()[PARTS.index(part)]
 
 
@@ -601,7 +601,7 @@ def projected_heads(part: str) -> torch.Tensor:
 
 
 def projected_heads_word_2(part: str) -> torch.Tensor:
-    """The second word, projected by each head's matrix."""
+    """Returns the second word, projected by each head's matrix."""
     ask = solution("multi_head_attention/head_weights").project_heads
     return ask(embedded_word_2()[None], head_matrices(part))[:, 0]
 
@@ -651,33 +651,33 @@ def encoder_projection(part: str) -> torch.Tensor:
 
 
 def encoder_query_heads() -> torch.Tensor:
-    """The encoder's queries, split into two heads."""
+    """Returns the encoder's queries, split into two heads."""
     return solution("multi_head_attention/heads").split_heads(encoder_projection("query"), 2)
 
 
 def encoder_attention() -> torch.Tensor:
-    """The output of the encoder's attention layer."""
+    """Returns the output of the encoder's attention layer."""
     return _encoder_attention()(embedded_batch())
 
 
 def first_add_and_norm() -> torch.Tensor:
-    """The normalized sum of input and attention, with weight one and bias zero."""
+    """Returns the normalized sum of input and attention, with weight one and bias zero."""
     ask = solution("transformer_block/encoder_block").add_and_norm
     return ask(embedded_batch(), encoder_attention(), torch.ones(2), torch.zeros(2))
 
 
 def network_text() -> str:
-    """The text that the feed-forward network prints."""
+    """Returns the text that the feed-forward network prints."""
     return repr(_network())
 
 
 def network() -> torch.Tensor:
-    """The output of the feed-forward network after the first norm."""
+    """Returns the output of the feed-forward network after the first norm."""
     return _network()(first_add_and_norm())
 
 
 def encoder_block() -> torch.Tensor:
-    """The output of the whole block, whose norms have their initial weights."""
+    """Returns the output of the whole block, whose norms have their initial weights."""
     block = solution("transformer_block/encoder_block").EncoderBlock(2, 2, 4)
     norms = {name: w for name, w in block.state_dict().items() if name.startswith("norm")}
     return _copied(block, {**_block_weights(), **norms})(embedded_batch())
@@ -698,17 +698,17 @@ def _split_layer() -> nn.Module:
 
 
 def split_layer_text(part: str) -> str:
-    """The text that one of its layers prints."""
+    """Returns the text that one of its layers prints."""
     return repr(getattr(_split_layer(), f"W_{part}"))
 
 
 def split_layer_weight(part: str) -> torch.Tensor:
-    """The weight of one of its layers."""
+    """Returns the weight of one of its layers."""
     return getattr(_split_layer(), f"W_{part}").weight
 
 
 def split_layer_bias(part: str) -> torch.Tensor:
-    """The bias of one of its layers."""
+    """Returns the bias of one of its layers."""
     return getattr(_split_layer(), f"W_{part}").bias
 
 
@@ -723,55 +723,55 @@ def split_heads(part: str) -> torch.Tensor:
 
 
 def split_heads_by_token(part: str) -> torch.Tensor:
-    """The heads by token, with tokens before heads."""
+    """Returns the heads by token, with tokens before heads."""
     return split_heads(part).transpose(1, 2)
 
 
 def split_scores() -> torch.Tensor:
-    """The scores of each head."""
+    """Returns the scores of each head."""
     ask = solution("simplified_attention/scores").attention_scores
     return ask(split_heads("query"), split_heads("key"))
 
 
 def split_masked() -> torch.Tensor:
-    """The scores with minus infinity for the future."""
+    """Returns the scores with minus infinity for the future."""
     return solution("causal_attention/masking").mask_scores(split_scores())
 
 
 def split_scaled() -> torch.Tensor:
-    """The masked scores, divided by the root of the head size."""
+    """Returns the masked scores, divided by the root of the head size."""
     return solution("self_attention/scaling").scale_scores(split_masked(), 3)
 
 
 def split_weights() -> torch.Tensor:
-    """The softmax of the scaled scores."""
+    """Returns the softmax of the scaled scores."""
     return solution("simplified_attention/softmax").softmax(split_scaled(), dim=-1)
 
 
 def split_contexts() -> torch.Tensor:
-    """The weights times the values, for each head."""
+    """Returns the weights times the values, for each head."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(split_weights(), split_heads("value"))
 
 
 def split_contexts_in_one_call() -> torch.Tensor:
-    """The contexts, with mask, scaling and softmax in one function."""
+    """Returns the contexts, with mask, scaling and softmax in one function."""
     ask = solution("multi_head_attention/heads").causal_head_attention
     return ask(*(split_heads(part) for part in PARTS))
 
 
 def split_contexts_by_token() -> torch.Tensor:
-    """The contexts with tokens before heads."""
+    """Returns the contexts with tokens before heads."""
     return split_contexts().transpose(1, 2)
 
 
 def merged_contexts() -> torch.Tensor:
-    """The contexts with heads side by side."""
+    """Returns the contexts with heads side by side."""
     return solution("multi_head_attention/heads").merge_heads(split_contexts())
 
 
 def merged_contexts_of_the_layer() -> torch.Tensor:
-    """The output of the whole layer, whose last projection is the identity."""
+    """Returns the output of the whole layer, whose last projection is the identity."""
     return _split_layer()(THREE_WORDS)
 
 

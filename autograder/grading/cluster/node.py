@@ -136,7 +136,7 @@ class GraderPlugin(WorkerPlugin):
         self._grader = WarmGrader(self._folder, self._options)
 
     def teardown(self, worker: Worker) -> None:
-        """Called by dask when the run or the worker ends."""
+        """Is called by dask when the run or the worker ends."""
         if self._grader:
             self._grader.close()
         if self._folder:

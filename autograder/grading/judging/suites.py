@@ -38,10 +38,10 @@ class Observer:
     """Receives events while a suite runs. The default ignores them."""
 
     def begin_question(self, question: str) -> None:
-        """Called before the tests of this question."""
+        """Is called before the tests of this question."""
 
     def begin_test(self, test: str) -> None:
-        """Called before the calls of this test."""
+        """Is called before the calls of this test."""
 
     def judged(self, run: RunTest) -> TestOutcome:
         """Returns the outcome of the test that has begun; `run` runs it."""

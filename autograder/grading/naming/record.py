@@ -72,8 +72,7 @@ def _is_within(bound: float, one: float, another: float) -> bool:
 class Call:
     """One call: the operation, the form of its result, and its figures with their bounds.
 
-    `shares` are figures that are alike for answers with the same randomness: the number of zeros,
-    the size of values, and both along each dimension.
+    `shares` are figures that are alike for answers with the same randomness; see `shares_of`.
     """
 
     operation: str

@@ -37,7 +37,7 @@ def backend() -> Iterator[None]:
 
 
 def drawn() -> Figure:
-    """The figure just drawn, laid out."""
+    """Returns the figure just drawn, laid out."""
     figure = plt.gcf()
     figure.canvas.draw()
     return figure

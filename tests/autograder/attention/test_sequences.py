@@ -31,7 +31,7 @@ def _axes() -> Axes:
 
 
 def _colours(row: int) -> list[str]:
-    """The colors of the cells in a row, from the left."""
+    """Returns the colors of the cells in a row, from the left."""
     cells = [patch for patch in _axes().patches if isinstance(patch, Rectangle)]
     return [to_hex(cell.get_facecolor()) for cell in cells if round(cell.get_y()) == -row]
 

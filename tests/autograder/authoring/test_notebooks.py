@@ -43,7 +43,7 @@ def name_of(exercise: Exercise) -> str:
 
 
 def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
-    """The released notebook, with the solutions in its cells on request."""
+    """Returns the released notebook, with the solutions in its cells on request."""
     notebook = nbformat.read(exercise.stub.with_suffix(".ipynb"), as_version=4)
     if solved:
         for question, definition in split_module(exercise).definitions.items():
@@ -53,13 +53,13 @@ def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
 
 
 def source_cells(lesson: Path) -> list[Any]:
-    """The cells of a lesson as its author wrote them, with claims in the text."""
+    """Returns the cells of a lesson as its author wrote them, with claims in the text."""
     cells: list[Any] = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="md:myst").cells
     return cells
 
 
 def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
-    """The claims of each text cell, by the text that students read."""
+    """Returns the claims of each text cell, by the text that students read."""
     texts: list[str] = []
     for cell in source_cells(exercise.source):
         if cell.cell_type == "markdown":

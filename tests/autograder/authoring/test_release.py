@@ -41,13 +41,13 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def cells_of(folder: Path, exercise: str) -> list[dict[str, Any]]:
-    """The cells of a released notebook."""
+    """Returns the cells of a released notebook."""
     cells: list[dict[str, Any]] = json.loads((folder / f"{exercise}.ipynb").read_text())["cells"]
     return cells
 
 
 def source_of(cells: list[dict[str, Any]], name: str) -> str:
-    """The source of the cell of that id."""
+    """Returns the source of the cell with an id."""
     (cell,) = [cell for cell in cells if cell["id"] == name]
     return "".join(cell["source"])
 

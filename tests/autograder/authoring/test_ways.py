@@ -32,7 +32,7 @@ def test_each_question_has_two_other_ways_that_are_code(assignment: object) -> N
 
 
 def planted(root: Path) -> None:
-    """A way of the small course."""
+    """Writes a way of the small course."""
     (root / "source" / "basics" / "ways.toml").write_text(
         '[plus_one]\nby_adding = "It costs a function."\n', encoding="utf-8"
     )

@@ -37,7 +37,7 @@ def _zip(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
 
 
 def _list(count: int) -> bytes:
-    """An archive that lists files and contains none."""
+    """Returns an archive that lists files and contains none."""
     record = struct.pack("<4s24xH16x", b"PK\x01\x02", 4)
     entries = b"".join(record + b"%04x" % (number & 0xFFFF) for number in range(count))
     return entries + struct.pack("<4s8xIIH", b"PK\x05\x06", len(entries), 0, 0)

@@ -72,7 +72,7 @@ def test_a_known_time_can_be_written_in_any_zone(
 
 
 def handed_in(folder: Path, time: str, **files: str) -> Path:
-    """A class in nbgrader's layout in which ada has submitted."""
+    """Returns a class in nbgrader's layout in which ada has submitted."""
     place = folder / "submitted" / "ada" / "simplified_attention"
     place.mkdir(parents=True)
     for name, text in files.items():

@@ -79,11 +79,11 @@ class Class:
         return let_best_count(self.folder, self.course, self.results, [KEY], self.more)
 
     def text(self) -> str:
-        """The file that counts."""
+        """Returns the file that counts."""
         return (self.counts / "masking.py").read_text()
 
     def score(self) -> float:
-        """The points of the last line."""
+        """Returns the points of the last line."""
         return LastResults(self.results)[0].score
 
 

@@ -59,11 +59,11 @@ class Term:
         return CliRunner().invoke(cli, arguments, standalone_mode=False)
 
     def score(self, student: str) -> float:
-        """The points that count."""
+        """Returns the points that count."""
         return autograder.final_results(self.folder, student=student)[0].score
 
     def page(self, student: str) -> str:
-        """The feedback page of a student, and the same as text."""
+        """Returns the feedback page of a student, and the same as text."""
         autograder.write_feedback(self.folder, course=self.course.root)
         page = self.folder / "feedback" / student / "masks" / "feedback.html"
         return page.read_text() + " ".join(page.with_suffix(".txt").read_text().split())

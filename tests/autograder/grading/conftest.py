@@ -87,7 +87,7 @@ class ClassFolder:
         return Run(report, tuple(events.results))
 
     def grade_one(self, **files: str) -> SubmissionResult:
-        """One student's result."""
+        """Returns one student's result."""
         self.submit("ada", **files)
         (result,) = self.grade().graded
         return result

@@ -48,7 +48,7 @@ def _process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 @contextlib.contextmanager
 def _cluster(folder: Path, count: int) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
-    """The address of a scheduler, and its workers, each in a separate process."""
+    """Yields the address of a scheduler with workers, each in a separate process."""
     file = folder / "scheduler.json"
     quiet = ["--no-dashboard", "--scheduler-file", str(file)]
     scheduler = [*_PYTHON, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]

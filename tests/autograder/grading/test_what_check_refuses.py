@@ -62,7 +62,7 @@ def attention_scores(queries, keys):
 
 
 def refused(text: str) -> set[str]:
-    """The operations that failed in a call, if they also failed when the file was loaded."""
+    """Returns operations that failed in a call and when the file was loaded."""
     found = re.search(r"here True (\[[\d, ]*\])", text)
     assert found, text
     return {DEEDS[number] for number in ast.literal_eval(found[1])}

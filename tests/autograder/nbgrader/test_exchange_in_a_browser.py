@@ -84,7 +84,7 @@ def lab_of(browser: Browser, hub: Hub, user: str) -> Page:
 
 
 def choose(page: Page, item: str) -> None:
-    """An item of the menu Nbgrader."""
+    """Chooses an item of the menu Nbgrader."""
     page.click("#jp-MainMenu >> text=Nbgrader")
     page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 

@@ -18,7 +18,7 @@ Past = tuple[torch.Tensor, torch.Tensor]
 
 
 def solution(assignment: str, exercise: str, name: str) -> Any:
-    """A class of the solutions."""
+    """Returns a class of the solutions."""
     return getattr(load_module(SOLUTIONS / assignment / f"{exercise}.py"), name)
 
 

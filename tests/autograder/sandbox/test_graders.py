@@ -49,7 +49,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 @cache
 def _python(*grader: str) -> str:
-    """An interpreter with torch that this grader may use; skips the test if there is none."""
+    """Returns an interpreter with torch that this grader may use, or skips the test."""
     if grader[0] == "setpriv" and os.getuid() != 0:
         pytest.skip("only root becomes another user; this run is an ordinary user's itself")
     if shutil.which(grader[0]) is None:

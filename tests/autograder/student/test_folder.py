@@ -35,7 +35,7 @@ def answer_in_notebook(folder: Path, exercise: str, question: str, source: str) 
 
 
 def half(folder: Path) -> CheckedQuestion:
-    """The result of the exercise `halves`."""
+    """Returns the result of the exercise `halves`."""
     ((question,),) = (exercise.questions for exercise in check_folder(folder, ["halves"]))
     return question
 

@@ -28,7 +28,7 @@ INPUTS = "/kaggle/input"
 
 
 def cells_of(notebook: Path) -> dict[str, str]:
-    """The code cells by their id."""
+    """Returns the code cells by their id."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
 
@@ -45,7 +45,7 @@ def wheel() -> tuple[str, bytes]:
 
 
 def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
-    """The bundle's files below a folder."""
+    """Returns the bundle's files below a folder."""
     copy = Path(shutil.copytree(ASSIGNMENT, folder / ASSIGNMENT.name))
     (copy / wheel[0]).write_bytes(wheel[1])
     return copy

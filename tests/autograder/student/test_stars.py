@@ -42,7 +42,7 @@ def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
 
 @cache
 def names_of(exercise: Exercise) -> dict[str, str]:
-    """The question of each right answer, by name."""
+    """Returns the question of each right answer, by name."""
     from autograder.suite.variants import variants_read
 
     found = variants_read(COURSE.variants("alternatives", exercise))

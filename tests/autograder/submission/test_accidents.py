@@ -59,20 +59,20 @@ class Accident:
 def module(
     name: str, text: str | bytes, note: str = "", status: str = "graded", **verdicts: str
 ) -> Any:
-    """A row that submits `scores.py`; questions are correct unless the row says otherwise."""
+    """Returns a row that submits `scores.py`, with correct questions by default."""
     data = text if isinstance(text, bytes) else text.encode()
     return Accident(name, {f"{SCORES}.py": data}, verdicts, note, status)
 
 
 def cells(name: str, *parts: Any, note: str = "", status: str = "graded", **verdicts: str) -> Any:
-    """A row that submits `scores.ipynb`."""
+    """Returns a row that submits `scores.ipynb`."""
     ready = len(parts) == 1 and isinstance(parts[0], bytes)
     data = parts[0] if ready else notebook(*parts)
     return Accident(name, {f"{SCORES}.ipynb": data}, verdicts, note, status)
 
 
 def file(name: str, path: str, data: str | bytes, note: str, status: str = "missing") -> Any:
-    """A row that submits a file under a different name."""
+    """Returns a row that submits a file under a different name."""
     raw = data if isinstance(data, bytes) else data.encode()
     return Accident(name, {f"simplified_attention/{path}": raw}, {}, note, status)
 
@@ -419,7 +419,7 @@ V1_ALONE = {"SelfAttentionV2": "missing"}
 
 
 def layer(name: str, *parts: str, **verdicts: str) -> Accident:
-    """A row that submits one layer of two."""
+    """Returns a row that submits one layer of two."""
     path = "self_attention/self_attention.ipynb"
     return Accident(name, {path: notebook(*parts)}, V1_ALONE | verdicts)
 

@@ -105,7 +105,7 @@ def results(graded: Callable[[Submitted], dict[str, SubmissionResult]]) -> Mappi
 
 
 def _with_a_softmax(solution: str) -> str:
-    """The solution, whose `attend_block` uses torch's softmax, and blocks that call it."""
+    """Returns the solution, whose `attend_block` uses torch's softmax, and blocks that call it."""
     wrong = (
         "\n\ndef attend_block(queries, keys, values):\n"
         "    scores = queries @ keys.mT / queries.shape[-1] ** 0.5\n"

@@ -63,7 +63,7 @@ class Content(Protocol):
         """Fixes the first assignment's suite."""
 
     def answer(self, name: str, draw: random.Random) -> Answer:
-        """One submission for an assignment."""
+        """Returns a submission for an assignment."""
 
     def right(self, name: str) -> Answer:
         """Returns a submission with full marks."""
@@ -256,7 +256,7 @@ class Attention:
 
 @cache
 def _first_test() -> tuple[ast.FunctionDef, float]:
-    """The first test of the first question's suite, and its points."""
+    """Returns the first test of the first question's suite, and its points."""
     suite = REPOSITORY / "tests/hidden" / Attention.names[0] / f"test_{Attention.unfair[0]}.py"
     for node in ast.parse(suite.read_text()).body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):

@@ -97,7 +97,7 @@ class Term:
         return tuple(map(Student, range(self.size)))
 
     def name(self, week: int) -> str:
-        """The assignment of a week."""
+        """Returns the assignment of a week."""
         return self.content.names[week - 1]
 
     def maximum(self, week: int) -> float:
@@ -376,7 +376,7 @@ def _number_in(path: Path) -> int | None:
 
 
 def play(term: Term) -> None:
-    """The term, from the first day to the last."""
+    """Plays the term, from the first day to the last."""
     content = term.content
     term.begin()
     for week in (1, 2, 3):

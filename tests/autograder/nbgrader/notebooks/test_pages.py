@@ -115,7 +115,7 @@ def test_formgrader_opens_every_page_without_a_students_script(graded: Path) -> 
 
 @contextmanager
 def _formgrader(course: Path) -> Iterator[str]:
-    """The address of a server with formgrader in the class's folder."""
+    """Yields the address of a server with formgrader in the class's folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
