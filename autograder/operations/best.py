@@ -186,7 +186,7 @@ class _FinalPoints:
 
 
 def _swap(class_folder: Path, key: Key, counts: Path, best: Path) -> None:
-    """Swaps two folders, and records that the one that counts now was not edited by hand."""
+    """Swaps two folders, and records that the folder that now counts was not edited by hand."""
     from ..collecting import earlier_place
 
     os.rename(counts, earlier_place(class_folder, key, counts))

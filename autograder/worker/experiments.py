@@ -26,7 +26,7 @@ _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
 
 @dataclass(slots=True)
 class UsedNames:
-    """The names of its module that a statement uses.
+    """The module's names that a statement uses.
 
     `reads` are the names that the statement, or a function in it, looks up; `binds` are assigned;
     `sets` are objects that it writes into: `a` in `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`.

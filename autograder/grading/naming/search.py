@@ -331,7 +331,7 @@ class Search:
 
 
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
-    """Compares a row's call with the answer's, which it explains, leaves open, or contradicts.
+    """Returns whether a row's call explains the answer's call, contradicts it, or leaves it open.
 
     A row need not explain a call that fails in either of them for another reason, such as an
     unknown device or dtype. It need not explain gradients either: if two numbers are equal,

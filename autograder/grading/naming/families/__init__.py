@@ -67,7 +67,7 @@ def members_of(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    """Yields every change of a definition, in these lines of its text."""
+    """Yields every change of a definition in the lines `inside`."""
     names = DefinitionNames.of(definition)
     for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
