@@ -62,6 +62,11 @@ def test_small_numbers_are_not_zeros_in_the_wrong_places() -> None:
     assert "in the wrong places" not in relation(weights, masked)
 
 
+def test_nearly_equal_numbers_have_no_relation() -> None:
+    expected = torch.tensor([[4.0, 1.705e-7], [1e-7, 5.0]])
+    assert relation(expected + torch.tensor([[0.0, 2.4e-5], [0.0, 0.0]]), expected) == ""
+
+
 def test_neither_of_two_unknown_results_is_called_expected() -> None:
     right = LocalImplementation({"answer": _right})
     expect = Expect(right, right, Draw(0, "test"))
