@@ -89,13 +89,15 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
     name = error.name or ""
+    if not name:  # the error of a statement at the top of the file, which says what is missing
+        return ""
     if name in _IMPORTS:
         but = ", but stay with torch: NumPy can't carry gradients" if name == "np" else ""
         return f"`{name}` is not imported: add `{_IMPORTS[name]}` above{but}"
     if name in _IN_PYTHON:
         return _IN_PYTHON[name]
     known = [*_local_names(error), *context.names]
-    if name and (near := closest(name, [other for other in known if other != name])):
+    if near := closest(name, [other for other in known if other != name]):
         return f"`{name}` is not defined; did you mean `{near}`?"
     return (
         f"`{name}` is not defined where it is used: is it spelled the same way as where it gets "
