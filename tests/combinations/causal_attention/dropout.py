@@ -180,7 +180,7 @@ def no_error(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - p)
 
 
-@intended("dropout", "nan for p = 1", "not_a_number_at_one")
+@intended("dropout", "nan for p = 1", "not_a_number_at_one", "one_step_is_left_out")
 def nan_for_one(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
