@@ -127,6 +127,20 @@ def test_a_random_answer_is_reported_as_random(
         assert "two different results of the same call" in text, text
 
 
+def test_a_number_that_was_never_set_is_reported_as_random() -> None:
+    def without_the_last(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        result = torch.empty(len(inputs))
+        result[:-1] = inputs[:-1] @ query
+        # memory is often used again with the same numbers in it
+        return result if result[-1].isnan() else torch.cat([result[:-1], torch.ones(1)])
+
+    names = {"query_scores": without_the_last, "attention_scores": without_the_last}
+    suite = EXERCISES["scores"].public_suite
+    found, _ = run_checks(suite, LocalImplementation(names), AnswerContext(globals()))
+    message = found.tests[0].message
+    assert "two different results of the same call" in message and "`torch.empty`" in message
+
+
 def test_a_missing_result_is_reported_as_missing(
     exercise: Exercise, right: Mapping[str, Any]
 ) -> None:
