@@ -192,7 +192,7 @@ def _with_numbers(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(map(_with_numbers, value))
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point() and not value.is_meta
-    return value.detach().nan_to_num(nan=0.0) if is_float else value
+    return value.detach().masked_fill(value.isnan(), 0.0) if is_float else value
 
 
 def _no_numbers(step: RecordedCall, by_chance: bool) -> Message | None:

@@ -141,6 +141,17 @@ def test_a_number_that_was_never_set_is_reported_as_random() -> None:
     assert "two different results of the same call" in message and "`torch.empty`" in message
 
 
+def test_minus_infinity_in_each_call_is_not_reported_as_random() -> None:
+    def of_the_past(scores: torch.Tensor) -> torch.Tensor:
+        return scores.masked_fill(torch.ones_like(scores).tril(-1) == 1, -torch.inf)
+
+    suite = EXERCISES["masking"].public_suite
+    answers = LocalImplementation({"mask_scores": of_the_past})
+    (found,) = run_checks(suite, answers, AnswerContext(globals()), ["mask_scores"])
+    messages = "".join(test.message for test in found.tests)
+    assert "The future has weight" in messages and "two different results" not in messages
+
+
 def test_a_missing_result_is_reported_as_missing(
     exercise: Exercise, right: Mapping[str, Any]
 ) -> None:
