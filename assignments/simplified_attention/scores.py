@@ -1,7 +1,7 @@
 """Attention scores: how well a query matches each input.
 
-Each score is a dot product. A large positive score means that two vectors point in similar
-directions.
+Each score is a dot product. It grows with the lengths of both vectors, and the more similar their
+directions are.
 """
 
 import torch

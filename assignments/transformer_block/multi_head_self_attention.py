@@ -30,8 +30,8 @@ class MultiHeadSelfAttention(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Lets the tokens of each sequence attend to each other.
 
-        Head h uses the columns from h * D/H to (h + 1) * D/H of the queries, keys, values and joint
-        result; its scores are divided by the square root of the head size D/H.
+        Head h uses the columns from h * D/H to (h + 1) * D/H - 1 of the queries, keys, values and
+        joint result; its scores are divided by the square root of the head size D/H.
 
         Args:
             x: (B, T, D), in the dtype of the weights.
