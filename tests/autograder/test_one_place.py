@@ -46,7 +46,6 @@ NAMED_TWICE = {
     "assignment.toml": "content of a course, which `autograder new` writes",
     "hints.toml": "content of a course, which `autograder new` writes",
     "afterwards.toml": "content of a course, which `autograder new` writes",
-    "steps.toml": "read, and part of a digest",
 }
 
 _FILE = re.compile(r"(?:\*|\.?[\w-]+)\.(?:py|toml|csv|jsonl?|db|txt|ipynb|md|yml|key|html|npz)")

@@ -54,6 +54,9 @@ _SAMPLES, _MANY, _PAIRS = 5, 17, 8
 _FEW_GROUPS = 5
 #: one above multiples of 64; of 24, 32 and 48; of 20, 25 and 50. The same for samples and heads
 _AFTER_BLOCKS, _SAMPLES_AFTER, _HEADS_AFTER = (65, 97, 101), (33, 61), (9, 13)
+#: most words of a vocabulary in these calls: an answer with a number for each word and token
+#: would exceed the limit of a reply if there were many
+_ANY, _FEW_WORDS = 1 << 30, 1000
 #: the number of tokens if there are many samples
 _FEW_TOKENS = 4
 _ONES = (1, 1)
@@ -132,9 +135,9 @@ class CallSizes:
             between.append(self.extreme(base, {}, (self._next_to_largest("T"),)))
         return between
 
-    def _one_long(self, base: Sizes, letter: str, length: int) -> Sizes:
+    def _one_long(self, base: Sizes, letter: str, length: int, most: int = _ANY) -> Sizes:
         free = [x for x in self._letters if x not in (*COUNTS, *LENGTHS, *self._traits.looped())]
-        drawn = {x: self._draw.integer(2, self._largest(x)) for x in free}
+        drawn = {x: self._draw.integer(2, min(most, self._largest(x))) for x in free}
         others = dict.fromkeys(self._lengths, _SEEN)
         sizes = base.but({**self._least(self._letters), **others, **drawn, letter: length})
         sizes = sizes.but({}, (1,) * len(sizes.leading))
@@ -143,7 +146,7 @@ class CallSizes:
     def after_blocks(self, base: Sizes) -> list[Sizes]:
         """Return calls in which one size is one above a whole number of blocks."""
         long = [x for x in self._lengths if self._largest(x) > _AFTER_BLOCKS[-1]]
-        calls = [self._one_long(base, x, n) for x in long for n in _AFTER_BLOCKS]
+        calls = [self._one_long(base, x, n, _FEW_WORDS) for x in long for n in _AFTER_BLOCKS]
         few = base.but({**self._least(self._letters), **dict.fromkeys(self._lengths, _SEEN)})
         for letter in (x for x in self._letters if x in COUNTS):
             numbers = _SAMPLES_AFTER if letter == "B" else _HEADS_AFTER

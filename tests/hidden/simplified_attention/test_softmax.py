@@ -116,12 +116,13 @@ def test_one_row_of_exponentials(expect: Expect, draw: Draw) -> None:
             middle + draw.uniform(5, low=-1.5, high=1.5),
             likely="moderate scores have an exponential: none is cut off at a bound",
         )
-    one_of_many = draw.normal(128, scale=0.2, dtype=torch.float64)
-    one_of_many[draw.integer(0, 127)] += 5.0  # as much as all the others together
+    one_of_many = draw.normal(2, 128, scale=0.2, dtype=torch.float64)
+    one_of_many[:, draw.integer(0, 127)] += 5.0  # as much as all the others together
     expect.same(
         "naive_softmax",
         one_of_many,
-        likely="the base of the exponential has more digits than one writes down: `torch.exp`",
+        likely=f"{ROWS}; the base of the exponential has more digits than one writes down: use "
+        "`torch.exp`",
     )
 
 

@@ -1,4 +1,4 @@
-"""The attacked question, and questions before and after it."""
+"""Questions around the one that is attacked."""
 
 import torch
 

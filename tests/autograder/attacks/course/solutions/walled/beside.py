@@ -1,4 +1,4 @@
-"""An exercise next to the attacked one, in a separate file."""
+"""An exercise beside the attacked one, in a file of its own."""
 
 import torch
 
