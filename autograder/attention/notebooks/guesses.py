@@ -52,8 +52,8 @@ def without_relu() -> int:
 
 
 def speed_of_the_second_pair() -> float:
-    """Return the radians by which pair 1 turns for d = 4 and base 100."""
-    return float(100.0 ** (-2 / 4))
+    """Return the radians by which pair 1 turns for d = 4 and base 16."""
+    return float(16.0 ** (-2 / 4))
 
 
 def start_of_the_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
