@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from autograder.attention.suites.chance import (
     repeat_problem,
     shared_or_rate_problem,
 )
+from autograder.grading.naming import unmatched
 from autograder.grading.naming.record import Call, in_words
 from autograder.grading.naming.unmatched import found_by_statistics, of_causes
 
@@ -91,3 +93,10 @@ def test_errors_with_one_proven_cause_give_its_name(errors: list[str], name: str
     )
     found = [row.name for row in of_causes(known, "question", answers)]
     assert [one[: len(name)] for one in found] == [name] * bool(name)
+
+
+def test_a_sentence_that_keeps_its_first_id_is_still_said() -> None:
+    package = Path(unmatched.__file__).parents[2]
+    said = ("suite/raised.py", "suite/raised_table.py", "grading/naming/shown.toml")
+    texts = "".join((package / name).read_text(encoding="utf-8") for name in said)
+    assert [words for words in unmatched._FIRST_WORDS if words not in texts] == []
