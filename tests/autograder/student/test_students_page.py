@@ -34,7 +34,7 @@ CLAIMS = {
         "tests/autograder/collecting/test_corrections.py::test_many_requests_in_one"
     ),
     "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_explained",
-    "You can paste or retry the call": (
+    "You can retry the failing call": (
         f"{STUDENT}/test_one_failure_at_a_time.py::test_the_commands_show_all_failures"
     ),
     "failures with the same cause are shown once": (
@@ -43,7 +43,7 @@ CLAIMS = {
     "shows the rest": (
         f"{STUDENT}/test_one_failure_at_a_time.py::test_a_notebook_folds_what_comes_after"
     ),
-    "The first failure is open": (
+    "The first failure is shown in full": (
         f"{STUDENT}/test_one_failure_at_a_time.py::test_a_notebook_folds_what_comes_after"
     ),
     "All messages": f"{STUDENT}/test_messages_page.py::test_the_page_is_what_the_program_says",
@@ -113,7 +113,7 @@ TOOLS = {
     "to see your result next to the expected one": (
         "tests/autograder/attention/test_pictures.py::test_cells_that_differ_have_a_frame"
     ),
-    "an explanation of the reference, once your answer is right": (
+    "an explanation of the reference solution, once your answer is right": (
         "tests/autograder/authoring/test_notebooks.py::test_every_question_has_a_text_for_afterw"
     ),
     "a second star, for an answer without a loop, without `@`, or in one line": (
@@ -137,7 +137,7 @@ TOOLS = {
     ),
 }
 #: the beginnings of sentences that describe the page, or give advice
-NO_CLAIM = ("This page describes", "You need Python", "You learn PyTorch", "Run them on your own")
+NO_CLAIM = ("This page describes", "You need Python", "You learn PyTorch", "Run them only on")
 
 
 def test_each_test_that_the_table_names_is_there() -> None:
