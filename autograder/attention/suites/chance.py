@@ -222,7 +222,7 @@ def neighbours_problem(
             if known is not None:
                 groups = groups[known[start:end].view(-1, size).all(1)]
             if text := groups_problem(groups, p):
-                return f"entries side by side: {text}"
+                return f"adjacent entries: {text}"
     return None
 
 
@@ -237,7 +237,8 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
         chance = math.prod(p if member else 1 - p for member in members)
         if tails.of_count(count, total, chance) > tails.SURE:
             words = ", ".join("dropped" if member else "kept" for member in members)
-            return f"of {total} times {size}, {count} are {words}; by chance {chance * total:.0f}"
+            by_chance = f"by chance, it would be about {chance * total:.0f}"
+            return f"{count} of {total} groups of {size} are {words}; {by_chance}"
     return None
 
 
@@ -259,7 +260,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
             )
             return (
                 f"calls {i + 1} and {j + 1} treat {alike} of {one.numel()} entries alike; by "
-                f"chance it is about {by_chance:.0f}"
+                f"chance, it would be about {by_chance:.0f}"
             )
     numbers = {int(call.sum()) for call in calls}
     # P(all counts are equal) <= P(the likeliest count) ** (calls - 1)
@@ -279,7 +280,7 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
     for number, call in enumerate(calls, start=1):
         first = seen.setdefault(call.flatten().to(torch.uint8).numpy().tobytes(), number)
         if first != number:
-            return f"call {number} drops just the entries of call {first}"
+            return f"call {number} drops exactly the entries that call {first} drops"
     return None
 
 

@@ -51,7 +51,7 @@ def check_dropped_weights(
     layer.that(
         not above or not bool((outputs == 0).any()),
         got=f"outputs that are exactly 0, though a bias adds {above:g} to each",
-        expected="no dropout behind the last layer",
+        expected="no dropout after the last layer",
         likely=likely,
     )
     bound = tolerance_of(outputs.dtype)  # for an output, which is larger than the weight by `above`
@@ -61,12 +61,12 @@ def check_dropped_weights(
     layer.that(
         problem is None,
         got=str(problem),
-        expected=f"each attention weight 0 with probability {p:g}, else divided by {1 - p:g}",
+        expected=f"each attention weight 0 with probability {p:g}, or divided by {1 - p:g}",
         likely=likely,
     )
     layer.that(
         torch.allclose(weights.sum(-1), sums, atol=1e-3),
-        got="context vectors in which some columns were dropped and others not",
+        got="context vectors in which some columns were dropped and others were not",
         expected="dropout on the attention weights only",
         likely=likely,
     )
@@ -82,7 +82,7 @@ def _outputs(
     ]
     layer.that(
         all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
-        got="another shape in training",
+        got="a different shape in training",
         expected=f"shape {shape}",
         likely=likely,
     )
@@ -120,7 +120,7 @@ def check_dropped_outputs(
     layer.that(
         problem is None,
         got=str(problem),
-        expected=f"each output 0 with probability {p:g}, on its own",
+        expected=f"each output 0 with probability {p:g}, independently of the others",
         likely=likely,
     )
 
@@ -147,6 +147,6 @@ def check_layers_apart(
     layer.that(
         not alike,
         got=f"calls {alike[0]} are equal" if alike else "",
-        expected="calls 1 and 2, of one layer, and 3 and 4, of another, that drop other entries",
+        expected="different entries dropped in calls 1 and 2 of one layer, and 3 and 4 of another",
         likely=likely,
     )

@@ -38,7 +38,7 @@ def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
             moved[0] = 0.0
         turned = torch.fft.irfft(spectra[one] * spectra[other], size) / size
         far = twice if one == other else once
-        for alike, bound, how in ((moved, far, ""), (turned, twice, ", turned round")):
+        for alike, bound, how in ((moved, far, ""), (turned, twice, ", reversed")):
             place = int(alike.abs().argmax())
             if abs(float(alike[place])) * size > bound:
                 return _repetition(one, other, place, float(alike[place]), how)
@@ -49,4 +49,4 @@ def _repetition(one: int, other: int, place: int, alike: float, how: str) -> str
     what = "repeats" if alike > 0 else "is the opposite of"
     moved = f" moved by {place} entries" if place and not how else ""
     whose = "itself" if one == other else f"that of call {one + 1}"
-    return f"the pattern of call {other + 1} {what} {whose}{moved}{how}: {abs(alike):.0%} are bound"
+    return f"the pattern of call {other + 1} {what} {whose}{moved}{how}: {abs(alike):.0%} agree"

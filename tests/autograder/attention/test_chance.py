@@ -164,21 +164,24 @@ def test_two_entries_that_decide_on_a_third_are_reported(generator: torch.Genera
     drawn = torch.rand(30_000, generator=generator)
     drawn[2::3] = (drawn[0::3] + drawn[1::3]) % 1
 
-    assert "entries side by side: of 10000 times 3" in (neighbours_problem(drawn < P, P) or "")
+    problem = neighbours_problem(drawn < P, P) or ""
+    assert "adjacent entries: " in problem
+    assert " of 10000 groups of 3 are " in problem
     assert dependence_problem((drawn < P).view(100, 300), P) is None
 
 
 def test_one_draw_for_two_entries_is_noticed_at_small_rates(generator: torch.Generator) -> None:
     dropped = (torch.rand(15_000, generator=generator) < 0.01).repeat_interleave(2)
 
-    assert "times 2" in (neighbours_problem(dropped, 0.01) or "")
+    assert "groups of 2" in (neighbours_problem(dropped, 0.01) or "")
 
 
 def test_a_pattern_that_comes_again_far_away_is_reported(generator: torch.Generator) -> None:
     calls = [torch.rand(400, generator=generator) < P for _ in range(70)]
 
     assert copied_problem(calls) is None
-    assert copied_problem([*calls, calls[5]]) == "call 71 drops just the entries of call 6"
+    problem = copied_problem([*calls, calls[5]])
+    assert problem == "call 71 drops exactly the entries that call 6 drops"
 
 
 def test_drawn_rates_are_no_whole_per_cent() -> None:

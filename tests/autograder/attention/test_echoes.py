@@ -31,7 +31,7 @@ def _half_kept(one: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
     [
         (_half_kept, "repeats that of call 1"),
         (lambda one, other: [one, one.roll(7)], "moved by 7 entries"),
-        (lambda one, other: [one, one.flip(0)], "turned round"),
+        (lambda one, other: [one, one.flip(0)], "reversed"),
         (lambda one, other: [torch.cat([one[:1000], one[:1000]])], "repeats itself moved by 1000"),
         (lambda one, other: [one, ~one], "is the opposite of that of call 1"),
     ],

@@ -93,7 +93,7 @@ def _left_out(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
             return ""  # of a mask or a slice: what it does there is not known
         if is_left or isinstance(node.op, ast.Mult | ast.BitAnd | ast.BitOr):
             return _PARTS_LEFT_OUT.get(type(node.op).__name__, "")
-        return "of two numbers only the second is used"
+        return "only the second of two numbers is used"
     if isinstance(node, ast.If) and other is None:
         asked = names.arguments_in(node.test)
         return f"a step that depends on {asked} is left out" if asked else ""
@@ -111,7 +111,7 @@ def _argument(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(node, ast.BinOp) and type(node.op).__name__ in _OPERATIONS:
-        return f"the two sides of {_OPERATIONS[type(node.op).__name__]} change places"
+        return f"the two sides of {_OPERATIONS[type(node.op).__name__]} are swapped"
     items: list[Sequence[ast.expr]] = [
         found.args if isinstance(found, ast.Call) else found.elts
         for found in (node, other)
@@ -120,7 +120,7 @@ def _swapped(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> st
     if len(items) < 2:
         return ""
     moved = [names.meaning(a) for a, b in zip(*items, strict=True) if a is not b]
-    return f"{moved[0]} and {moved[1]} change places" if len(moved) == 2 and all(moved) else ""
+    return f"{moved[0]} and {moved[1]} are swapped" if len(moved) == 2 and all(moved) else ""
 
 
 def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
@@ -136,8 +136,7 @@ def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
     if isinstance(last, ast.Call) and value and given == [ast.dump(value)]:
         return f"{names.layer(last.func)} is left out" if names.layer(last.func) else ""
     what = names.meaning(value)
-    come = "come" if is_or_are(what) == "are" else "comes"
-    return f"{what} {come} back, not what should be made of it" if what else ""
+    return f"{what} {is_or_are(what)} returned, not the result of the last step" if what else ""
 
 
 def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
@@ -145,7 +144,7 @@ def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = names.size(size)
-    return f"the division is by the root of {what}, which is not the required size" if what else ""
+    return f"the divisor is the root of {what}, which is not the required size" if what else ""
 
 
 def _wrapped(names: DefinitionNames, words: str, node: ast.AST) -> str:
@@ -197,7 +196,7 @@ def _axis(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
 
 def _diagonal(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
     if isinstance(other, ast.Call) and isinstance(other.args[1], ast.BinOp):
-        return f"the border of a mask lies {_FAR[ast.unparse(other.args[1].right)]}"
+        return f"the border of a mask is {_FAR[ast.unparse(other.args[1].right)]}"
     return ""
 
 
