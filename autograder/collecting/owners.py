@@ -144,7 +144,7 @@ class DownloadLayout:
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
-        """`student/...`, `student/assignment/...`, `assignment/student/...` or `student.zip`."""
+        """Reads `student/...`, `student/assignment/...`, `assignment/student/...` or a zip."""
         assignment = self._names.folder(parts[0])
         if assignment is not None:
             del parts[0], raw[0]

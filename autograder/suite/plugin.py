@@ -78,13 +78,13 @@ def draw_for(test: pytest.Item, seed: int) -> Draw:
 
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
-    """Inputs drawn from the run's seed and the test's name."""
+    """Return inputs drawn from the run's seed and the test's name."""
     return draw_for(request.node, request.config.stash[SEED]())
 
 
 @pytest.fixture
 def implementation(request: pytest.FixtureRequest) -> Implementation:
-    """The answers under test."""
+    """Return the answers under test."""
     answers = request.config.stash.get(ANSWERS, None)
     if answers is None:
         pytest.fail(
@@ -97,12 +97,12 @@ def implementation(request: pytest.FixtureRequest) -> Implementation:
 
 @pytest.fixture
 def solution(request: pytest.FixtureRequest) -> Implementation | None:
-    """The solution module; None without solutions (on a student's machine)."""
+    """Return the solution module; None without solutions (on a student's machine)."""
     solutions = request.config.stash.get(SOLUTIONS, None)
     return solutions(request.path) if solutions else None
 
 
 @pytest.fixture
 def expect(implementation: Implementation, solution: Implementation | None, draw: Draw) -> Expect:
-    """The assertions of a test."""
+    """Return the assertions of a test."""
     return Expect(implementation, solution, draw)

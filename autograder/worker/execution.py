@@ -83,7 +83,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 def call(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Calls with copies of `args`; returns the result, and the copies after the call."""
+    """Makes a call with copies of `args`; returns the result, and the copies after the call."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
     leaves = list(memo.values())
@@ -147,7 +147,7 @@ def gradients(
     ways: Sequence[str] = (),
     still: Sequence[str] = (),
 ) -> tuple[Any, ...]:
-    """Calls, and propagates `cotangent` back to inputs and trainable weights.
+    """Makes a call, and propagates `cotangent` back to inputs and trainable weights.
 
     `cotangent` has the shape of the result; None means ones.
 

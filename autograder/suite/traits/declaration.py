@@ -53,7 +53,7 @@ Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
 
 
 def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Normal weights, smaller in large layers, so that numbers do not grow from step to step."""
+    """Draw normal weights, smaller in large layers, so that numbers do not grow at each step."""
     return draw.normal(*shape, scale=min(0.5, 1.2 / max(shape) ** 0.5))
 
 
@@ -150,7 +150,7 @@ class Traits:
         return [trait for trait in GENERATED if trait not in (*self.own, *self.without)]
 
     def usual(self, leading: tuple[int, ...] = (), rate: float = 0.0) -> Sizes:
-        """The sizes of an ordinary call: all different, none of them 1."""
+        """Return the sizes of an ordinary call: all different, none of them 1."""
         letters = dict.fromkeys(x for i in (*(self.build or ()), *self.inputs) for x in i.letters)
         known = {x: self.sizes.get(x, _USUAL.get(x, 0)) for x in letters}
         others = iter([size for size in _OTHERS if size not in known.values()])
@@ -172,13 +172,13 @@ class Traits:
         return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]
 
     def call_letters(self) -> list[str]:
-        """The letters that may change from call to call."""
+        """Return the letters that may change from call to call."""
         built = {x for i in self.build or () for x in i.letters}
         letters = dict.fromkeys(x for i in self.inputs for x in i.letters)
         return [x for x in letters if x not in built and x not in self.fixed]
 
     def built_letters(self) -> list[str]:
-        """The letters that a class is built with."""
+        """Return the letters that a class is built with."""
         letters = dict.fromkeys(x for i in self.build or () for x in i.letters)
         return [x for x in letters if x not in self.fixed]
 
@@ -188,7 +188,7 @@ class Traits:
         return samples * sizes.of(self._steps())
 
     def looped(self) -> list[str]:
-        """The letters that a plain answer loops over."""
+        """Return the letters that a plain answer loops over."""
         return list(dict.fromkeys(letters_of(self._steps())))
 
     def _steps(self) -> str:

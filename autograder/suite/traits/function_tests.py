@@ -92,7 +92,7 @@ def _all_alike(
     size: int = _ALIKE,
     samples: tuple[int, ...] = (),
 ) -> list[Any]:
-    """Arguments of equal sizes, with one tensor for all that have the same shape."""
+    """Make arguments of equal sizes, with one tensor for all that have the same shape."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(arguments(expect, traits, sizes, dtype, numbers))
 
@@ -242,13 +242,13 @@ def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
 
 
 def _own_dimensions(item: Tensor) -> list[str]:
-    """The dimensions of an argument that are not leading ones, if there are at least two."""
+    """Return an argument's dimensions that are not leading ones, if there are at least two."""
     parts = [part for part in item.shape.split() if part != LEADING]
     return parts if len(parts) > 1 else []
 
 
 def _dimension(item: Tensor, part: str) -> int:
-    """The index of a dimension, counted from the end."""
+    """Return the index of a dimension, counted from the end."""
     parts = item.shape.split()
     return parts.index(part) - len(parts)
 

@@ -17,7 +17,7 @@ Layout = Callable[[torch.Tensor], torch.Tensor]
 
 
 def contiguous(tensor: torch.Tensor) -> torch.Tensor:
-    """Row after row."""
+    """Lay the rows out one after the other."""
     return tensor
 
 
@@ -36,7 +36,7 @@ def heads(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def sliced(tensor: torch.Tensor) -> torch.Tensor:
-    """Every second column of a wider tensor."""
+    """Use every second column of a wider tensor."""
     wider = tensor.new_zeros(*tensor.shape[:-1], 2 * tensor.shape[-1])
     wider[..., 1::2] = tensor
     return wider[..., 1::2]
@@ -48,7 +48,7 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Row after row, but not from the beginning of its memory, like `x[1:]` of a batch."""
+    """Lay the rows out one after the other, but begin inside the memory, as `x[1:]` does."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 
@@ -137,17 +137,17 @@ class Input(Protocol):
 
 
 def normal(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Normal values; smaller for long vectors, so that dot products stay moderate."""
+    """Draw normal values, smaller for long vectors, so that dot products stay moderate."""
     return draw.normal(*shape, scale=min(1.0, (6 / shape[-1]) ** 0.5), dtype=dtype)
 
 
 def positive(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Values from 0.2 to 3."""
+    """Draw values from 0.2 to 3."""
     return draw.uniform(*shape, low=0.2, high=3.0, dtype=dtype)
 
 
 def rows(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Attention weights: positive, with rows that sum to one."""
+    """Draw attention weights: positive, with rows that sum to one."""
     return (values := positive(draw, shape, dtype)) / values.sum(-1, keepdim=True)
 
 
@@ -331,7 +331,7 @@ def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def rising(tensor: torch.Tensor) -> torch.Tensor:
-    """No negative numbers, each row from small to large, the second row equal to the first.
+    """Make numbers positive and sort each row; make the second row equal to the first.
 
     Rows without negative numbers keep their order, because a right answer may subtract from their
     sum what rounding would lose.
@@ -348,7 +348,7 @@ def rising(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def falling(tensor: torch.Tensor) -> torch.Tensor:
-    """No positive numbers, if there are negative ones; each row from large to small."""
+    """Sort each row from large to small, without positive numbers if there are negative ones."""
     if not _is_free(tensor):
         return tensor
     one_sign = -tensor.abs() * _ONE_SIGN if _has_negative(tensor) else tensor
@@ -356,7 +356,7 @@ def falling(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def level(tensor: torch.Tensor) -> torch.Tensor:
-    """One number in each row, in whole eighths, and not 0.
+    """Fill each row with one number, in whole eighths and not 0.
 
     Their sums, means and squares are exact in any order of computation. With other numbers, a norm
     would divide the rounding error by the root of its eps.
@@ -369,12 +369,12 @@ def level(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
-    """Whole numbers, if numbers may be negative."""
+    """Round to whole numbers, if numbers may be negative."""
     return tensor.round() if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
 def small(tensor: torch.Tensor) -> torch.Tensor:
-    """Numbers near zero, if numbers may be negative."""
+    """Make numbers near zero, if numbers may be negative."""
     return tensor * _SMALL if _is_free(tensor) and _has_negative(tensor) else tensor
 
 

@@ -265,7 +265,7 @@ class CallSizes:
         return shorter(sizes, floor, self._traits.steps, most)
 
     def long_past(self) -> list[Sizes]:
-        """One token after a long past of more than 1,000 numbers, if the question has a past."""
+        """Return one token after a past of more than 1,000 numbers, if the question has a past."""
         if "P" not in self._letters:
             return []
         vectors = {x: _SHORT_VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
@@ -273,7 +273,7 @@ class CallSizes:
         return [past.but({"P": self._largest("P")})]
 
     def many(self, samples: int = 0) -> Sizes:
-        """Many samples of one long vector each: many numbers in as few steps as possible."""
+        """Return many samples of one long vector each: many numbers in as few steps as possible."""
         counted = [x for x in ("B", "S", "T") if x in self._letters]
         places = [] if self._is_batched else counted[:1]
         for number, keys in product((samples or self._many, _MANY, _PAIRS), (2, 1)):
@@ -304,20 +304,20 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Sizes of 1 for the letters that none of these calls makes 1; None if there are none."""
+        """Return sizes of 1 for the letters that none of these calls makes 1; None if all are."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
 
     def many_of(self, built: Sizes) -> Sizes:
-        """Many samples of a few tokens for a layer that is built with these sizes."""
+        """Return many samples of a few tokens for a layer that is built with these sizes."""
         letters = self._letters
         many = {"B": _MANY, "T": _FEW_TOKENS, "S": _FEW_TOKENS}
         chosen = {x: n for x, n in many.items() if x in letters}
         return self._bounded(built.but(chosen, (_MANY,)), letters)
 
     def wide(self) -> Sizes:
-        """A few long vectors."""
+        """Return a few long vectors."""
         return self._bounded(self._wide((), {"T": _FEW_TOKENS, "S": _FEW_TOKENS}), self._letters)
 
     def _wide(self, leading: tuple[int, ...], others: Mapping[str, int]) -> Sizes:
@@ -379,7 +379,7 @@ class LeadingDimensions:
         return (*_TRIED, last) if self._is_batched else ((),)
 
     def five(self) -> tuple[int, ...]:
-        """Leading dimensions with which the largest tensor has five; few if none are allowed."""
+        """Return leading dimensions that give the largest tensor five dimensions, if allowed."""
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
@@ -388,9 +388,9 @@ class LeadingDimensions:
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 
     def four(self) -> tuple[int, ...]:
-        """Leading dimensions of one sample that give the largest tensor four dimensions."""
+        """Return leading dimensions of one sample that give the largest tensor four dimensions."""
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:
-        """Leading dimensions of few samples, in turn of five dimensions, of four, and none."""
+        """Return leading dimensions of few samples, for five dimensions, four, and none in turn."""
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]
