@@ -80,8 +80,8 @@ def _refused(path: Path, error: OSError) -> UserError:
 def running_alone(lock_file: Path, what: str) -> Iterator[None]:
     """Holds the lock of a folder, which is made if it does not exist.
 
-    Raises `UserError` at once if another process holds it; `what` names its work, such as
-    "collection".
+    Raises `UserError` at once if another process holds it; `what` names that process's work, such
+    as "collection".
     """
     folder = lock_file.parent
     folder.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,8 @@ _PYTHONS = (
 def forget_callers_settings() -> None:
     """Removes variables that change how this process and its children compute.
 
-    A command calls this before it imports torch, which reads most of these variables then.
+    A command calls this before it imports torch, which reads most of these variables during its
+    import.
     """
     for name in [n for n in os.environ if n.startswith(_KERNELS) or n in _PYTHONS]:
         del os.environ[name]

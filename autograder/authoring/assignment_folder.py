@@ -135,7 +135,7 @@ def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the files of rules for the checks, as in the course."""
+    """Returns the files of rules that the checks read, unchanged from the course."""
     source = root / "source"
     files = (source / assignment.name / RULES, source / CALLS)
     if not files[0].is_file():
@@ -152,7 +152,7 @@ def _graded(assignment: Assignment) -> dict[str, str]:
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
-    """Refuses questions with equal names, because `check("<question>")` finds them by name."""
+    """Refuses questions that share a name, because `check("<question>")` finds them by name."""
     seen: dict[str, str] = {}
     for exercise in assignment.exercises:
         for question in exercise.questions:
@@ -269,7 +269,7 @@ def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
 
 
 def _way(way: CourseMap, assignment: Assignment) -> str:
-    """Returns the README's section on the way through the course; empty without a map."""
+    """Returns the README's section on the path through the course; empty without a map."""
     if not way.number(assignment.name):
         return ""
     return (

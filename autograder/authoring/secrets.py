@@ -46,7 +46,7 @@ class Secret:
 
 
 def secrets_of(course: Course) -> tuple[Secret, ...]:
-    """Returns all secrets of a course; each text occurs only once per kind."""
+    """Returns all secrets of a course, each text only once per kind."""
     found: dict[tuple[SecretKind, str], Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:

@@ -99,7 +99,7 @@ def source_notebook(
 def without_mistakes(text: str) -> tuple[str, list[str]]:
     """Separates the sections about mistakes from a text, and folds each of them.
 
-    A student who reads about a mistake before the first try does not make it, and learns less.
+    Students who read about a mistake before their first try do not make it, and learn less.
     """
     found = [
         _MISTAKES_FOLDED.format(title=_MISTAKES, text=match["text"].strip())

@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, with the bank's names in it, and the unknown names."""
+    """A comment as students read it, the names from the bank in it, and the unknown names."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class CommentBank:
         return ExpandedComment(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
 
     def unknown(self, text: str, question: str) -> tuple[str, ...]:
-        """Returns the names in a comment that the bank does not have, even if it is empty."""
+        """Returns the names in a comment that are not in the bank, which may be empty."""
         names = dict.fromkeys(found[1] for found in _MENTION.finditer(text))
         return tuple(name for name in names if self.find(name, question) is None)
 

@@ -1,8 +1,8 @@
 """Due dates and rules of one class, which override those of the course: `due.csv`, `class.toml`.
 
-So two classes, or two sections, can share one course. A row of `due.csv` names an assignment, a
-section (empty: everybody) and a date; `class.toml` sets the budget of late days and which
-submission counts.
+This way, two classes, or two sections, can share one course. A row of `due.csv` names an
+assignment, a section (empty: everybody) and a date; `class.toml` sets the budget of late days and
+which submission counts.
 """
 
 from __future__ import annotations

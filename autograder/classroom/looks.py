@@ -1,7 +1,8 @@
 """Remembers which results somebody has looked at: `looked.csv` of the class folder.
 
-A results file only grows, so a look is a number for each assignment: how many lines it had.
-`autograder changes` reports what is new since then, or the same as before if nothing is new.
+A results file only grows, so a look stores only how many lines each assignment had.
+`autograder changes` reports the changes since then, or the same changes as before if there are no
+newer ones.
 """
 
 from __future__ import annotations

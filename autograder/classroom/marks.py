@@ -58,7 +58,7 @@ class Graders:
         return frozenset({*self._by_question.values(), *of_people} - {""})
 
     def of(self, student: str, question: str) -> str:
-        """Returns the grader of an answer to `exercise/question`; empty if nobody is named."""
+        """Returns the grader of an answer to `exercise/question`; empty if none is named."""
         exercise = question.partition("/")[0]
         if found := self._by_question.get(question) or self._by_question.get(exercise):
             return found

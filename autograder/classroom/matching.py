@@ -18,7 +18,7 @@ _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """All that is known about one person: identifiers, a platform's number, names.
+    """Everything that is known about one person: identifiers, a platform's number, names.
 
     `numbers` are numbers as identifiers, such as `Canvas 17`.
     """

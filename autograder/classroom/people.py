@@ -125,9 +125,9 @@ class Roster:
 class RosterChange:
     """The changes of a list to the roster: people added, and people who stay but are not listed.
 
-    `staff` are people in the list who teach, and are not students; `doubts` are sentences about
-    people who may or may not be the same person. `updated` are people whose entries change,
-    `replaced` the columns in which somebody's entry was a different one, and `students` has the
+    `staff` are people in the list who teach and are therefore not students; `doubts` are sentences
+    about people who may or may not be the same person. `updated` are people whose entries change,
+    `replaced` the columns in which somebody's entry is replaced, and `students` has the
     roster's name of each person in the list.
     """
 
@@ -367,7 +367,7 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 def _filled(there: Person, new: Person) -> Person:
     """Updates a person from a newer list; nothing is emptied, and the student's name stays.
 
-    Canvas's number stays too, because Moodle's belongs to one assignment.
+    Canvas's number also stays, because Moodle's belongs to one assignment.
     """
     values = {name: text for name, text in asdict(new).items() if text and name != "student"}
     if there.number.isdigit() and not new.number.isdigit():

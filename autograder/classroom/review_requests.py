@@ -32,7 +32,7 @@ def is_request(file: str) -> bool:
 def request_text(*files: bytes) -> str:
     """Returns the words of a request, without the spaces around them.
 
-    Several files of one upload are one request, so that nobody can fill the list of requests.
+    Several files of one upload are one request, so that nobody can flood the list of requests.
     """
     texts = (data[: 4 * _LONGEST].decode("utf-8-sig", "replace").strip() for data in files)
     return "\n\n".join(dict.fromkeys(texts))[:_LONGEST]

@@ -93,7 +93,7 @@ def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
 def anonymous(
     results: Sequence[SubmissionResult], names: Mapping[str, str]
 ) -> Sequence[SubmissionResult]:
-    """Returns the results under these names and sorted by them; results in a file stay there."""
+    """Returns the results under these names, sorted by name; results in a file stay there."""
 
     def renamed(result: SubmissionResult) -> SubmissionResult:
         return replace(result, student=names[result.student])

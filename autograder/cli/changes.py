@@ -1,4 +1,4 @@
-"""The command that reports the changes from grading again: changes."""
+"""The command that reports what regrading has changed: changes."""
 
 from __future__ import annotations
 

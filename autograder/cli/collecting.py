@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The class folder, or its folder of submissions.",
 )
-@click.option("--assignment", help="The assignment, if the file names do not say it.")
+@click.option("--assignment", help="The assignment, if the file names do not contain it.")
 @click.option(
     "--times",
     type=click.Path(path_type=Path),

@@ -113,10 +113,10 @@ def grade(
 
     \b
     Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
-    3 graded, except for an assignment whose own files have to be corrected; or not all recorded;
-    or a date of due.csv belongs to no assignment or section. Submissions with a reason to look are
-    graded: they are listed until somebody gives points or a comment, corrects the file or
-    withdraws it, and don't change the status.
+    3 graded, but an assignment's own files must be corrected, some results could not be recorded,
+    or a date in due.csv belongs to no assignment or section. Submissions that somebody should look
+    at are graded, too: they are listed until somebody gives points or a comment, corrects the file
+    or withdraws it, and don't change the status.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))

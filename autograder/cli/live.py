@@ -89,7 +89,7 @@ def _live(command: F) -> F:
             "links",
             multiple=True,
             metavar="ASSIGNMENT=NUMBER",
-            help="The number of an assignment on the platform, if its name does not say it.",
+            help="The number of an assignment on the platform, if it is not found by name.",
         ),
         click.option(
             "--at",
@@ -170,7 +170,7 @@ def pull(
     type=click.Choice(["none", "comment", "file"]),
     default="none",
     show_default=True,
-    help="What to give back with the grades: the feedback as a comment, or its page as a file.",
+    help="What to return with the grades: the feedback as a comment, or its page as a file.",
 )
 @click.option(
     "--missing",

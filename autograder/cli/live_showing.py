@@ -1,4 +1,4 @@
-"""Shows people and machines what a pull or a push will change, and what it has changed."""
+"""Prints what a pull or a push will change or has changed, as text or as JSON."""
 
 from __future__ import annotations
 

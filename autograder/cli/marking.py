@@ -157,12 +157,12 @@ def requests(class_folder: Path, source: Path | None, course_folder: Path, as_js
 
 @command()
 @CLASS
-@click.option("--grader", help="Only the answers that wait for this grader.")
+@click.option("--grader", help="Only the answers that are waiting for this grader.")
 @as_json
 def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
-    """Show whose answers wait for whom, by question, and who has graded what.
+    """Show which answers are waiting for which grader, by question, and who has graded what.
 
-    An answer waits if a human has to grade it, or if its student asked for a second look. Its
+    An answer is waiting if a human has to grade it, or if the student asked for a second look. Its
     grader is named in graders.csv (question, grader), otherwise in the roster's column grader.
 
     \b

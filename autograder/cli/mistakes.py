@@ -93,9 +93,9 @@ def misconception() -> None:
 @click.option(
     "--confuses",
     required=True,
-    help="What is confused with what, and after a colon what the answer does.",
+    help="What is confused with what and, after a colon, what the answer does.",
 )
-@click.option("--hint", required=True, help="A question that helps, without the answer.")
+@click.option("--hint", required=True, help="A question that helps without giving the answer away.")
 @click.option("--yes", is_flag=True, help="Confirm that you have read the code.")
 @in_course
 @as_json

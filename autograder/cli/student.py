@@ -33,7 +33,7 @@ def _place(folder: Path | None, names: tuple[str, ...]) -> Path:
 
 @contextlib.contextmanager
 def _document_alone(is_asked: bool) -> Iterator[None]:
-    """If `is_asked`, sends all printed text, even that of an answer's child processes, to stderr.
+    """Sends all printed text, even that of an answer's child processes, to stderr if `is_asked`.
 
     Standard output then contains only the JSON document.
     """

@@ -47,7 +47,7 @@ class CollectReport:
     `waiting` are new submissions of this and earlier collections that a person has to look at,
     because the files that they would replace were edited by hand. `looks` are notes on new files
     that answer no exercise, and on a table's times that can't be used. `asked` are requests to look
-    at a grade again, which do not belong to a submission.
+    at a grade again, which are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]

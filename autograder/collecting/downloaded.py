@@ -63,7 +63,7 @@ class RefusedFile:
 
 @dataclass(slots=True)
 class ReadingAllowance:
-    """The amounts that may still be read from one submission, as a protection against zip bombs."""
+    """The amounts that may still be read from one submission, to protect against zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES

@@ -94,7 +94,7 @@ class Sorting:
     def requests(self) -> Iterator[FoundRequest]:
         """Takes the requests for a second look out of the piles, and yields them.
 
-        So a request does not make a new submission, which could be late.
+        This way, a request does not make a new submission, which could be late.
         """
         for pile in self.piles:
             texts, source = list[bytes](), ""
@@ -112,11 +112,11 @@ class Sorting:
                 yield FoundRequest(student, words, source, at, assignment=pile.assignment)
 
     def look(self, pile: Pile) -> tuple[str, ...]:
-        """Returns notes on the files of a pile that answer nothing, for a person to look at."""
+        """Returns notes on the files of a pile that answer no exercise, for a person to look at."""
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; its owner misses it if it may be an answer, or was the only file."""
+        """Leaves a file out; it counts as missing if it may be an answer, or is an only file."""
         if owner is None or reason == OF_A_SYSTEM:
             self._refused.append(RefusedFile(path, reason))
         elif _may_be_an_answer(path):
@@ -149,8 +149,7 @@ class Sorting:
     def take_others(self) -> None:
         """Takes typed texts and damaged archives of students who have no other file.
 
-        So their work gets no points, and a person looks at it. It never replaces an existing
-        submission.
+        They get no points until a person looks at them, and never replace an existing submission.
         """
         have_files = {pile.owner.key for pile in self.piles}
         for owner, entry, place, source in self._others:
@@ -304,7 +303,7 @@ class Sorting:
         return (*kept, *(RefusedFile(s, "files were left out", s) for s in sorted(missing)))
 
     def _refuse_unplaced(self) -> None:
-        """Refuses the unplaced files, which students without any other file will miss."""
+        """Refuses the unplaced files; they count as missing for students without any other file."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student

@@ -65,7 +65,7 @@ def _text(path: Path, way: str, text: object) -> str:
 
 
 def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
-    """Returns an alternative's code under the question's name, after the helpers that it uses."""
+    """Returns an alternative's code under the question's name, with its helpers in front."""
     source = alternatives.read_text(encoding="utf-8") if alternatives.is_file() else ""
     known = {
         node.name: node

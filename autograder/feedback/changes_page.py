@@ -19,8 +19,8 @@ from .rendering import render
 class QuestionChange:
     """The changes in one question of the class: how many scores went up, down, or back.
 
-    `back` counts students whose score changed in the meantime and is the same again, and `other`
-    counts those whose maximum changed.
+    `back` counts students whose score changed and then changed back, and `other` counts those whose
+    maximum changed.
     """
 
     assignment: str

@@ -39,7 +39,7 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The files written in a format, the number of submissions, and whom it can't reach and why.
+    """The files written in a format, the number of submissions, and who can't be reached and why.
 
     `waits` is true if somebody can't be reached until a person does something.
     """

@@ -1,6 +1,6 @@
 """Writes the class report as one page: every number in words, with bars, and a script for details.
 
-Without its script, the page says the same, and can still be folded and printed.
+Without the script, the page has the same content, and can still be folded and printed.
 """
 
 from __future__ import annotations

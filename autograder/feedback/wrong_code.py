@@ -1,4 +1,4 @@
-"""Collects the code of wrong answers, for excerpts and for looking into single answers."""
+"""Collects the code of wrong answers, for excerpts and for a view of single answers."""
 
 from __future__ import annotations
 

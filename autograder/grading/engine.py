@@ -1,4 +1,4 @@
-"""Interfaces of a run: an engine grades one kind of assignment, a backend provides machines."""
+"""Interfaces of a run: an engine grades one kind of assignment, and a backend provides machines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Engine(Protocol):
         """Returns an assignment; raises `UserError` if it is not ready to be graded."""
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything except the submission that a score depends on."""
+        """Returns a digest of everything, except the submission, on which a score depends."""
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
         """Returns a digest of the submitted files."""

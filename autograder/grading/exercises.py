@@ -1,4 +1,4 @@
-"""Judges an exercise: first all questions, then again the ones that depend on a wrong answer."""
+"""Judges an exercise: first all questions, then those that depend on a wrong answer again."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class JobTimeout:
     """The time limits of one job's process, which reports its current place to `watch`.
 
     The kernel stops endless computing. A job that sleeps, waits or was stopped uses no CPU time, so
-    it is given up when one question's time has passed without progress. A job that makes a table of
-    known mistakes, or waits for a job that does, has more time. Only time in which the grader
+    it is abandoned when one question's time has passed without progress. A job that makes a table
+    of known mistakes, or waits for a job that does, has more time. Only time in which the grader
     itself ran counts.
     """
 

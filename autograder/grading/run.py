@@ -55,7 +55,7 @@ class Ledger:
         return replace(submission, attempt=attempt), assignment
 
     def keep(self, result: SubmissionResult) -> None:
-        """Appends the line of a result, then reports the result."""
+        """Appends the line of a result, and then reports the result."""
         if self.file:
             self.file.append(result)
             self.history.add(graded_key(result), result.status)

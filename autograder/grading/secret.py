@@ -43,7 +43,7 @@ def asked_digest(assignment: Assignment) -> str:
 
 
 def suite_digest(assignment: Assignment) -> str:
-    """Returns a digest of everything except the submission that a score depends on."""
+    """Returns a digest of everything, except the submission, on which a score depends."""
     return digest_of_files([], f"{JUDGING}/{asked_digest(assignment)}")
 
 

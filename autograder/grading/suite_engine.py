@@ -47,7 +47,7 @@ class SuiteEngine:
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything except the submission that a score depends on."""
+        """Returns a digest of everything, except the submission, on which a score depends."""
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:

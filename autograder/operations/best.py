@@ -56,7 +56,7 @@ def let_best_count(
     keys: Collection[Key],
     grade: Callable[[FoundSubmissions], object],
 ) -> tuple[str, ...]:
-    """Puts the best submission of each student into `submitted/`; returns sentences about swaps.
+    """Puts the best submission of each student into `submitted/`; returns a sentence on each swap.
 
     The best submission has the most points after the penalty for late work; late days left in the
     student's budget count as time. `grade` grades earlier submissions that have no result from the

@@ -72,8 +72,8 @@ def class_changes(
     """Returns the changes from grading a class again, and remembers that somebody has seen them.
 
     Compares with the grading that somebody saw last or, if `since_first`, with the first one of
-    each submission. If nothing is new, the changes are the same as at the last call. A call for
-    only some students is not remembered.
+    each submission. If there is nothing new, the changes are the same as at the last call. A call
+    for only some students is not remembered.
 
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)

@@ -35,7 +35,7 @@ class ClassSource:
 
 
 def load_course(folder: Path | str = HERE) -> Course:
-    """Returns the course at or above a folder: its assignments, exercises and questions.
+    """Returns the course in a folder or above it, with its assignments, exercises and questions.
 
         course = autograder.load_course()
         print([assignment.name for assignment in course.assignments])

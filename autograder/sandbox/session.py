@@ -1,4 +1,4 @@
-"""The grader's side of one sandboxed worker: makes calls with a budget, and kills reliably."""
+"""The grader's side of one sandboxed worker: makes calls with a budget, and reliably kills it."""
 
 from __future__ import annotations
 

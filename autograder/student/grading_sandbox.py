@@ -42,7 +42,7 @@ _LISTS = frozenset(("os.listdir", "os.scandir"))
 _SEEN = _CHANGES | _OTHERS | _LISTS | {"open", "socket.getaddrinfo", "sqlite3.connect"}
 #: the files of Python's code that imports modules, or reads source for the text of errors
 _IMPORTS, _READERS = "<frozen importlib", ("linecache.py", "tokenize.py", "inspect.py")
-#: the files of code that asks for somebody else whether a path exists
+#: the files of code that checks paths on behalf of other code
 _PATHS = frozenset((__file__, os.path.__file__, genericpath.__file__))
 #: functions without an audit event, by the system call that they make; the sandbox's list decides
 _FUNCTIONS = {

@@ -236,7 +236,7 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
     """Returns the names that a call reads, and whether its value is certainly a function.
 
-    That is so for a lambda, a partial, or a call with a lambda, such as a decorator's. A call with
+    This is true of a lambda, a partial, or a call with a lambda, such as a decorator's. A call with
     a function is assumed to return one, so a name stays a function after `name = call(name)`.
     """
     if not isinstance(value, ast.Call):

@@ -220,7 +220,7 @@ class Expect:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        What the call leaves behind is a failure: `options` say whether it is looked for.
+        If the call leaves anything behind, that is a failure; `options` say whether to look for it.
         """
         self._call = gradient_text(question, args, options)
         with self._explained(question):

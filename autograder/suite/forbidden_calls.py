@@ -1,7 +1,7 @@
 """Calls that a question does not allow: operators decide the verdict, names the message.
 
-A call under a rule is made twice, watched and unwatched: both must return the same. What looks like
-a way around a rule is a reason for a person to look, not a verdict.
+A call under a rule is made twice, watched and unwatched: both must return the same. Code that may
+be a way around a rule is a reason for a person to look, not a verdict.
 """
 
 from __future__ import annotations

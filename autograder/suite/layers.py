@@ -267,8 +267,8 @@ class ExpectLayer:
     def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
         """Assert that backward works, and gives finite gradients where the solution has any.
 
-        For calls whose gradients can't be compared: stochastic ones, and those that rounding
-        determines. With a tolerance, the value is compared.
+        Use this for calls whose gradients can't be compared, because they are stochastic or
+        determined by rounding. With a tolerance, the value is compared.
         """
         values = partial(difference, tolerance=tolerance) if tolerance else None
         self._backward(args, not_finite, likely, values=values)
@@ -282,7 +282,7 @@ class ExpectLayer:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        What the call leaves behind is a failure: `options` say whether it is looked for.
+        If the call leaves anything behind, that is a failure; `options` say whether to look for it.
         """
         self._call = gradient_text(f"{self._built}.forward", args, options)
         with self._explained():

@@ -64,7 +64,7 @@ def _given(definition: ast.stmt) -> frozenset[str]:
 
 
 def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return `answer` and the names that its definition refers to, directly or not.
+    """Return `answer` and the names that its definition refers to, directly or indirectly.
 
     This includes names that the module does not define. The names `apart` are not followed.
     """

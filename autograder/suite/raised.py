@@ -1,6 +1,6 @@
 """Explains an error that an answer raised, and what to do about it.
 
-The first matching row of the tables counts; an error that matches none still gets a text about
+The first matching row of the tables counts; an error that matches no row still gets a text about
 errors, never one about values. `check` and the notebook, which know more about the place of an
 error, use the same tables.
 """

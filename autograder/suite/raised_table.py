@@ -14,7 +14,7 @@ class Row:
     """A kind of error: what it says as "Type: text", what that shows, and what to do about it.
 
     The text may contain named groups of the pattern. A row with `written` is about errors in lines
-    of code that match it. `is_cause` if such an error always has the mistake that it shows.
+    of code that match it. `is_cause` means that such an error always has the mistake that it shows.
     """
 
     says: re.Pattern[str]

@@ -25,7 +25,7 @@ class Variant:
 
     `confuses` and `hint` are empty for a right one; `names` are the names that fit an answer of
     known intent, which is not an entry of the catalogue itself. An alternative that `is_usual` is
-    what many students write: families of mistakes are also derived from it.
+    written by many students, so families of mistakes are also derived from it.
     """
 
     question: str
@@ -192,6 +192,6 @@ def _is_mark(decorator: ast.expr) -> bool:
 
 
 def _imports_ours(node: ast.stmt) -> bool:
-    """Return whether a statement imports what a submission does not have: all but `parts`."""
+    """Return whether a statement imports a module of ours other than `parts`."""
     module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
     return module.startswith("autograder") and module != "autograder.parts"

@@ -1,7 +1,8 @@
 """Tensors that record what a test does with their numbers.
 
 If a test only compares numbers, its outcome for an answer is the same as for the solution as long
-as the numbers are close enough: it need not be run. It may still use shapes, dtypes and devices.
+as the numbers are close enough, so the test need not be run. It may still use shapes, dtypes and
+devices.
 """
 
 from __future__ import annotations

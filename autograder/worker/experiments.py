@@ -1,4 +1,4 @@
-"""Finds top-level statements that only experiment with a module's answers, by names alone.
+"""Finds, by names alone, top-level statements that only experiment with a module's answers.
 
 An experiment reads an answer, or a result of one, and makes nothing that an answer needs, such as a
 check, a plot or a training loop. All other statements are executed, so their effects need not be

@@ -47,7 +47,7 @@ def load_kernels() -> bool:
 
 
 def load_if_named(source: str) -> None:
-    """Loads the kernels if code names the device, because its own use of the device needs them."""
+    """Loads the kernels if code names the device, because using the device itself needs them."""
     if _NAMED.search(source):
         load_kernels()
 

@@ -273,7 +273,7 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class EndOfTest(ast.NodeTransformer):
-    """Makes a test report, as its last action, that it reached its end; keeps its last value."""
+    """Makes a test report, as its last action, that it has reached its end; keeps its value."""
 
     def __init__(self, mark: str) -> None:
         self.name = f"_end_{mark}"

@@ -16,7 +16,7 @@ def steps(
     calls: Sequence[tuple[Sequence[Any], int | None]],
     no_grad: bool = False,
 ) -> list[Any]:
-    """Calls several times, and can pass the state of one call to a later one as its last argument.
+    """Makes several calls, and can pass the state of one to a later one as its last argument.
 
     Each call is its arguments and the number of the earlier call whose state it gets, or None. A
     state is the last item of a call's result, and is passed on as the same object: what a later

@@ -27,7 +27,7 @@ def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str 
 
     Args:
         weights: (S,), one per word, none negative; or (H, S) for H heads, each in its own color; or
-            an answer, which is called without arguments.
+            an answer to call without arguments.
         words: the S words.
         query: the index of the query's word.
         title: the text above the picture.
@@ -127,7 +127,7 @@ def _called(weights: Any) -> list[list[float]] | None:
     try:
         value = torch.as_tensor(weights() if callable(weights) else weights).detach()
         heads: list[list[float]] = value.reshape(-1, value.shape[-1]).tolist()
-    except Exception:  # an answer is missing or fails: its check says why
+    except Exception:  # the answer is missing or fails; its check says why
         return None
     return heads
 

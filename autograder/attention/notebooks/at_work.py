@@ -29,8 +29,8 @@ def at_work(
     Args:
         build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.
         sentence: like "Anna met Ben and gave ___ ___ book", or its beginning.
-        heads: the number of heads of the attention.
-        inside: the name of the attention inside the layer, if the layer contains more than
+        heads: the number of attention heads.
+        inside: the name of the attention module inside the layer, if the layer contains more than
             attention.
     """
     words = sentence.split()

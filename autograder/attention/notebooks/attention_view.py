@@ -92,7 +92,7 @@ def attention_view(
     """
     try:
         given = weights() if callable(weights) else weights
-    except Exception:  # an answer is missing or fails: its check says why
+    except Exception:  # the answer is missing or fails; its check says why
         display(notice("○", f"{title}: not implemented yet"))  # type: ignore[no-untyped-call]
         return
     table = torch.as_tensor(given).detach().double().cpu()

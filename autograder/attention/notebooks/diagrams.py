@@ -65,7 +65,7 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
     Args:
         steps: the names of the steps, from input to output; "+" is an addition, and names that
             begin with "norm" get the color of norms.
-        roads: (from, to) positions in `steps`: the value after the first is added at the second.
+        roads: pairs of positions in `steps`: the value after the first step is added at the second.
         title: the text above the picture.
     """
     with styled():

@@ -54,7 +54,7 @@ def weights_by_size(sizes: Sequence[int], *, scaled: bool) -> torch.Tensor:
 
 
 def weights_at_the_start(size: int, spread: float) -> torch.Tensor:
-    """Return the attention weights of six random words in a layer that is not trained.
+    """Return the attention weights of six random words in an untrained layer.
 
     Args:
         size: the size of words, queries and keys.

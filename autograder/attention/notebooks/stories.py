@@ -46,7 +46,7 @@ class UnknownTokenError(KeyError):
     """A text has a token that no story has."""
 
     def _render_traceback_(self) -> list[str]:
-        """Return what a notebook shows: the lines of the call would tell nothing more."""
+        """Return the text that a notebook shows; the lines of the call would add nothing."""
         return [f"{type(self).__name__}: {self.args[0]}"]
 
 
@@ -111,7 +111,7 @@ def stories(count: int, seed: int) -> tuple[str, float]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text: words with the space before them, signs, syllables of names."""
+    """Return a text's tokens: words with the space before them, punctuation, parts of names."""
     found: list[str] = []
     for word in _WORD.findall(text):
         if _NAME.fullmatch(word):

@@ -1,4 +1,4 @@
-"""Functions with a mistake, which notebooks call in their cells *debug this*.
+"""Functions with a mistake, for the cells *debug this* of the notebooks.
 
 The code is here, not in a cell, because a corrected copy of it would answer the question next to
 it.

@@ -1,8 +1,8 @@
 """Inputs whose scores are all far below zero, so that masked scores must be even lower.
 
 Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
-Few questions test scores of 50 and more: before scaling, these stay above -50, and with heads of
-size one also after it. In the last sample of a batch, the later half of the keys scores as far
+Few questions test scores of 50 and more: before scaling, these stay above -50, and so they do after
+it if heads have size one. In the last sample of a batch, the later half of the keys scores as far
 above zero as the others score below it, so subtracting a hundred from hidden scores leaves them
 among the visible ones. Float64 can represent a softmax over all of them, so an answer that masks
 the weights after the softmax and normalizes the rows again is also right.

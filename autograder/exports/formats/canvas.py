@@ -2,7 +2,7 @@
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name and
 Canvas's number, `Causal attention (4711)`. A gradebook exported from Canvas has both, if it is used
-as the roster. Cells for which we have no result keep their values.
+as the roster. Cells for which there is no result keep their values.
 """
 
 from __future__ import annotations

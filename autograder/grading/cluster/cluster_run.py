@@ -25,7 +25,8 @@ from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
-#: the number of submissions in a batch, which a lost worker costs; some seconds of grading
+#: the number of submissions in a batch, all of which are graded again if their worker is lost; they
+#: take some seconds
 BATCH = 16
 #: the number of batches queued for each thread, so that none waits for this machine
 _AHEAD = 2

@@ -1,7 +1,7 @@
 """Decides which parts of `autograder.parts` an exercise gets, and detects answers that are parts.
 
-A part exists for other exercises. As the answer to its own question it earns nothing, whether it is
-imported or copied, even if names, comments and layout are changed.
+A part exists for other exercises. It earns nothing as the answer to its own question, whether it is
+imported or copied, even with changed names, comments and layout.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
 
 
 def _unusable(test: str, failure: Exception) -> ContentError:
-    """Returns the error for a test that no answer can pass, at the last line of our own."""
+    """Returns the error for a test that no answer can pass, with the last line of our own code."""
     places = traceback.extract_tb(failure.__traceback__)
     own = [place for place in places if "site-packages" not in place.filename]
     place = (own or places)[-1]

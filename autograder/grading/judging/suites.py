@@ -236,7 +236,7 @@ class _Collector:
 
 
 def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
-    """Raises `GraderError` if pytest left out tests, which would reduce a class's points."""
+    """Raises `GraderError` if pytest left out tests, because a class would lose their points."""
     marked = points_of(suite)
     if wrong := [name for name in marked if not math.isclose(marked[name], collected.get(name, 0))]:
         counts = "; ".join(f"{n}: {collected.get(n, 0):g} of {marked[n]:g} points" for n in wrong)

@@ -1,6 +1,6 @@
 """Proves that suites check, and files state, a question's rules: forbidden calls, promised errors.
 
-A suite is run with an answer that breaks one rule and is otherwise right: the suite must refuse it.
+Each suite is run with an answer that breaks one rule and is otherwise right, and must refuse it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Opens nbgrader's database, in SQLite or PostgreSQL, and writes to it while other programs do.
+"""Opens nbgrader's database, in SQLite or PostgreSQL, and writes to it alongside other programs.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
 same time. Each of our writing transactions waits for the previous one, so that the values that it

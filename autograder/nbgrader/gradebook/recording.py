@@ -281,6 +281,6 @@ def entry_of(
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
-    """Returns whether a human grader may see more in an answer than automatic grading did."""
+    """Returns whether a human grader may see more in an answer than automatic grading does."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL

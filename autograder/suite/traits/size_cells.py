@@ -383,7 +383,7 @@ class LeadingDimensions:
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """Return as many, with the 1 in a different place, to show mistakes in the others."""
+        """Return as many as `five`, with the 1 in a different place, which shows other mistakes."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 
