@@ -4,9 +4,9 @@
 
 Prints a table with a row for each assignment and one for the whole course. The limit is the time of
 all calls of the hidden suites in one process, without tests or isolation. The other columns are
-multiples: right modules of the limit, and everything else of right modules. The cost of one more
-submission is computed from `grade --profile` without the start, which alone varies by more than the
-cost of ten submissions. With `--to`, the table is added to the file.
+multiples: right modules as a multiple of the limit, everything else as multiples of right modules.
+The cost of one more submission is computed from `grade --profile` without the start, which alone
+varies by more than the cost of ten submissions. With `--to`, the table is added to the file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/startup.py [--repeats 7]
 
-Commands run in turn, so that a busy machine affects all alike; the first round, which fills caches,
-does not count. Prints medians, also as multiples of `import torch`.
+Commands run in turn, so that a busy machine affects all of them equally; the first round, which
+fills caches, does not count. Prints medians, also as multiples of `import torch`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures the worth of each trick of the sandbox: CPU time without it and with it, in turn.
+"""Measures what each trick of the sandbox saves: CPU time without it and with it, in turn.
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 

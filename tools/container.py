@@ -12,9 +12,9 @@ must equal those of `examples/expected.json` in isolation tier C, and a second r
 must find nothing to do. Then the attacks of the tests are graded in the same way: each must get its
 verdict, and every honest student full marks.
 
-A program in the image reports which guards of the container are off: none, and all of them in a
-container without any. Otherwise, nobody would notice a missing guard, because the sandbox inside
-keeps the same attacks out.
+A program in the image reports which guards of the container are off: none may be off in this
+container, and all must be off in one without guards. Otherwise, nobody would notice a missing
+guard, because the sandbox inside keeps the same attacks out.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _NEEDED = ("debootstrap", "buildah", "podman", "runc")
 
 
 def main() -> int:
-    """Builds, grades and compares; returns 0 if everything is as expected."""
+    """Builds the image, grades and compares; returns 0 if everything is as expected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--volume", action="append", default=[], metavar="HOST:INSIDE")
     parser.add_argument("--keep", type=Path, help="keep the images in this folder")

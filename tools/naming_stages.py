@@ -1,11 +1,11 @@
-"""Switches off each stage of the search for a mistake's name, and prints its worth.
+"""Switches off each stage of the search for a mistake's name, and prints what it contributes.
 
     python tools/naming_stages.py [--share N] [ASSIGNMENT[/EXERCISE] ...]
 
-Names the wrong answers of tests/unseen as in grading, then again without each stage. A stage is
-worth the names that are lost without it; names that change without it are also printed. A stage
-that is worth less than one name in a hundred should be removed. Missing tables are made first, so
-that only the search is measured.
+Names the wrong answers of tests/unseen as in grading, then again without each stage. A stage
+contributes the names that are lost without it; names that change without it are also printed. A
+stage that contributes less than one name in a hundred should be removed. Missing tables are made
+first, so that only the search is measured.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 Rounding differs between processors. A wrong answer that is accepted with ten times the tolerance
 has errors slightly above it, and a right one that is refused with a tenth has errors slightly below
-it; both may get the opposite verdict on another machine. Judges the solutions, alternatives, known
-mistakes and tests/unseen/{attack,promise} in this process, because they are our own; with
+it; either may get the opposite verdict on another machine. Judges the solutions, alternatives,
+known mistakes and tests/unseen/{attack,promise} in this process, because they are our own; with
 `--right`, only right answers. Ends with 1 if it finds one.
 """
 

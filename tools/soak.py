@@ -1,4 +1,4 @@
-"""Runs the tests that take too long for the test run: 200,000 files, kills, bad nights.
+"""Runs the tests that take too long for the test run: 200,000 files, kills, and bad nights.
 
     python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
                          [--seed N]

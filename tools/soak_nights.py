@@ -1,7 +1,7 @@
 """Grades a class in bad nights: little memory, CPU, disk, few processes or descriptors, and so on.
 
-Each night disturbs one command, which must end. A night that this machine can't make is skipped
-with the reason.
+Each night disturbs one command, which must end. A night that is impossible on this machine is
+skipped with the reason.
 """
 
 from __future__ import annotations

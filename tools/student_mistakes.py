@@ -117,10 +117,7 @@ def _sealed(hints: Mapping[Key, set[str]]) -> dict[str, str]:
 
 
 def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
-    """Returns one sentence for each family, given precise sentences with their families'.
-
-    It is the precise sentence if the family has only one.
-    """
+    """Returns a sentence for each family: the precise one if there is just one, or its own."""
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
         precise[general].add(own)

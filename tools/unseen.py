@@ -53,7 +53,7 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
 
 
 def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
-    """Returns answers that are judged without a name, which try to pass or to keep a promise."""
+    """Returns answers that are judged without a name: attacks, and answers about a promise."""
     for folder in ("attack", "promise"):
         yield from unseen_of(exercise, root / "tests" / "unseen" / folder)
 

@@ -40,7 +40,7 @@ class Person:
     `student` is the name below `submitted/`, or an identifier of the platform. `grader` grades this
     person's work, such as a teaching assistant or tutor. Several sections or groups are separated
     by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant 17`),
-    `git_login` the login on a code classroom.
+    and `git_login` is the login on a code classroom.
     """
 
     student: str

@@ -1,7 +1,7 @@
 """The command line, the only part that prints, reads the terminal, or chooses an exit code.
 
 Exit codes: 0, the command did its job; 1, the user must change something first; 2, the grader
-itself failed; 3, everything possible is done, but something needs a person.
+itself failed; 3, everything possible has been done, but something needs a person.
 """
 
 from __future__ import annotations

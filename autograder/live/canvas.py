@@ -272,7 +272,7 @@ class Canvas:
         return self._ask(all_pages, what)
 
     def _ask(self, call: Callable[[], T], what: str) -> T:
-        """Makes calls of canvasapi; turns its exceptions into `UserError`."""
+        """Calls canvasapi, and turns its exceptions into `UserError`."""
         from canvasapi import exceptions
 
         try:

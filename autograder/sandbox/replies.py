@@ -1,4 +1,4 @@
-"""Sends requests in one frame, and decodes their replies, and trusts none of them.
+"""Sends requests in one frame, and decodes their replies without trusting them.
 
 Every exchange between a worker and its grader starts with cold caches on both sides, and a
 submission would need hundreds of exchanges. So requests are sent in batches. The fork server holds

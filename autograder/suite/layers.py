@@ -125,7 +125,7 @@ class ExpectLayer:
         return frozenset(self.answer.weights())
 
     def has_weights(self, names: frozenset[str], *, likely: str) -> None:
-        """Assert that the answer still has the trainable parameters with these names only."""
+        """Assert that the answer still has trainable parameters with these names, and no others."""
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:

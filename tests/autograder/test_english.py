@@ -91,7 +91,7 @@ def _docstrings() -> dict[str, str]:
 
 
 def _messages() -> dict[str, str]:
-    """Returns messages, help of options and words of pages, each piece of a text alone."""
+    """Returns messages, help of options and words of pages, each piece of a text separately."""
     return _texts()[1]
 
 

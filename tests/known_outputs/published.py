@@ -31,7 +31,7 @@ def solution(exercise: str) -> ModuleType:
 
 @cache
 def entries() -> dict[str, dict[str, Any]]:
-    """Every published output by the name of its file."""
+    """Returns every published output by the name of its file."""
     files = sorted((HERE / "published").glob("*.json"))
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
@@ -54,7 +54,7 @@ def _turned(inputs: Inputs) -> torch.Tensor:
 
 
 def _padded(values: torch.Tensor) -> torch.Tensor:
-    """Attention with equal keys; the first 2 of one sequence and 6 of the other are not padding."""
+    """Returns attention with equal keys; 2 and 6 of the keys of two sequences are not padding."""
     module = solution("cross_attention")
     mask = module.padding_mask(torch.tensor([2, 6]), 10)[:, None]
     queries = torch.tensor([[[0.3, -1.2]], [[2.0, 0.7]]])  # any: equal keys give equal weights
@@ -74,7 +74,7 @@ def _allowed(inputs: Inputs) -> torch.Tensor:
 
 
 def _groups(inputs: Inputs) -> torch.Tensor:
-    """Attention with one key, whose value is its head's number, so that outputs show the head."""
+    """Returns attention with one key, whose value is the number of its head."""
     number = torch.arange(2.0)[None, :, None, None]
     module = solution("grouped_query_attention")
     context = module.grouped_query_attention(torch.ones(1, 6, 1, 4), torch.ones(1, 2, 1, 4), number)

@@ -84,7 +84,7 @@ def _copied(target: nn.Module, weights: dict[str, torch.Tensor]) -> nn.Module:
 
 
 def _layers(*sizes: tuple[str, int, int], bias: bool = True) -> dict[str, torch.Tensor]:
-    """Weights of linear layers made one after the other: (name, size in, size out)."""
+    """Returns weights of linear layers made one after the other: (name, size in, size out)."""
     weights: dict[str, torch.Tensor] = {}
     for name, size_in, size_out in sizes:
         layer = nn.Linear(size_in, size_out, bias=bias)
@@ -168,13 +168,13 @@ def sum_of_printed_row(name: str, row: int) -> float:
 
 
 def contexts_step_by_step() -> torch.Tensor:
-    """All contexts: the weights times the words."""
+    """Returns all contexts: the weights times the words."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(weights_of_words(), WORDS)
 
 
 def contexts_in_one_call() -> torch.Tensor:
-    """All contexts, with scores, softmax and context in one function."""
+    """Returns all contexts, with scores, softmax and context in one function."""
     return solution("simplified_attention/context").simplified_self_attention(WORDS)
 
 
@@ -183,13 +183,13 @@ def contexts_in_one_call() -> torch.Tensor:
 
 @cache
 def _matrices(draw: str) -> tuple[torch.Tensor, ...]:
-    """Query, key and value matrix (3, 2) from seed 123, by `randn` or `rand`."""
+    """Returns query, key and value matrix (3, 2) from seed 123, by `randn` or `rand`."""
     with _seed(123):
         return tuple(getattr(torch, draw)(3, 2) for _ in PARTS)
 
 
 def projected_words(draw: str, part: str) -> torch.Tensor:
-    """All words as queries, keys or values."""
+    """Returns all words as queries, keys or values."""
     ask = solution("self_attention/projections").project_qkv
     return ask(WORDS, *_matrices(draw))[PARTS.index(part)]
 
@@ -321,7 +321,7 @@ def _dropped_alike(
 
 
 def dropped_ones() -> torch.Tensor:
-    """36 ones, half of them dropped."""
+    """Returns 36 ones, half of them dropped."""
     ones = torch.ones(6, 6)
     ask = solution("causal_attention/dropout").dropout
     return _dropped_alike(lambda: ask(ones, 0.5), ones, _kept_entries(0))
@@ -337,7 +337,7 @@ def dropped_weights() -> torch.Tensor:
 
 @cache
 def _causal_heads(count: int) -> dict[str, torch.Tensor]:
-    """Weights of causal heads made one after the other, from seed 123."""
+    """Returns weights of causal heads made one after the other, from seed 123."""
     with _seed(123):
         return _layers(
             *((f"heads.{head}.W_{part}", 3, 2) for head in range(count) for part in PARTS),
@@ -362,7 +362,7 @@ def several_causal_heads(count: int) -> torch.Tensor:
 
 
 def hidden_input() -> torch.Tensor:
-    """Two sequences of four tokens with three numbers each."""
+    """Returns two sequences of four tokens with three numbers each."""
     with _seed(123, drawn_before=12):
         return torch.randn(2, 4, 3)
 
@@ -383,12 +383,12 @@ def hidden_weight() -> torch.Tensor:
 
 
 def hidden_queries() -> torch.Tensor:
-    """Queries before they are split."""
+    """Returns queries before they are split."""
     return _hidden_layer()(hidden_input())  # (2, 4, 8)
 
 
 def hidden_heads() -> torch.Tensor:
-    """Queries split into two heads."""
+    """Returns queries split into two heads."""
     return solution("multi_head_attention/heads").split_heads(hidden_queries(), 2)
 
 
@@ -429,7 +429,7 @@ def heads_from_printed_heads_by_token() -> torch.Tensor:
 
 @cache
 def _large_heads() -> tuple[torch.Tensor, torch.Tensor]:
-    """Queries and keys of 16 x 100 tokens of 512 numbers in 8 heads, from any random numbers."""
+    """Returns random queries and keys of 16 x 100 tokens of 512 numbers, in 8 heads."""
     split = solution("multi_head_attention/heads").split_heads
     config = SimpleNamespace(n_embd=512, n_head=8, block_size=100, attn_pdrop=0.0, resid_pdrop=0.0)
     with _seed(0), torch.no_grad():
@@ -439,13 +439,13 @@ def _large_heads() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def large_keys() -> torch.Tensor:
-    """Keys cut into heads."""
+    """Returns keys cut into heads."""
     return _large_heads()[1]
 
 
 @cache
 def large_scores() -> torch.Tensor:
-    """Scores of all heads."""
+    """Returns scores of all heads."""
     return solution("simplified_attention/scores").attention_scores(*_large_heads())
 
 
@@ -491,7 +491,7 @@ def embedded_word_2() -> torch.Tensor:
 
 @cache
 def _left_matrices() -> tuple[torch.Tensor, ...]:
-    """Query, key and value matrix, stored (out, in), from seed 123."""
+    """Returns query, key and value matrix, stored (out, in), from seed 123."""
     with _seed(123):
         return torch.rand(3, 2), torch.rand(3, 2), torch.rand(4, 2)
 
@@ -502,7 +502,7 @@ def left_matrix(part: str) -> torch.Tensor:
 
 
 def left_projected(part: str) -> torch.Tensor:
-    """All words as queries, keys or values."""
+    """Returns all words as queries, keys or values."""
     ask = solution("self_attention/projections").project_qkv_left
     return ask(embedded(), *_left_matrices())[PARTS.index(part)]
 
@@ -584,7 +584,7 @@ def value_slice(head: int) -> torch.Tensor:
 
 @cache
 def _head_matrices() -> tuple[torch.Tensor, ...]:
-    """Query, key and value matrices of three heads; 20 numbers were drawn since the seed."""
+    """Returns query, key and value matrices of three heads, drawn 20 numbers after the seed."""
     with _seed(123, drawn_before=20):
         return torch.rand(3, 3, 2), torch.rand(3, 3, 2), torch.rand(3, 4, 2)
 
@@ -595,7 +595,7 @@ def head_matrices(part: str) -> torch.Tensor:
 
 
 def projected_heads(part: str) -> torch.Tensor:
-    """All words, projected by each head's matrix."""
+    """Returns all words, projected by each head's matrix."""
     ask = solution("multi_head_attention/head_weights").project_heads
     return ask(embedded(), head_matrices(part))  # (3, 8, d)
 
@@ -607,7 +607,7 @@ def projected_heads_word_2(part: str) -> torch.Tensor:
 
 
 def projected_heads_by_column(part: str) -> torch.Tensor:
-    """All words, projected by each head's matrix, with columns before tokens."""
+    """Returns all words, projected by each head's matrix, with columns before tokens."""
     return projected_heads(part).transpose(1, 2)
 
 
@@ -616,7 +616,7 @@ def projected_heads_by_column(part: str) -> torch.Tensor:
 
 @cache
 def _block_weights() -> dict[str, torch.Tensor]:
-    """Attention's and the network's layers; 20 numbers were drawn since the seed."""
+    """Returns attention's and the network's layers; 20 numbers were drawn since the seed."""
     names = ("W_query", "W_key", "W_value", "out_proj")
     with _seed(123, drawn_before=20):
         return {
@@ -646,7 +646,7 @@ def _network() -> nn.Module:
 
 
 def encoder_projection(part: str) -> torch.Tensor:
-    """Queries, keys or values of the encoder's attention, before they are split."""
+    """Returns queries, keys or values of the encoder's attention, before they are split."""
     return getattr(_encoder_attention(), f"W_{part}")(embedded_batch())
 
 
@@ -688,7 +688,7 @@ def encoder_block() -> torch.Tensor:
 
 @cache
 def _split_layer() -> nn.Module:
-    """Our multi-head attention with three layers; 36 numbers were drawn since the seed."""
+    """Returns our multi-head attention with three layers; 36 numbers were drawn since the seed."""
     with _seed(123, drawn_before=36):
         weights = _layers(*((f"W_{part}", 6, 6) for part in PARTS))
     exercise = solution("multi_head_attention/multi_head_attention")
@@ -713,12 +713,12 @@ def split_layer_bias(part: str) -> torch.Tensor:
 
 
 def split_projection(part: str) -> torch.Tensor:
-    """Three words as queries, keys or values."""
+    """Returns three words as queries, keys or values."""
     return getattr(_split_layer(), f"W_{part}")(THREE_WORDS)  # (1, 3, 6)
 
 
 def split_heads(part: str) -> torch.Tensor:
-    """Queries, keys or values in two heads."""
+    """Returns queries, keys or values in two heads."""
     return solution("multi_head_attention/heads").split_heads(split_projection(part), 2)
 
 

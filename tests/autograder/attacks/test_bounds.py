@@ -213,7 +213,7 @@ def test_code_that_can_evade_rules_is_a_reason_to_look() -> None:
 
 
 class _Worker:
-    """A worker that started a thread, which another question's call notices."""
+    """A worker in which an earlier question has left a running thread."""
 
     alive = True
     idle = True

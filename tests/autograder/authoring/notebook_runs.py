@@ -33,7 +33,7 @@ Task = tuple[str, str, list[str | list[str]]]
 
 
 def numbers(value: Any) -> list[float]:
-    """All numbers of a number, a tensor, or nested lists of them."""
+    """Returns all numbers in a number, a tensor, or nested lists of them."""
     if isinstance(value, list | tuple):
         return list(chain.from_iterable(map(numbers, value)))
     found: list[float] = torch.as_tensor(value).detach().double().flatten().tolist()
@@ -58,7 +58,7 @@ def near(value: Any, *expected: float) -> bool:
 
 
 def softmax(*scores: float) -> torch.Tensor:
-    """The weights of one row of scores."""
+    """Returns the weights of one row of scores."""
     return torch.tensor(scores, dtype=torch.float64).softmax(0)
 
 

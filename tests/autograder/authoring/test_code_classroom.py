@@ -1,4 +1,4 @@
-"""The files that run the checks after a push are valid and harmless, and report results exactly."""
+"""The files that run the checks after a push are valid and harmless, and report exact results."""
 
 from __future__ import annotations
 

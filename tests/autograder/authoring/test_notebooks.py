@@ -38,7 +38,7 @@ Runs = dict[str, dict[str, Any]]
 
 
 def name_of(exercise: Exercise) -> str:
-    """`<assignment>/<exercise>`."""
+    """Returns `<assignment>/<exercise>`."""
     return f"{exercise.assignment}/{exercise.name}"
 
 
@@ -186,7 +186,7 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> Non
 
 
 def typed_into_pictures(cell: str) -> set[str]:
-    """Numbers with three decimals or more that a cell types into its `heatmap(...)`."""
+    """Returns numbers with at least three decimals that a cell contains in its `heatmap(...)`."""
     calls = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
     pictures = [
         call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "heatmap"

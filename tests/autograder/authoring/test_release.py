@@ -32,7 +32,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """All files below a folder."""
+    """Returns all files below a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -118,7 +118,7 @@ def _hostile(repository: Path, place: Path) -> None:
 
 
 def _take_objects_away(repository: Path) -> None:
-    """Makes git fetch the last commit when somebody asks for it."""
+    """Makes git fetch the last commit when it is requested."""
     for folder in (repository / ".git/objects").iterdir():
         shutil.rmtree(folder)
 

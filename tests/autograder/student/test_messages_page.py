@@ -1,6 +1,6 @@
 """`docs/messages.md`: every message of `check`, collected from the modules that make them.
 
-`python tests/autograder/student/test_messages_page.py` writes it again.
+`python tests/autograder/student/test_messages_page.py` rewrites the page.
 """
 
 from __future__ import annotations
