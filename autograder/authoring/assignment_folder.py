@@ -172,7 +172,7 @@ def _points(exercise: Exercise) -> dict[str, float]:
     for question in exercise.questions:
         if points[question.name] <= 0:
             raise ContentError(
-                exercise.hidden_suite, None, f"{question.name} is worth nothing", "give points"
+                exercise.hidden_suite, None, f"{question.name} has no points", "give it points"
             )
     return {question.name: points[question.name] for question in exercise.questions}
 
@@ -180,7 +180,7 @@ def _points(exercise: Exercise) -> dict[str, float]:
 def _same_questions(exercise: Exercise, suite: Path, found: Mapping[str, float]) -> None:
     names = {question.name for question in exercise.questions}
     for name in sorted(names - found.keys()):
-        raise ContentError(suite, None, f"no test judges {name}", "write one")
+        raise ContentError(suite, None, f"no test judges {name}", "write a test for it")
     for name in sorted(found.keys() - names):
         raise ContentError(
             suite,

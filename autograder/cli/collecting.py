@@ -190,11 +190,11 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 def _remark(item: CollectedSubmission) -> str:
     """Returns a remark for the instructor on one submission; empty if it is as usual."""
     if item.is_older:
-        return f"older than the one that is there, so it does not count; kept in {item.earlier}"
+        return f"older than the existing one, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
         return f"late, and the last one on time counts; kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
-        return f"the same upload as before; {item.folder} was edited by hand since, and stays"
+        return f"the same upload as before; {item.folder} was edited by hand, and stays"
     if item.outcome is Outcome.WORSE:
         return "the same upload as before; an earlier submission has earned more, and counts"
     if item.earlier is None:
@@ -206,20 +206,20 @@ def _remark(item: CollectedSubmission) -> str:
 def _print_sums(report: CollectReport, submitted: Path) -> None:
     if not report.collected and not report.asked and not report.skipped:
         console.print(
-            "[yellow]nothing was found[/]: expected a download of Canvas, Moodle or Gradescope, "
+            "[yellow]nothing was found[/]: expected a download from Canvas, Moodle or Gradescope, "
             "clones, or a folder for each student",
             soft_wrap=True,
         )
     new = sum(item.is_new for item in report.collected)
     console.print(
-        f"{new} collected into {for_terminal(str(submitted))}, {len(report.collected) - new} there "
-        f"before, {number_of(len(report.skipped), 'file')} skipped",
+        f"{new} collected into {for_terminal(str(submitted))}, {len(report.collected) - new} "
+        f"already there, {number_of(len(report.skipped), 'file')} skipped",
         soft_wrap=True,
     )
     for path in report.waiting:
         console.print(
             f"[bold red]submitted again[/], and what it would replace was edited by hand: "
-            f"{for_terminal(str(path))} waits. Copy what you want from it and delete it there "
+            f"{for_terminal(str(path))} is waiting. Copy what you want from it and delete it there "
             "(or delete the folder in submitted/ and collect again)",
             soft_wrap=True,
         )

@@ -55,7 +55,9 @@ class _Approval:
             if self.is_dry_run or self.is_given:
                 return not self.is_dry_run
             if not sys.stdin.isatty():
-                raise UserError("nothing was changed: there is no terminal to ask on; use --yes")
+                raise UserError(
+                    "nothing was changed: there is no terminal for a question; use --yes"
+                )
             return click.confirm("Do this?")
 
         return approve

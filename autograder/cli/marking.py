@@ -177,7 +177,7 @@ def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
         place = "/".join(filter(None, (item.assignment, item.question)))
         cells = item.grader or "nobody", place, str(len(item.students)), item.why, item.students[0]
         waiting.add_row(*map(for_terminal, cells))
-    console.print(waiting if found.waiting else "no answer waits for a person")
+    console.print(waiting if found.waiting else "no answer is waiting for a person")
     if found.graded:
         done = Table("graded by", "question", "answers", box=None, pad_edge=False)
         for who, assignment, question, number in found.graded:

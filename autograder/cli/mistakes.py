@@ -47,7 +47,9 @@ def mistakes(
     if not groups:
         console.print("every wrong answer that was probed has a name")
     elif len(groups) > most:
-        console.print(f"and {len(groups) - most} smaller groups: --most {len(groups)}")
+        console.print(
+            f"and {len(groups) - most} smaller groups; to see all, use --most {len(groups)}"
+        )
     return 0
 
 
@@ -138,7 +140,7 @@ def add(
         emit(dataclasses.asdict(added))
         return 0
     _say(f"{added.file} has {added.name}; {added.renamed} results of the class have its name")
-    _say("write record and feedback again: autograder record, autograder feedback")
+    _say("now run autograder record and autograder feedback again")
     return 0
 
 

@@ -68,7 +68,7 @@ class RunProgress(RunEvents):
         """See `RunEvents.starts`."""
         end_loading()
         already = f", {already_graded} graded before" if already_graded else ""
-        where = f"isolation tier {tier}" if tier else "isolation as each worker has it"
+        where = f"isolation tier {tier}" if tier else "each worker has its own isolation tier"
         self._progress.console.print(f"{where}; {to_grade} to grade{already}")
         self._progress.update(self._task, total=to_grade, description="grading")
         self._progress.reset(self._task, total=to_grade)

@@ -110,7 +110,7 @@ def collect(
     except OSError as error:
         raise UserError(
             f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
-            "placed are whole, so fix this and run the command again"
+            "placed are complete, so fix this and run the command again"
         ) from error
 
 

@@ -89,13 +89,13 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
     if name.startswith("/") or name[1:2] == ":":
         return "an absolute name"
     if ".." in name.split("/"):
-        return "a name that points outside of its folder"
+        return "a name that points outside its folder"
     if kind == stat.S_IFLNK:
         return "a link: links are not followed"
     if kind not in (0, stat.S_IFREG):
         return "not a regular file"
     if info.flag_bits & 1:
-        return "encrypted: ask for it without a password"
+        return "encrypted: ask for a copy without a password"
     if info.file_size > MAX_FILE_BYTES:
         return f"larger than {MAX_FILE_BYTES >> 20} MB"
     return None

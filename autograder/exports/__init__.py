@@ -42,7 +42,7 @@ def export(
         return written
     if not hasattr(module, "write_with_roster"):
         able = ", ".join(n for n in export_formats() if hasattr(_format(n), "write_with_roster"))
-        raise UserError(f"the format {name!r} has no use for a roster; these have: {able}")
+        raise UserError(f"the format {name!r} does not use a roster; these do: {able}")
     mapped: Exported = module.write_with_roster(grades, path, read_roster(roster))
     return mapped
 

@@ -149,8 +149,8 @@ def _canvas_name(origin: Origin) -> str | None:
 _NO_NUMBER = {
     DeliveryFormat.MOODLE: "Moodle's number of this person is not known; collect the archive again "
     "with --times and the assignment's grading worksheet",
-    DeliveryFormat.CANVAS: "Canvas takes no file back for typed text (autograder push comments it) "
-    "nor for anonymous downloads; download the submissions again with names",
+    DeliveryFormat.CANVAS: "Canvas takes no file back for typed text (autograder push writes a "
+    "comment) or for anonymous downloads; download the submissions again with names",
 }
 _NAMES = {DeliveryFormat.MOODLE: _moodle_name, DeliveryFormat.CANVAS: _canvas_name}
 

@@ -215,7 +215,7 @@ def withdraw(
             raise UserError(f"{name} has not submitted {assignment}, but: {own}")
     shown = name if assignment is None else f"{name}/{assignment}"
     if is_back and key not in read_withdrawals(folder):
-        raise UserError(f"{shown} is not withdrawn, so it counts already")
+        raise UserError(f"{shown} is not withdrawn, so it already counts")
     return keep_withdrawal(folder, key, why, is_back=is_back)
 
 

@@ -84,7 +84,7 @@ def add_misconception(
     path = of_class.variants("misconceptions", content)
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     if f"def {name}(" in before or f"class {name}(" in before:
-        raise UserError(f"{path} has an entry {name} already; choose a different name")
+        raise UserError(f"{path} already has an entry {name}; choose a different name")
     catalogue = with_entry(before, entry)
     if problem := _problem(of_class, content, entry, catalogue, found):
         raise UserError(f"{name} was not added: {problem}")

@@ -30,8 +30,8 @@ def own_or_part(question: str) -> Any:
     except AutograderError as error:
         part = getattr(parts, question, None)
         if part is None:
-            raise UserError(f"{error}; and no part has that name") from error
-        _say("○", f"{question}: not yours yet, a ready-made one that does the same ({error})")
+            raise UserError(f"{error}; there is no ready-made part with that name") from error
+        _say("○", f"{question}: not yours yet, but a ready-made one that does the same ({error})")
         return part
 
 

@@ -122,8 +122,8 @@ def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
         if column not in roster.columns and there:
             yield (
                 f"{roster.path.name} has no assignment {column!r}, so Canvas creates a new one for "
-                f"{name}; if it is there under a different name, use this name as the title of the "
-                "assignment, here or there"
+                f"{name}; if it is there under a different name, give the assignment the same "
+                "title here and there"
             )
 
 
@@ -142,5 +142,5 @@ def _other_maxima(
         if theirs and not same_number(theirs, maxima[assignment]):
             yield (
                 f"{column}: {theirs} points are possible in Canvas and {number(maxima[assignment])}"
-                " here: change it there, otherwise the grades have a different meaning"
+                " here: change it there; otherwise the grades mean something different"
             )

@@ -65,7 +65,7 @@ def test_a_folder_without_files_says_what_is_expected(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     arguments = ["collect", str(tmp_path / "empty"), "--into", str(tmp_path / "course")]
     result = CliRunner().invoke(cli, [*arguments, "--course", str(ROOT)])
-    assert "nothing was found: expected a download of Canvas" in result.output
+    assert "nothing was found: expected a download from Canvas" in result.output
 
 
 def test_times_that_cannot_be_read_wait_for_a_person(tmp_path: Path) -> None:

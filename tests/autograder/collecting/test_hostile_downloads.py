@@ -103,7 +103,7 @@ REASONS = {
     **dict.fromkeys(("absolute", "drive"), "an absolute name"),
     **dict.fromkeys(
         ("upwards", "upwards_to_a_neighbour", "backslashes", "the_neighbour_in_an_archive"),
-        "a name that points outside of its folder",
+        "a name that points outside its folder",
     ),
     **dict.fromkeys(
         ("controls_in_a_name", "turned_name", "half_a_character"), "a name with control characters"

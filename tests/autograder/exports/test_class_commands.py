@@ -328,7 +328,7 @@ def test_a_withdrawn_submission_does_not_count_until_restored(term: Term) -> Non
     term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
     assert "ada" in term.grades()
     again = term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
-    assert "is not withdrawn, so it counts already" in str(again.exception)
+    assert "is not withdrawn, so it already counts" in str(again.exception)
 
 
 @pytest.mark.parametrize(

@@ -300,8 +300,8 @@ def test_another_maximum_in_moodle_is_reported_once(
     results = [make_result("Ada Lovelace"), make_result("Grace Hopper")]
     notes = export("moodle", results, tmp_path / "out.csv", moodle).notes
     assert [note for note in notes if note.startswith("the maximum grade is 100.00")] == [
-        "the maximum grade is 100.00 in Moodle and 6 here: change it there, otherwise the "
-        "grades have a different meaning"
+        "the maximum grade is 100.00 in Moodle and 6 here: change it there; otherwise the "
+        "grades mean something different"
     ]
 
 
@@ -351,7 +351,7 @@ def test_wrong_platform_tables_and_formats_without_rosters_are_refused(
 ) -> None:
     with pytest.raises(UserError, match="is a table of Moodle, and this format is for Canvas"):
         export("canvas", [make_result()], tmp_path / "out.csv", moodle)
-    with pytest.raises(UserError, match="'junit' has no use for a roster; these have: canvas, mo"):
+    with pytest.raises(UserError, match="'junit' does not use a roster; these do: canvas, mo"):
         export("junit", [make_result()], tmp_path / "out.xml", canvas)
 
 
