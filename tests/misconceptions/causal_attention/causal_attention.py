@@ -324,7 +324,7 @@ class not_scaled(_Right):
 @misconception(
     "CausalAttention",
     confuses="the square root of d with d: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 class divided_by_d(_Right):
@@ -659,8 +659,8 @@ class scores_dropped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a dropped weight with a masked one: after dropout, the rest of each row is made to "
-    "sum to one again",
+    confuses="a dropped weight with a masked one: after dropout, the rest of each row is "
+    "rescaled to sum to one",
     hint="May a remaining weight depend on how many weights of its row were dropped?",
 )
 class rows_renormalized(_Right):
@@ -715,7 +715,7 @@ class tokens_dropped(_Right):
 @misconception(
     "CausalAttention",
     confuses="each item of a batch with the first: all items of a batch get one pattern of dropout",
-    hint="In train mode, give the same sequence twice in one batch: are the results alike?",
+    hint="In train mode, give the same sequence twice in one batch: are the results equal?",
 )
 class batch_shares_a_pattern(_Right):
     def attend(self, queries, keys, values):
@@ -786,7 +786,7 @@ class dropout_behind_the_graph(_Right):
     "CausalAttention",
     confuses="a token that is alone with one whose weight can't be dropped: the weight of a single "
     "token is never dropped",
-    hint="In train mode, call the layer several times with a single token: are the results alike?",
+    hint="In train mode, call the layer several times with a single token: are the results equal?",
 )
 class a_lone_token_is_never_dropped(_Right):
     def attend(self, queries, keys, values):

@@ -610,7 +610,7 @@ def scores_in_float32(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the precision of the scores with float32: digits are lost on the way",
+    confuses="the precision of the scores with float32: digits are lost along the way",
     hint="A float64 result can't have more digits than its least precise step.",
 )
 def digits_lost(scores):
@@ -659,7 +659,7 @@ def masked_with_minus_1000(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="the square root of d with d: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 def divided_by_d(queries, keys):
@@ -924,7 +924,7 @@ def keys_cut_off(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the precision of the inputs with float32: digits are lost on the way",
+    confuses="the precision of the inputs with float32: digits are lost along the way",
     hint="A float64 result can't have more digits than its least precise step.",
 )
 def digits_of_float32(queries, keys):

@@ -427,7 +427,7 @@ def nothing_rescaled(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="old minus new with new minus old: the earlier sum is rescaled the wrong way round",
+    confuses="old minus new with new minus old: the earlier sum is rescaled in the wrong direction",
     hint="The new maximum is larger. Must the earlier sum become larger or smaller?",
 )
 def rescaled_the_wrong_way_round(queries, keys, values, block_size):

@@ -258,7 +258,7 @@ def not_scaled(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="d with its square root: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 def divided_by_d(queries, keys, values, mask):
@@ -310,7 +310,7 @@ def causal_as_well(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="float32 with the dtype of the inputs: digits are lost on the way",
+    confuses="float32 with the dtype of the inputs: digits are lost along the way",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def float32_before_softmax(queries, keys, values, mask):
@@ -632,7 +632,7 @@ class scores_not_scaled(_Cross):
     "CrossAttention",
     confuses="looking at another sequence with looking at one's own past: a causal mask hides keys "
     "of the context",
-    hint="The context is finished before the first query. What may word 0 not see of it?",
+    hint="The context is finished before the first query. Which part of it may word 0 not see?",
 )
 class causal_to_the_context(_Cross):
     def weights(self, scores):
@@ -787,7 +787,7 @@ class mask_of_the_first_sample(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="float32 with the dtype of the input: digits are lost on the way",
+    confuses="float32 with the dtype of the input: digits are lost along the way",
     hint="Where are digits lost when float64 goes through your code?",
 )
 class float32_attention(_Cross):

@@ -480,7 +480,7 @@ class sum_written_into_the_input(_Block):
 @misconception(
     "DecoderBlock",
     confuses="a residual with a copy: no gradient flows along a residual connection",
-    hint="The residual is a road for gradients past the sublayer. Is it open in your code?",
+    hint="The residual is a path for gradients past the sublayer. Is it open in your code?",
 )
 class residual_detached(_Block):
     def forward(self, x, past=None):

@@ -225,7 +225,7 @@ def causal_too(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="float32 with the dtype of the inputs: digits are lost on the way",
+    confuses="float32 with the dtype of the inputs: digits are lost along the way",
     hint="Give float64 tensors. How many digits of the result are right?",
 )
 def float32_softmax(queries, keys, values):

@@ -768,7 +768,7 @@ class RotatedBeforeTheSplit(Cached):
 @misconception(
     "CachedAttention",
     confuses="merging heads with reshaping: the transpose is missing",
-    hint="The shape is right. In which order do heads and tokens lie before the reshape?",
+    hint="The shape is right. In which order are heads and tokens before the reshape?",
 )
 class MergedWithoutTranspose(Cached):
     def merge(self, context):
@@ -939,7 +939,7 @@ class EveryCallGoesOn(Cached):
 @misconception(
     "CachedAttention",
     confuses="a present of rotated keys with one of keys as they came: the present holds keys that "
-    "are not rotated, and a past is used as it came",
+    "are not rotated, and a past is used unchanged",
     hint="Compare your present with the docstring: are its keys rotated? In the next call it is "
     "the past.",
 )

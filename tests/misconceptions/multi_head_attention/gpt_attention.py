@@ -397,7 +397,7 @@ class attention_dropout_on_contexts(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="dropped weights with weights: the rows are made to sum to one again",
+    confuses="dropped weights with weights: the rows are rescaled to sum to one",
     hint="Add up a row of weights after dropout. Should it be one in every call?",
 )
 class renormalized_after_dropout(_Layers):

@@ -531,7 +531,7 @@ def softmax_once_more(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="given weights with raw ones: every row is made to sum to one",
+    confuses="given weights with raw ones: every row is rescaled to sum to one",
     hint="Does the docstring say that rows sum to one? Dropout, for example, changes the sum.",
 )
 def rows_normalized(weights, values, num_heads):

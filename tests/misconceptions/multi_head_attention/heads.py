@@ -616,7 +616,7 @@ def queries_and_keys_swapped(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="values with keys: the context is made of keys",
+    confuses="values with keys: the keys are mixed instead of the values",
     hint="Change the values. Does anything change in your result?",
 )
 def context_of_keys(queries, keys, values):

@@ -151,7 +151,7 @@ class scaled_by_d_out(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="the size d of a head with its square root: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 class scaled_by_head_size(_Layers):
@@ -395,7 +395,7 @@ class dropout_on_output(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="dropped weights with weights: the rows are made to sum to one again",
+    confuses="dropped weights with weights: the rows are rescaled to sum to one",
     hint="Add up a row of weights after dropout. Should it be one in every call?",
 )
 class renormalized_after_dropout(_Layers):
@@ -588,7 +588,7 @@ class keys_from_w_query(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="values with keys: the context is made of keys",
+    confuses="values with keys: the keys are mixed instead of the values",
     hint="Change the weights of W_value. Does the output change?",
 )
 class values_from_w_key(_Layers):

@@ -681,7 +681,7 @@ def position_added(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="rows of the table and directions: each row is made of length 1",
+    confuses="rows of the table and directions: each row is scaled to length 1",
     hint="Does your result hold numbers of the table?",
 )
 def rows_normalised(token_ids, table):

@@ -282,7 +282,7 @@ def not_scaled(queries, keys):
 @misconception(
     "attention_weights",
     confuses="the size d of a key with its square root: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 def scaled_by_size(queries, keys):
@@ -556,7 +556,7 @@ def weights_detached(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the dtype of the inputs and float32: precision is lost on the way",
+    confuses="the dtype of the inputs and float32: precision is lost along the way",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def weights_through_float32(queries, keys):
@@ -603,7 +603,7 @@ def matrices_only(queries, keys):
 @misconception(
     "attention_weights",
     confuses="high and low scores: keys that fit well get small weights",
-    hint="Which of two keys gets more weight, the one that fits better or worse?",
+    hint="Which of two keys gets more weight, the better fit or the worse one?",
 )
 def sign_turned(queries, keys):
     return torch.softmax(-_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=-1)
@@ -624,7 +624,7 @@ def context_not_scaled(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="the size d of a key with its square root: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 def context_scaled_by_size(queries, keys, values):
@@ -908,7 +908,7 @@ def gradient_through_values_only(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the dtype of the inputs and float32: precision is lost on the way",
+    confuses="the dtype of the inputs and float32: precision is lost along the way",
     hint="Where are digits lost when float64 goes through your code?",
 )
 def context_through_float32(queries, keys, values):

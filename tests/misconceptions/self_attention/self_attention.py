@@ -185,8 +185,8 @@ class InputsMixed(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="self-attention with weights and the simple one without: the scores are made of the "
-    "inputs, without weights",
+    confuses="self-attention with weights and the simple one without: the scores are computed "
+    "from the inputs, without weights",
     hint="What are the first two weights for?",
 )
 class InputsScored(_Parameters):
@@ -208,7 +208,7 @@ class NotScaled(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="the size d of a key and its square root: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 class ScaledBySize(_Parameters):
@@ -469,7 +469,7 @@ class KeysOfEarlierCallsKept(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the dtype of the layer and float32: precision is lost on the way",
+    confuses="the dtype of the layer and float32: precision is lost along the way",
     hint="Where are digits lost when float64 goes through your code?",
 )
 class ThroughFloat32(_Parameters):
@@ -732,7 +732,7 @@ class KeyLayerForValues(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="three projections of the input with a chain: values are made of keys",
+    confuses="three projections of the input with a chain: values are computed from keys",
     hint="From which tensor is each of the three computed?",
 )
 class ValuesMadeOfKeys(_Linears):
@@ -755,7 +755,7 @@ class ScaleForgotten(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="the size d of a key and its square root: altogether, the scores are divided by d",
-    hint="Count every division on the way. For d = 4, what are the scores divided by, and what "
+    hint="Count every division along the way. For d = 4, what are the scores divided by, and what "
     "should they be divided by?",
 )
 class RootForgotten(_Linears):

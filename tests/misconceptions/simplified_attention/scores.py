@@ -215,7 +215,7 @@ def inputs_overwritten(inputs, query):
 
 @misconception(
     "attention_scores",
-    confuses="rows and columns: keys score queries, not the other way round",
+    confuses="rows and columns: keys score queries, not the other way around",
     hint="Which of the two sets does row t of the result belong to?",
 )
 def transposed(queries, keys):

@@ -190,7 +190,7 @@ def divided_by_the_length(x, sublayer_output, weight, bias, eps=1e-5):
     "add_and_norm",
     confuses="the entries of a token with the tokens of a sequence: mean and variance are taken "
     "over the tokens",
-    hint="Along which dimension do the entries of one token lie?",
+    hint="Along which dimension are the entries of one token?",
 )
 def normalised_over_tokens(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, eps, dim=-2)
@@ -200,7 +200,7 @@ def normalised_over_tokens(x, sublayer_output, weight, bias, eps=1e-5):
     "add_and_norm",
     confuses="the first with the last dimension: mean and variance are taken over the first "
     "dimension",
-    hint="In a batch, what lies along dimension 0?",
+    hint="In a batch, what does dimension 0 count?",
 )
 def normalised_over_the_first_dimension(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, eps, dim=0)
@@ -761,7 +761,7 @@ class attention_without_gradient(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="a residual with a copy: no gradient flows along a residual connection",
-    hint="The residual is a road for gradients past the sublayer. Is it open in your code?",
+    hint="The residual is a path for gradients past the sublayer. Is it open in your code?",
 )
 class residual_detached(_Parts):
     def forward(self, x):
