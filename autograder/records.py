@@ -1,4 +1,4 @@
-"""The frozen records and enums that the parts of the grader exchange.
+"""The frozen records and enums that parts of the grader exchange.
 
 Imports no other module of this package. The JSON form of `SubmissionResult` is the contract
 `autograder/result/v1`; its schema is in `results/result.schema.json`.

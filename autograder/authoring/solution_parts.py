@@ -60,7 +60,7 @@ def _docstring(path: Path, node: ast.FunctionDef | ast.ClassDef) -> ast.expr:
     if isinstance(first, ast.Expr) and ast.get_docstring(node) is not None:
         return first.value
     raise ContentError(
-        path, node.lineno, f"{node.name} has rules and no docstring", "write its docstring"
+        path, node.lineno, f"{node.name} has rules but no docstring", "write its docstring"
     )
 
 
@@ -147,7 +147,7 @@ def strip_solutions(path: Path, text: str) -> str:
         elif marker == END_SOLUTION:
             if opened is None:
                 raise ContentError(
-                    path, number, "an end without a beginning", f"add {BEGIN_SOLUTION}"
+                    path, number, "an end marker without a beginning", f"add {BEGIN_SOLUTION}"
                 )
             opened = None
         elif opened is None:

@@ -72,7 +72,7 @@ def _module(name: str) -> str:
 
 
 def _reached(waiting: list[str], texts: Mapping[str, str]) -> set[str]:
-    """Returns these modules and all that they import, directly or indirectly."""
+    """Returns these modules and everything that they import, directly or indirectly."""
     reached: set[str] = set()
     while waiting:
         module = waiting.pop()

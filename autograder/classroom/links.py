@@ -1,6 +1,6 @@
 """Keeps a class's live connection: `live.csv` and `pushed.csv` of the class folder.
 
-`live.csv` maps our assignments to the platform's by numbers, so that an assignment may be renamed
+`live.csv` maps our assignments to the platform's numbers, so that an assignment may be renamed
 there. `pushed.csv` has the grades that were written last: if a person changes one on the platform,
 the difference is noticed. Neither file contains a token.
 """

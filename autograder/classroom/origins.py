@@ -1,6 +1,6 @@
 """Remembers where each submission came from: `collected.csv` of the class folder.
 
-It stores facts that do not fit into a submission's folder: the platform's number, which is needed
+It stores facts that have no place in a submission's folder: the platform's number, which is needed
 to return grades and feedback, and a mark such as Canvas's LATE.
 """
 

@@ -43,7 +43,7 @@ def as_json(command: F) -> F:
 
 
 class StrictCommand(click.Command):
-    """A command that refuses an option given twice; click would silently use the last value.
+    """A command that refuses an option that is given twice; click would use the last value.
 
     Options that may be repeated, and plain flags, are left alone.
     """

@@ -27,7 +27,7 @@ def end_loading() -> None:
 
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
-    """Switches garbage collection off for a block in which a command loads all that it needs."""
+    """Switches garbage collection off for a block in which a command loads everything it needs."""
     begin_loading()
     try:
         yield

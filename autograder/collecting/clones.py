@@ -149,7 +149,7 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
 
 
 def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
-    """Returns the paths that most repositories contain: the template's, not students' work."""
+    """Returns the paths that most repositories contain; these are from the template."""
     if len(clones) < _A_CLASS:
         return frozenset()
     found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))

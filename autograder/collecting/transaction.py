@@ -38,7 +38,7 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """The outcome of undoing a collection: its date, its submissions, and what stayed and why."""
+    """The outcome of undoing a collection: its date, its submissions, and what was kept and why."""
 
     began: str
     taken_back: tuple[Key, ...]

@@ -28,8 +28,8 @@ MISTAKES = "mistakes.json"
 class Manifest:
     """The title of an assignment and its exercises in teaching order.
 
-    `points` are the points of each question. `signatures` show the call of each question, and of
-    the `forward` of a class. `due` is the due date as the course wrote it. `graded` describes the
+    `points` are the points of each question. `signatures` show how each question, and the `forward`
+    of a class, is called. `due` is the due date as the course wrote it. `graded` describes the
     tests of grading for each question, beyond its checks. Bundles of older courses lack all of
     these.
     """

@@ -1,4 +1,4 @@
-"""Compares when submissions arrived with the points that they earned."""
+"""Compares the times at which submissions arrived with the points that they earned."""
 
 from __future__ import annotations
 

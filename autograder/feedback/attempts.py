@@ -1,4 +1,4 @@
-"""Finds a student's code in each attempt: the submission that counts, and the earlier ones."""
+"""Finds a student's code in each attempt: in the submission that counts, and in earlier ones."""
 
 from __future__ import annotations
 

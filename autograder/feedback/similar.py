@@ -49,7 +49,7 @@ class SimilarCode:
 class SimilarPair:
     """Two students whose code for an exercise is alike.
 
-    `shared` counts the common fingerprints that few others have; `share` is their part of all rare
+    `shared` counts the common fingerprints that few others have; `share` is their share of all rare
     fingerprints of the shorter text, from 0 to 1. `weight` also counts them, but gives less weight
     to those that more students have, so that a pair is listed before the pairs of a large group.
     """

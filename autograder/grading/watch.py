@@ -2,8 +2,8 @@
 
 The work for one place (a file that is read, a question that is judged, a mistake that is named) has
 a limit of CPU time, and its time is added to its stage. A place that ends its job is left out when
-the submission is graded again: the student loses that question, but not the submission. If the
-place was naming, only the name is lost. Work for all submissions, such as a table of known
+the submission is graded again: the student loses that question, but not the submission. If the job
+was naming a mistake, only the name is lost. Work for all submissions, such as a table of known
 mistakes, has no limit.
 """
 

@@ -286,8 +286,8 @@ class Canvas:
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(
-                f"{self._site} shows the token's owner no course {self._number} with {what}: is "
-                "the address right?"
+                f"{self._site} has no course {self._number} with {what} that the token's owner may "
+                "see: is the address right?"
             ) from None
         except exceptions.CanvasException as error:
             reason = self._token.without(" ".join(str(error).split()))[:200]

@@ -1,4 +1,4 @@
-"""Repeats requests that failed, and keeps tokens out of all texts.
+"""Repeats requests that have failed, and keeps tokens out of all texts.
 
 Requests to a platform that is overloaded or throttles are repeated later. A request that writes is
 repeated only if the platform has certainly not carried it out.
@@ -49,7 +49,7 @@ class NoResponse(Exception):
 
 
 class DifferentFile(NoResponse):
-    """Raised if the body of a file is whole, but is not of the size that was announced."""
+    """Raised if the body of a file is complete, but does not have the announced size."""
 
 
 class ErrorBody(Exception):

@@ -1,6 +1,6 @@
 """Brings people, due dates and submissions of a course on Canvas or Moodle into a class folder.
 
-First finds and shows all changes; then `collect` places the submissions.
+It first finds and shows all changes; then `collect` places the submissions.
 """
 
 from __future__ import annotations

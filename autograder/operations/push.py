@@ -1,7 +1,7 @@
 """Writes the grades of a class, with feedback if requested, into a course on Canvas or Moodle.
 
-First reads the grades on the platform: equal ones are left alone, and so is a grade that somebody
-else has changed there.
+It first reads the grades on the platform: equal grades are left alone, and so is a grade that
+somebody else has changed there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Manages requests for a second look, and lists the answers that wait for each grader."""
+"""Manages requests for a second look, and lists the answers that are waiting for each grader."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class Score:
 class Change:
     """A question of a student whose points or maximum changed.
 
-    `before` is None for a new question, `after` for one that was removed. `between` are scores in
-    the meantime that were above or below both, such as 100 in 0, 100, 0.
+    `before` is None for a new question, `after` for one that was removed. `between` are
+    intermediate scores that were above or below both, such as 100 in 0, 100, 0.
     """
 
     student: str

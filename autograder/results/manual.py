@@ -15,8 +15,8 @@ QuestionKey = tuple[str, str, str, str]
 class HumanGrade:
     """The entries of a human grader for one question; None where nothing was entered.
 
-    `reused` names the comments of the class's bank in the comment, `unknown` the names in it that
-    the bank does not have.
+    `reused` are names of the class's bank in the comment, and `unknown` are names in it that the
+    bank does not have.
     """
 
     score: float | None = None

@@ -1,4 +1,4 @@
-"""The isolation levels, strongest first, each with its start and the remedy if it is missing.
+"""The isolation levels, the strongest first: how each is started, and the remedy if it is missing.
 
 A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """

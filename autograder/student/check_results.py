@@ -45,7 +45,7 @@ class CheckedTest:
 class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
-    `note` is a remark, for example on a different name or a cell that has been changed since;
+    `note` is a remark, for example on a different name or a cell that has since been changed;
     `mistake` says what the answer seems to confuse, if a known mistake gives the same results;
     `ran` is the run of the notebook's cell that was checked, as Jupyter names it: `In[7]`.
     """

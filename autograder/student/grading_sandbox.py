@@ -92,7 +92,7 @@ _WITH_ERRORS: dict[str, Exception] = {
 
 
 class _Hook:
-    """An audit hook, which Python can't remove; it refuses only in one thread, if that is set."""
+    """An audit hook, which Python can't remove; it refuses only in one thread, if one is set."""
 
     def __init__(self) -> None:
         self.thread: int | None = None

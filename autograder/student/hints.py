@@ -41,7 +41,7 @@ class Hint:
 
 
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
-    """Return the next hint of a question, or of an exercise's first question that does not pass.
+    """Return the next hint for a question, or for an exercise's first question that does not pass.
 
     `again` starts with the question's first hint. The folder remembers which hints were shown.
     Raises `UserError` if the folder is not an assignment or has no hints, or the name is unknown.

@@ -1,4 +1,4 @@
-"""Runs public checks in this process, without output, files or a student's pytest settings.
+"""Runs public checks in this process, without output, files, or a student's settings of pytest.
 
 These settings (an ini file in a folder above, `PYTEST_ADDOPTS`, a conftest, plugins) have no effect
 here.

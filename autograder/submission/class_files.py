@@ -90,7 +90,7 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns a folder around a path, in the form in which the path was typed."""
+    """Returns a folder around a path, spelled as in the path."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder

@@ -34,7 +34,7 @@ class Fingerprints:
 
 
 def fingerprints(text: str) -> Fingerprints:
-    """Returns the fingerprints of a Python text; if it is broken, of its readable beginning."""
+    """Returns the fingerprints of a Python text, or of its readable beginning if it is broken."""
     own = _own_names(text)
     tokens = list(_tokens(text, own))
     grams = [

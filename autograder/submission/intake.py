@@ -319,7 +319,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:
-    """Yields students' folders; a hidden folder counts only if it contains an assignment."""
+    """Yields the folders of students; a hidden folder counts only if it contains an assignment."""
     with os.scandir(submitted) as entries:
         every = sorted(entries, key=lambda entry: entry.name)
     for entry in every:

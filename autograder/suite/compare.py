@@ -1,4 +1,4 @@
-"""Compares a result with the expected one, and describes the difference in words."""
+"""Compares a result with the expected result, and describes the difference in words."""
 
 from __future__ import annotations
 

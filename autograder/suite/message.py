@@ -1,4 +1,4 @@
-"""The record of a failed test's message and its text: the only module that knows the form."""
+"""The record of a failed test's message, and its text; no other module knows the format."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """Returns a call's result, and its arguments afterwards if it changed any (otherwise None)."""
+    """Returns a call's result, and its arguments if the call changed any of them, or None."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.MissingValue):
         value.fail()

@@ -1,4 +1,4 @@
-"""Confines a worker before it sees a student's code; the order of the steps matters.
+"""Confines a worker before it sees any student's code; the order of the steps matters.
 
 Namespaces and mounts need privileges that the later steps remove; Landlock and seccomp are last.
 """

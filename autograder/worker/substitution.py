@@ -1,4 +1,4 @@
-"""Right answers to earlier questions, which the grader computes for answers that use them.
+"""Right answers to other questions, which the grader computes for answers that use them.
 
 A student's `attention_weights` may call the student's own `scale_scores`. If that is wrong, the
 worker replaces it with a function that sends its arguments to the grader and gets the right value

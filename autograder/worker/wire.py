@@ -45,7 +45,7 @@ def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a tensor's memory as one row: every element once, and the gaps between them."""
+    """Returns a tensor's memory as one row: every element once, with the gaps between them."""
     return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
 
 

@@ -134,7 +134,7 @@ class RequestLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """Returns the last item of a request, which is left out by default."""
+    """Returns the last item of a request, which is empty by default."""
     return [True] if no_grad else []
 
 

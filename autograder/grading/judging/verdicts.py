@@ -23,7 +23,7 @@ _DOMINANT = (
     Verdict.TIMEOUT,
 )
 #: verdicts that cost all points of a question: a rule was broken, or something other than the
-#: answer sent messages to the grader and may have faked the points earned before
+#: answer sent messages to the grader and may have faked earlier points
 _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 

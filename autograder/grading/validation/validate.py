@@ -152,7 +152,7 @@ def _problem(case: Case, question: QuestionResult) -> str:
     if case.kind == "part" and question.question == case.question:
         if question.verdict is Verdict.FORBIDDEN and question.score == 0:
             return ""
-        return f"a part as an answer is {question.verdict} with {question.score:g} points"
+        return f"a part given as the answer is {question.verdict} with {question.score:g} points"
     if case.kind == "combination" and question.question == case.question:
         if right:
             return "survived: it has full marks"

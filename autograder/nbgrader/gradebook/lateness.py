@@ -1,8 +1,8 @@
 """Computes the lateness of submissions, and its penalties from nbgrader's plugin.
 
-Lateness is known before any penalty and shown wherever grades are shown. The due date is the
-assignment's, otherwise the one set in formgrader. The allowance is from the class's own tables,
-otherwise it is the extension in nbgrader's gradebook.
+Lateness is known before any penalty is applied, and shown wherever grades are shown. The due date
+is the assignment's, otherwise the one set in formgrader. The allowance is from the class's own
+tables, otherwise it is the extension in nbgrader's gradebook.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the cells of one notebook in the sandbox, in order, and sends each cell only in its turn.
+"""Runs the cells of one notebook in the sandbox, in order, and sends each only when it is next.
 
 If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
 except cells that ended a worker, and the notebook continues below it.

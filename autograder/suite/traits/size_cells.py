@@ -7,7 +7,8 @@ drawn from the secret of the class: no list of sizes can be learnt, and none is 
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   the rest is usual;
-- `between`: each length is drawn between a middle size and its largest, with all that is free;
+- `between`: each length is drawn between a middle size and its largest, together with all free
+  sizes;
   then each is one below its largest, so that a large even and a large odd length are always tested;
 - `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
   blocks, for all usual sizes of blocks: an answer in blocks may lose a last one of size 1;
@@ -84,7 +85,7 @@ class CallSizes:
         self._drawn_counts: dict[str, int] = {}
 
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
-        """Return sizes in which every letter is once 1 and once at its largest.
+        """Return sizes in which every letter is 1 once and at its largest once.
 
         One letter is small while the next is large, so that a few calls show both and none of them
         is slow. Counts that are neither are drawn. Each letter is large in one of the first
@@ -374,7 +375,7 @@ class LeadingDimensions:
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
-        """Return all that are tried in turn; `length` is a large number of tokens."""
+        """Return all dimensions that are tried in turn; `length` is a large number of tokens."""
         last = (length,) if self.are_lengths else (2,)
         return (*_TRIED, last) if self._is_batched else ((),)
 
