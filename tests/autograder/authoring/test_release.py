@@ -327,7 +327,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             'question("Leier", points=4)',
             "tests/hidden/basics/test_sums.py",
             "no test judges Layer",
-            "write one",
+            "write a test for it",
         ),
         (
             "tests/public/basics/test_sums.py",
@@ -343,7 +343,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             '"third", points=0',
             "tests/public/basics/test_halves.py",
             "no test judges half",
-            "write one",
+            "write a test for it",
         ),
         (
             "solutions/basics/halves.py",
