@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="a file of Markdown to write the table to")
     options = parser.parse_args()
     if options.students < 2 * _LEAST or options.students % 2:
-        parser.error(f"--students: an even number from {2 * _LEAST}, as a half is graded, too")
+        parser.error(f"--students: give an even number of at least {2 * _LEAST}")
     repeats = 1 if options.quick else options.repeats
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as name:

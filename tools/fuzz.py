@@ -161,7 +161,7 @@ def _archive(method: int) -> bytes:
 
 
 def _escaped(word: str) -> str:
-    """Formats a word for a dictionary of libFuzzer."""
+    """Formats a word for libFuzzer's dictionary."""
     return "".join(f"\\x{byte:02x}" for byte in word.encode())
 
 

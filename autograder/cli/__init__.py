@@ -37,7 +37,7 @@ _REMEDIES = {
 
 
 def open_streams() -> None:
-    """Opens each standard stream that the caller closed, as the null device.
+    """Opens the null device for each standard stream that the caller closed.
 
     Otherwise the next opened file would get the stream's number, and would receive printed text.
     """

@@ -38,7 +38,7 @@ class Ledger:
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
-        """Returns whether the last line of a submission is for the same files and suite."""
+        """Returns whether a submission's last line is for the same files and the same suite."""
         if not self.history:
             return False
         submission, assignment = task

@@ -158,7 +158,7 @@ class Watch:
         self._write_stage(None, seconds)
 
     def _book(self, stage: Stage | None) -> None:
-        """Adds the time since the last call to the previous stage, and begins this one."""
+        """Adds the time since the last call to the previous stage, and begins this stage."""
         now = time.thread_time()  # the process's clock lags behind while it has a limit
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, now - since)

@@ -169,7 +169,7 @@ class _Pull:
             )
 
     def _known(self) -> Mapping[str, KnownMember]:
-        """Returns the people who will be on the roster, by number, as only they get extensions."""
+        """Returns the people who will be on the roster, by number; only they get extensions."""
         new = () if "roster" in self._parts else self._change.added
         return {
             number: KnownMember(self._name(number), person)

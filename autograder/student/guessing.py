@@ -36,7 +36,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and texts, or lists of them."""
+    """Return the value as a number or a text, or as a list of these."""
     if isinstance(value, torch.Tensor):
         return _plain(value.detach().tolist())
     if isinstance(value, float):

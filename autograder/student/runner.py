@@ -209,7 +209,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Skip the remaining checks of a question that is too slow, as each would take as long."""
+        """Skip the remaining checks of a question that is too slow; each would take as long."""
         question = _question(item)
         if question not in self._found:
             self._found[question] = _QuestionResults()

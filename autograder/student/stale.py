@@ -18,7 +18,7 @@ from ..submission.near_names import closest
 from ..submission.notebook import cells_of, notebook_of, source_of
 
 FAILED = "the last run of this cell failed: what was checked is what it defined before"
-CHANGED = "your cell was changed since it ran: run it again, then check"
+CHANGED = "your cell has changed since it ran: run it again, then check"
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
 

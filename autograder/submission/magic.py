@@ -17,7 +17,8 @@ _MAGIC = re.compile(
 )
 #: cell magics whose body is still Python of this notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-#: the most magic lines that only Python's parser finds, as each requires parsing the cell again
+#: the most magic lines that only Python's parser finds, because each requires parsing the cell
+#: again
 _MOST_FAULTS = 8
 #: the most characters of a magic line
 _LONGEST_MAGIC = 10_000

@@ -124,7 +124,7 @@ class Layer(Protocol):
         """Call `module.to(...)` with a different floating-point dtype, or the meta device."""
 
     def restored(self) -> Layer:
-        """Build a new layer with the same arguments, and load this one's `state_dict`."""
+        """Build a new layer with the same arguments, and load this layer's `state_dict`."""
 
 
 class Implementation(Protocol):

@@ -24,7 +24,7 @@ class NodeError(Exception):
 
 
 class WarmGrader:
-    """A loaded grader in a separate process, which ends when this one closes its input."""
+    """A loaded grader in a separate process, which ends when this process closes its input."""
 
     def __init__(self, folder: Path, options: list[str]) -> None:
         self._submitted = folder / "submitted"

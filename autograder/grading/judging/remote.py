@@ -201,7 +201,7 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU seconds that one statement may use: if no answer needs it, and otherwise."""
+    """Returns the CPU seconds of a statement that no answer needs, and of any other statement."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 

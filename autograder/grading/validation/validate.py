@@ -148,14 +148,14 @@ def _problem(case: Case, question: QuestionResult) -> str:
             return f"the stub in assignments/ has no {question.question}: run autograder release"
         return f"{question.question} is {question.verdict} with {question.score:g} points"
     if case.kind == "misconception" and question.question == case.question:
-        return "survived: it has full marks" if right else ""
+        return "was not caught: it has full marks" if right else ""
     if case.kind == "part" and question.question == case.question:
         if question.verdict is Verdict.FORBIDDEN and question.score == 0:
             return ""
         return f"a part given as the answer is {question.verdict} with {question.score:g} points"
     if case.kind == "combination" and question.question == case.question:
         if right:
-            return "survived: it has full marks"
+            return "was not caught: it has full marks"
         name = (question.misconception or "").removeprefix(f"{case.exercise.name}.")
         return f"called {name}, which is not what it does" if name not in case.fitting else ""
     if right:

@@ -146,7 +146,7 @@ class Traits:
 
     @property
     def tested(self) -> list[str]:
-        """The traits that a generated test shows, for `pytest.mark.parametrize`."""
+        """The traits that have a generated test, for `pytest.mark.parametrize`."""
         return [trait for trait in GENERATED if trait not in (*self.own, *self.without)]
 
     def usual(self, leading: tuple[int, ...] = (), rate: float = 0.0) -> Sizes:

@@ -1,4 +1,4 @@
-"""A tier that has failed once is not a missing tier."""
+"""A tier that has failed once is not treated as missing."""
 
 from __future__ import annotations
 
