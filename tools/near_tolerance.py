@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _answers(course: Course, exercise: Exercise) -> Iterator[UnseenAnswer]:
-    """Returns the answers to each question of an exercise; wrong ones with their intention."""
+    """Returns the answers to each question of an exercise; wrong answers have their intention."""
     for case in cases_of(course, exercise, ("module",)):
         if case.kind in ("misconception", "combination"):
             yield UnseenAnswer(case.question, f"{case.kind} {case.name}", case.text)

@@ -173,7 +173,7 @@ def number_of(value: object) -> str:
     Raises `ValueError` for anything else, because it becomes part of addresses and folder names.
     """
     if not _NUMBER.fullmatch(str(value)):
-        raise ValueError("a number is not a number")
+        raise ValueError("a number contains something else")
     return str(value)
 
 

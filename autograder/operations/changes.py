@@ -116,7 +116,7 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
 def _news(
     folder: Path, requests: Sequence[Request], seen: Mapping[str, int], selection: Selection
 ) -> Iterator[Request]:
-    """Yields the open requests of the selected students, and the answers that are new."""
+    """Yields the open requests of the selected students, and the new answers."""
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     answered = [request for request in requests if not request.is_open]
     open_ones = [request for request in requests if request.is_open]

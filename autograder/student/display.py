@@ -30,7 +30,7 @@ LOOKS = {
     Standing.PASSED: StandingStyle("✓", "ok", _GREEN, "green", "all checks passed"),
     Standing.FIX: StandingStyle("✗", "x", _ORANGE, "red", "something to fix"),
     Standing.STALE: StandingStyle(
-        "!", "!", _ORANGE, "yellow", "what was checked is not what the cell says"
+        "!", "!", _ORANGE, "yellow", "the cell differs from the code that was checked"
     ),
     Standing.NOT_IMPLEMENTED: StandingStyle("○", "-", _GREY, "dim", "not implemented yet"),
     Standing.MISSING: StandingStyle("○", "-", _GREY, "yellow", "not defined"),

@@ -17,7 +17,7 @@ from ..errors import SubmissionError
 from ..submission.near_names import closest
 from ..submission.notebook import cells_of, notebook_of, source_of
 
-FAILED = "the last run of this cell failed: what was checked is what it defined before"
+FAILED = "the last run of this cell failed, so its earlier definition was checked"
 CHANGED = "your cell has changed since it ran: run it again, then check"
 UNSAVED = "not saved yet: save the notebook before you submit it, or check it in a terminal"
 
@@ -99,8 +99,8 @@ def _renamed(
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
         if near := closest(question, names):
             return (
-                f"`{near}` is defined, but the question is `{question}`: what was checked is an "
-                f"older `{question}`"
+                f"`{near}` is defined, but the question is `{question}`, so an older "
+                f"`{question}` was checked"
             )
     return ""
 

@@ -99,7 +99,7 @@ _LEFT = (
     "`x.requires_grad_()` and `x.register_hook(...)` do stays on it after the call; work on a new "
     "tensor"
 )
-#: what a student reads about each thing that a call with its backward left behind, and why
+#: what a student reads about each thing that a call and its backward pass left behind, and why
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
     HOOK: ("a hook that your code registered stays on an argument", _LEFT),
     CHANGED: ("an argument was changed by the call", IN_PLACE),

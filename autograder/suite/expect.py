@@ -259,7 +259,7 @@ class Expect:
     ) -> None:
         """Assert that the answer neither dispatches nor names a call that the rule excludes.
 
-        This covers a call without gradients, and one with gradients together with its backward;
+        This covers a call without gradients, and a call with gradients and its backward pass;
         `backward` selects one of them, if the test makes the other one elsewhere.
 
         An answer that fails on these arguments breaks no rule: other tests report the failure. An

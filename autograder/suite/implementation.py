@@ -57,7 +57,8 @@ class Gradients:
     `inputs` has one entry per argument: a gradient of the argument's shape, or None if there is
     none (and for arguments that are not floating-point tensors); for a tuple or list of tensors,
     a gradient for each of them. `weights` has one entry per trainable parameter of a layer. `left`
-    lists what the call and its backward left behind for the caller: see `worker.execution.LEFT`.
+    lists what the call and its backward pass left behind for the caller: see
+    `worker.execution.LEFT`.
     """
 
     value: Any
@@ -147,7 +148,7 @@ class Implementation(Protocol):
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """Call the function while it is watched, and again without the watch.
 
-        With `backward`, the watched call computes gradients, and its backward is also watched.
+        With `backward`, the watched call computes gradients, and its backward pass is also watched.
         """
 
     def names_used(self, name: str) -> frozenset[str]:

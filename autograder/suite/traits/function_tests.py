@@ -133,7 +133,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     """Check that no call breaks a rule, for long inputs, many dimensions, or many samples.
 
     An optional argument is missing in some of the calls. If gradients are tested at such sizes,
-    the call is watched together with its backward.
+    the call is watched together with its backward pass.
     """
     asked, ways = CallSizes(traits, expect.draw), traits.each_way()
     deep = asked.with_gradients(traits.usual(asked.leads.five()))

@@ -31,7 +31,7 @@ must read the text next to it.
 def page() -> str:
     lines = [HEAD.rstrip("\n")]
     lines += [f"| {look.sign} | `{look.plain}` | {look.text} |" for look in LOOKS.values()]
-    lines += ["", "## What runs is not what the cell says", "", f"- {FAILED}", f"- {CHANGED}"]
+    lines += ["", "## The cell and the checked code differ", "", f"- {FAILED}", f"- {CHANGED}"]
     lines += ["", "## What to do about an exception", ""]
     lines += [f"- {text}" for text in dict.fromkeys(row.to_do for row in TABLE)]
     for path in TABLES:
