@@ -195,7 +195,7 @@ def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> 
 
 
 def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
-    """Merges people into the class's roster; raises `UserError` if two would have one name."""
+    """Merges people into the class's roster; raises `UserError` if two would share a name."""
     merges: list[_Merge] = []
 
     def change(old: list[dict[str, str]]) -> list[Row]:
@@ -229,7 +229,7 @@ def people_of(entries: Sequence[RoleValues]) -> list[Person]:
 
 
 def _is_same(one: Person, other: Person) -> bool:
-    """Returns whether two rows with one identifier are one person, who may be in two sections."""
+    """Returns whether two rows with the same identifier are one person in two sections."""
     pairs = ((in_any_order(one.name), in_any_order(other.name)), (one.email, other.email))
     known = [(normal(p), normal(q)) for p, q in pairs if p and q]
     return bool(known) and all(p == q for p, q in known)

@@ -135,7 +135,7 @@ def report(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write a report on the class: shared mistakes, questions, points, and who needs a look.
+    """Write a report on the class: shared mistakes, questions, points, and students to look at.
 
     \b
     Example: autograder report course

@@ -36,7 +36,7 @@ class DownloadEntry:
 
     @property
     def is_archive(self) -> bool:
-        """True for a zip with files of its own."""
+        """True for a zip that will be unpacked."""
         return self.path[-1].lower().endswith(".zip") and not self.stays_packed
 
 

@@ -1,4 +1,4 @@
-"""Sorts files onto the piles of their owners, in a folder of the collection's own.
+"""Sorts files onto the piles of their owners, in a separate folder of the collection.
 
 If one person uploaded a file twice, the newer one counts. If two different files claim the same
 place and it is uncertain which is newer, both are refused, so that nobody's work replaces somebody

@@ -113,7 +113,7 @@ def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:
 
 
 def _looks(students: Iterable[StudentReport]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Groups students who need a look by the kind of reason; each kind has students and reasons."""
+    """Groups the students to look at by the kind of reason; each kind has students and reasons."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for student in students:
         for reason in student.look:

@@ -157,7 +157,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
     """Yields the path for each file, in a subfolder if its place is taken.
 
-    Platforms allow a file and a folder with one name; a disk does not.
+    Platforms allow a file and a folder with the same name; a disk does not.
     """
     taken: set[Path] = set()
     around: set[Path] = set()

@@ -128,7 +128,7 @@ _NOT_IN_GRADING = (
 def wrong_import(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """Return the question as not right yet if it imports a module that grading lacks, else None.
+    """Return the question as not right yet if it imports a module that grading lacks, or None.
 
     Such an import is the module of another exercise, a module in the folder, or a package that is
     installed for notebooks only.

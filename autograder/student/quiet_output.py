@@ -64,7 +64,7 @@ def quiet(output: LimitedOutput) -> Iterator[None]:
 def _nobody_answers() -> Iterator[None]:
     before = sys.stdin, builtins.input, sys.breakpointhook
     tracing = sys.gettrace()  # an answer that starts pdb replaces the trace function
-    # a kernel has an `input` of its own, which would ask below the cell
+    # a kernel has a separate `input`, which would ask below the cell
     sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
     try:
         yield

@@ -273,8 +273,9 @@ _NEEDED = ("__init__", "forward")
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
     """Returns whether each question of a module is still a stub, so that none can give a result.
 
-    An empty module is also unanswered. A module that is not valid Python is not (it may be an
-    answer with a slip), and neither is a module from which a question was deleted.
+    An empty module is also unanswered. A module that is not valid Python does not count as
+    unanswered, because it may be an answer with a slip, and neither does a module from which a
+    question was deleted.
     """
     try:
         statements = [Statement(node, "") for node in parsed(text).body]

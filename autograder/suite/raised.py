@@ -23,7 +23,7 @@ from ..errors import (
 from .raised_table import OF_LINES, OF_PYTHON, OTHER_ARGUMENTS, Row, row
 from .raised_tensors import OF_TENSORS
 
-#: all kinds of errors that have a text of their own
+#: all kinds of errors that have a separate text
 TABLE: tuple[Row, ...] = (*OF_LINES, *OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: also used for a function of the student's own
+#: also used for a student's own function
 OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 
 
