@@ -1,4 +1,4 @@
-"""The way through a course: the order of assignments, their requirements and their duration."""
+"""The path through a course: the order of assignments, their requirements and their duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank of comments: texts that graders give again and again, in `comments.csv`.
+"""The bank of comments: texts that graders give repeatedly, in `comments.csv`.
 
 A grader writes `#name` in a comment, in formgrader or with `autograder mark`; students read the
 text. A comment belongs to one question, or to all of them if its question is empty.

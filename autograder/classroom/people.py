@@ -57,7 +57,7 @@ class Person:
 
     @property
     def identity(self) -> Identity:
-        """The identifiers and names by which other places may call this person."""
+        """The identifiers and names by which other systems may identify this person."""
         ids = (self.student, self.email, self.login, self.sis_id)
         names = (self.name, self.student)
         numbers = [canvas_number(self.number)] if self.number.isdigit() else []

@@ -108,7 +108,7 @@ class RoleValues:
 
     @property
     def identity(self) -> Identity:
-        """The identifiers and names by which other places may call this person."""
+        """The identifiers and names by which other systems may identify this person."""
         ids = (self.get(r) for r in (Role.STUDENT, Role.EMAIL, Role.LOGIN, Role.SIS))
         names = tuple(filter(None, (self.name, self.get(Role.STUDENT))))
         return Identity(tuple(filter(None, ids)), number_in(self.get(Role.NUMBER)), names)

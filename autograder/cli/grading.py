@@ -226,7 +226,7 @@ def _print_profile(report: grading.GradeReport) -> None:
 
 
 def _print_table(rows: Sequence[dict[str, Any]]) -> None:
-    """Prints all submissions; if there are many, only those that need a look."""
+    """Prints all submissions; if there are many, only those that a person should look at."""
     if len(rows) > _MOST_ROWS:
         few = [row for row in rows if row["needs_a_look"]]
         console.print(f"{len(rows)} submissions; {'these need' if few else 'none needs'} a look")

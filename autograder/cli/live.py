@@ -198,7 +198,7 @@ def push(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write the grades of a class, and feedback if wanted, into a course on Canvas or Moodle.
+    """Write the grades of a class, and feedback if requested, into a course on Canvas or Moodle.
 
     First shows what will change, and asks. Grades that are equal are not sent again, and a grade
     that somebody else has given there stays. If it is interrupted, run it again. The token is

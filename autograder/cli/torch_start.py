@@ -36,7 +36,7 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Ends a process that has loaded torch, after its exit `code` is known and all else is done.
+    """Ends a process that has loaded torch, once its exit `code` is known and all its work is done.
 
     Create it first: functions that are registered with `atexit` later run earlier.
     """

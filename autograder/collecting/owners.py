@@ -76,7 +76,7 @@ class CourseNames:
         return self._chosen or (None if place.assignment else self._named_assignment(source))
 
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
-        """Returns the assignment of a file, from names outside of the student's path or inside it.
+        """Returns the assignment of a file, from names outside the student's path or inside it.
 
         `source` is the download's own name, `own` the path that the student chose.
         """

@@ -240,7 +240,7 @@ def is_collected(class_folder: Path, key: Key, origin: Origin | None, time: date
 
 
 def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
-    """Returns new submissions that wait because they would replace files edited by hand."""
+    """Returns new submissions that are waiting because they would replace files edited by hand."""
     return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
 
 

@@ -187,7 +187,7 @@ def match(
             in_doubt |= found
             notes.append(
                 f"{student!r} may be any of {len(found)} people of {file}: write the number or "
-                "login that the platform has for this one into the class's roster.csv"
+                "login that the platform has for this student into the class's roster.csv"
             )
         else:
             strangers.append(repr(student))

@@ -131,12 +131,12 @@ def question_named_in(course: Course, assignment: str, text: str) -> str:
 
 
 def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
-    """Returns the answers that wait for each grader, by question, and the numbers graded.
+    """Returns the answers that are waiting for each grader, by question, and how many were graded.
 
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)
 
-    An answer waits if the gradebook says that a human has to grade it, or if there is an open
+    An answer is waiting if the gradebook says that a human has to grade it, or if there is an open
     request. Raises `UserError` if no grader has that name.
     """
     from ..nbgrader import cells_to_grade, human_work

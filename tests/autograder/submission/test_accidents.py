@@ -32,7 +32,7 @@ def code(source: Any, **more: Any) -> dict[str, Any]:
 
 
 def notebook(*cells: Any, **more: Any) -> bytes:
-    """Returns a notebook; a text means a code cell."""
+    """Returns a notebook; a string becomes a code cell."""
     made = [code(cell) if isinstance(cell, str) else cell for cell in cells]
     document = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}
     return json.dumps(document).encode()
