@@ -1,7 +1,7 @@
 """The only reader of JSON that a student, a platform or another machine has written.
 
-All that may be wrong raises `ValueError`, and the same texts are read wherever it is called:
-Python's own limit of nesting depends on its version and on how deep the call is.
+Whatever may be wrong with it raises `ValueError`, and the same texts are read wherever it is
+called: Python's own limit of nesting depends on its version and on how deep the call is.
 """
 
 from __future__ import annotations

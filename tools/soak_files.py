@@ -169,7 +169,7 @@ def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], obje
 def _graded(folder: Path, exercise: Exercise) -> None:
     answers = read_exercise(folder, exercise)
     assert answers.status in (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
-    ast.parse(answers.text)  # a worker compiles and executes one statement after the other
+    ast.parse(answers.text)  # a worker compiles and executes one statement after another
 
 
 def _of_archive(place: Path, data: bytes) -> Generator[Callable[[], object]]:

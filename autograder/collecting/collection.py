@@ -122,7 +122,7 @@ def _check_source(source: Path) -> None:
 
 
 class _Collection:
-    """Sorts downloads one after the other, then puts submissions in their places."""
+    """Sorts downloads one after another, then puts submissions in their places."""
 
     def __init__(
         self, names: CourseNames, submitted: Path, staging: Path, options: CollectOptions

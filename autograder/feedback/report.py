@@ -116,7 +116,7 @@ class AssignmentReport:
 
 @dataclass(frozen=True, slots=True)
 class StudentReport:
-    """One student over all assignments; `look` are reasons to look, `late` is the lateness."""
+    """One student's results in all assignments, reasons for a person to `look`, and lateness."""
 
     student: str
     score: float

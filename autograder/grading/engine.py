@@ -52,7 +52,7 @@ class Engine(Protocol):
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> Grader:
-        """Returns a grader that grades one submission after the other; jobs are forks of it."""
+        """Returns a grader that grades one submission after another; jobs are forks of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class ExerciseGrader:
 class _JudgedText:
     """The results of one text and its notes; `replies` are hashes of its workers' replies.
 
-    They are certain if two workers gave equal replies; those of one alone may be due to chance.
+    They are certain if two workers gave equal replies; those of a single one may be due to chance.
     """
 
     results: tuple[QuestionResult, ...]

@@ -1,4 +1,4 @@
-"""One job of a run: a fork of the loaded grader that grades one submission after the other."""
+"""One job of a run: a fork of the loaded grader that grades one submission after another."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class JobTimeout:
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Returns whether the job's time is over, or a question's time passed without progress."""
+        """Returns whether the job's time is over, or a question's has passed without progress."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -87,7 +87,7 @@ class JobTimeout:
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether a table is being made in time, which extends the submission's time."""
+        """Returns whether a table is being made and has time left; the submission gets more."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -117,7 +117,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Grader(Protocol):
-    """Grades one submission after the other, each in the sandbox."""
+    """Grades one submission after another, each in the sandbox."""
 
     @property
     def fork_server(self) -> ForkServer:

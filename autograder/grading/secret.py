@@ -90,7 +90,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Returns the secret in a file, made if needed; raises `UserError` if it can't be."""
+    """Returns the secret in a file, made if needed; raises `UserError` if it is unusable."""
     try:
         if not path.exists():
             _make(path)
@@ -118,7 +118,7 @@ def _read(path: Path) -> bytes:
 
 
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
-    """Returns the secret's path from a user; raises `UserError` if it is probably a mistake.
+    """Returns the path that a user gave for a secret; raises `UserError` if it seems mistaken.
 
     At a misspelled path, a new secret would be created, and all students would get different
     numbers. So the folder must exist and, if the results file already has lines, the secret as

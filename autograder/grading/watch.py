@@ -40,7 +40,7 @@ class Stage(StrEnum):
     GRADEBOOK = "gradebook"
 
 
-#: the stages of a job, one after the other
+#: the stages of a job, one after another
 OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 
 #: CPU seconds by stage
@@ -190,7 +190,7 @@ class FailureLog:
     _times: Counter[Position] = field(default_factory=Counter)
 
     def count(self, place: Position | None, out_of_time: bool) -> bool:
-        """Returns whether to try the submission again; if `out_of_time`, it is surely at fault."""
+        """Returns whether to try the submission again; `out_of_time` proves it to be at fault."""
         if place is None or place in self.left_out:
             return False
         self._times[place] += 1

@@ -41,7 +41,7 @@ def _cleaned(source: str) -> str:
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:
-    """Returns whether nbconvert renders it quickly, and the page fetches nothing from elsewhere."""
+    """Returns whether nbconvert renders a text quickly, to a page that fetches nothing else."""
     start = time.process_time()
     try:
         renderer = IPythonRenderer(escape=False, attachments=attachments)
@@ -87,7 +87,7 @@ Cell = dict[str, Any]
 
 
 def name_problem(name: str) -> str | None:
-    """Explains why nbgrader can't use a student's name; None if it can.
+    """Returns why nbgrader can't use a student's name; None if it can.
 
     Formgrader writes names unchanged into its pages, even into attributes and texts of scripts.
     """

@@ -217,5 +217,5 @@ class _Linking:
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
-    """Keeps other pulls and pushes from changing the class; raises `UserError` if one runs."""
+    """Keeps other pulls and pushes from changing the class; `UserError` if one is running."""
     return running_alone(class_folder / _LOCK, "pull or push")

@@ -45,7 +45,7 @@ class EnteredMark:
 class BankUse:
     """A comment of the bank, and the number of answers that use it.
 
-    `is_missing` means that graders wrote its name, and the bank does not have it.
+    `is_missing` is true if graders wrote its name but the bank does not have it.
     """
 
     comment: BankComment

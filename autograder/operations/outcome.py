@@ -189,8 +189,8 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
 def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
     """Returns the submissions with a reason to look that no person has dealt with.
 
-    A person deals with it by points or a comment, by agreeing with the automatic points, or by
-    withdrawing the submission. A grading that failed is repeated by the next run.
+    A person deals with it by entering points or a comment, by agreeing with the automatic points,
+    or by withdrawing the submission. The next run repeats a grading that failed.
     """
     found = [result for result in results if waits_for_a_person(result, ())]
     if not found:

@@ -61,7 +61,7 @@ class Downloads:
         self._done = 0
 
     def collect(self, incoming: Sequence[IncomingSubmission]) -> CollectReport | None:
-        """Downloads and collects one assignment after the other, first attempts first."""
+        """Downloads and collects one assignment after another, first attempts first."""
         total = sum(len(usable(item.attempt)) for item in incoming)
         reports: list[CollectReport] = []
         for batch in _rounds(incoming):

@@ -27,7 +27,7 @@ class HumanGrade:
 
     @property
     def changes_score(self) -> bool:
-        """Returns whether it replaces the automatic score or adds to it."""
+        """Returns whether this entry replaces the automatic score or adds to it."""
         return self.score is not None or bool(self.extra_credit)
 
 

@@ -90,7 +90,7 @@ class ForkServer:
         self.wait_until_ready()
 
     def has_ended(self, seconds: float = _ENDING_SECONDS) -> bool:
-        """Return whether it has ended or ends soon; only for the process that started it."""
+        """Return whether the server has ended or will soon; only in the process that started it."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -98,7 +98,7 @@ class ForkServer:
         return True
 
     def was_killed(self) -> bool:
-        """Return whether it was killed from outside: by a signal, or without any error message."""
+        """Return whether the server was killed from outside: by a signal, or with no message."""
         if not self.has_ended():
             return False
         code = self._process.returncode  # bubblewrap returns 128 and more for a signal
@@ -170,7 +170,7 @@ class ForkServer:
         return b""
 
     def _kill_group(self) -> None:
-        """Kills it and every process that it started before the sandbox was ready."""
+        """Kills the server and every process that it started before the sandbox was ready."""
         if self._process.returncode is None:  # not reaped, so no other group has its number
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ _OWN = "On your own computer: choose the kernel in which you installed the exerc
 def bring(assignment: str, wheel: Path) -> None:
     """Copies the assignment's folder here if it exists only next to the wheel, as on Kaggle.
 
-    Kaggle adds files as read-only ones. Raises `ImportError` if the kernel lacks a package
+    Files that Kaggle adds are read-only. Raises `ImportError` if the kernel lacks a package
     that the checks need.
     """
     if missing := [module for module in _NEEDED if not find_spec(module)]:

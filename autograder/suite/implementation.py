@@ -161,7 +161,7 @@ class Implementation(Protocol):
 def call_text(name: str, args: Sequence[Any]) -> str:
     """Write a call with shapes instead of tensors, and with dtypes other than float32.
 
-    The text also says if a tensor is not contiguous, and if it is a part of a larger tensor because
+    The text also says whether a tensor is not contiguous, or is part of a larger tensor because
     it begins inside its memory.
     """
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"

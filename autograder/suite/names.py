@@ -159,7 +159,7 @@ def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
 
 
 def _replaces(statement: ast.stmt, name: str, module: _Module) -> bool:
-    """Return whether a statement surely makes a name a function that does not use its old value."""
+    """Return whether a statement certainly makes a name a function without using its old value."""
     if isinstance(statement, DEFINITIONS):
         above = [*statement.decorator_list, *getattr(statement, "bases", [])]
         return name not in {one.id for one in map(_head, above) if one is not None}

@@ -36,9 +36,9 @@ _FORM = frozenset(
 class Testimony:
     """A test's use of one tensor: what it compared the numbers with, and how closely.
 
-    The numbers are near all that they were `compared` with, and not near all numbers of any tensor
-    in `apart`. `after` says the same of the results of functions. `is_read` says that the test used
-    the numbers in any other way.
+    The numbers are near everything that they were `compared` with, and not near all numbers of any
+    tensor in `apart`. `after` says the same of the results of functions. `is_read` says that the
+    test used the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)

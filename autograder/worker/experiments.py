@@ -52,12 +52,12 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Returns whether it makes a function or class, with a definition or a `lambda`."""
+        """Returns whether this makes a function or class, with a definition or a `lambda`."""
         return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
 
     @property
     def is_silent(self) -> bool:
-        """Returns whether it is an expression without calls or bindings, such as a docstring."""
+        """Returns whether this is an expression without calls or bindings, such as a docstring."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds

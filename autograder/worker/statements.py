@@ -144,7 +144,7 @@ class _Execution:
         self._waiting: dict[str, list[int]] = {}
 
     def run(self, alarm: Alarm | None, only_needed: bool) -> None:
-        """Executes all statements; those that wait for a name are tried again when it is bound."""
+        """Executes all statements; those waiting for a name are tried again when it is bound."""
         for name, make in self._stand_ins.items():
             self._own[name] = make(None)
         for number, statement in enumerate(self._chosen):

@@ -24,7 +24,7 @@ from autograder.submission.class_files import class_home, inside
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENT = "simplified_attention"
 ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
-#: runs commands one after the other, and records the programs, folders and files that they use
+#: runs commands one after another, and records the programs, folders and files that they use
 _AUDITED = """
 import json, os, sys
 log, watched, commands = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), sys.argv[2], sys.argv[3]

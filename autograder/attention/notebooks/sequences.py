@@ -80,7 +80,7 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
 
 
 def blocks_in_turn(num_queries: int, num_keys: int, block_size: int, title: str = "") -> None:
-    """Draw a table of scores that is cut into blocks of keys, processed one after the other.
+    """Draw a table of scores that is cut into blocks of keys, processed one after another.
 
     Args:
         num_queries: T, rows.

@@ -156,7 +156,7 @@ class Rehearsal(RequestImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers with the random numbers of a worker, in which tests draw none."""
+        """Answers with a worker's own random numbers, which the draws of tests do not affect."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)

@@ -100,7 +100,7 @@ class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader shi
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Copies them; nbgrader calls it for each notebook of an assignment."""
+        """Copies these notebooks; nbgrader calls this for each notebook of an assignment."""
         directories = self.parent.parent.coursedir  # that of the exporter's converter
         assignment = resources["nbgrader"]["assignment"]
         source, release = (

@@ -157,7 +157,7 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """Repeat shapes with new numbers in one argument after the other; then change the shapes."""
+    """Repeat shapes with new numbers in one argument after another; then change the shapes."""
     usual = traits.usual()
     other = CallSizes(traits, expect.draw).other(usual)
     first = arguments(expect, traits, usual)

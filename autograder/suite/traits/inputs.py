@@ -17,7 +17,7 @@ Layout = Callable[[torch.Tensor], torch.Tensor]
 
 
 def contiguous(tensor: torch.Tensor) -> torch.Tensor:
-    """Lay the rows out one after the other."""
+    """Lay the rows out one after another."""
     return tensor
 
 
@@ -48,7 +48,7 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Lay the rows out one after the other, but begin inside the memory, as `x[1:]` does."""
+    """Lay the rows out one after another, but begin inside the memory, as `x[1:]` does."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 

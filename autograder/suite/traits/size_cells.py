@@ -3,7 +3,7 @@
 A right answer may loop over every number, and must still end in time. The whole class pays for it:
 the loops of one question can take longer than everything else together. So each size is at its
 largest in one call, with everything else as small as possible there. In between, each size is
-drawn from the secret of the class: no list of sizes can be learnt, and none is missed for long.
+drawn from the secret of the class: no list of sizes can be learned, and none is missed for long.
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   the rest is usual;
@@ -220,7 +220,7 @@ class CallSizes:
         leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
         sizes = self._traits.usual(leading).but(drawn)
         sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
-        # if only one token were left, nothing would be learnt about the others
+        # if only one token were left, nothing would be learned about the others
         tokens = {x: min(_SEEN, drawn[x]) for x in self._letters if x in LENGTHS}
         sizes = shorter(sizes, tokens, self._traits.steps, most)
         if self._traits.steps(sizes) > most and self._traits.built_letters():

@@ -248,7 +248,7 @@ def fourth_roots(queries, keys, values):
 
 @alternative("causal_head_attention")
 def running_softmax(queries, keys, values):
-    """Processes one key after the other, as a fused kernel does."""
+    """Processes one key after another, as a fused kernel does."""
     best = queries.new_full((*queries.shape[:-1], 1), -torch.inf)
     total, context = torch.zeros_like(best), torch.zeros_like(values)
     tokens = torch.arange(queries.shape[-2]).unsqueeze(-1)

@@ -102,7 +102,7 @@ class heads_first(_Layers):
 
 @alternative("MultiHeadAttention")
 class pair_by_pair(_Layers):
-    """Compares every query with every key that it may see, one after the other."""
+    """Compares every query with every key that it may see, one after another."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)
