@@ -42,7 +42,7 @@ class Lateness:
 
     @property
     def is_late(self) -> bool:
-        """True if it is late, by a known or an unknown amount."""
+        """True if the submission is late, by a known or an unknown amount."""
         return bool(self.late) or (self.late is None and self.is_marked)
 
     @property

@@ -65,7 +65,7 @@ class Origin:
 
     @property
     def is_marked_late(self) -> bool:
-        """True if the platform reports that it was late, without saying by how much."""
+        """True if the platform reports that the submission was late, without saying by how much."""
         return self.mark == _LATE and not self.time
 
 

@@ -42,7 +42,7 @@ class SharedMistake:
 
     @property
     def count(self) -> int:
-        """The number of students who share it."""
+        """The number of students who share the mistake."""
         return len(self.students)
 
 

@@ -85,7 +85,7 @@ class Attempt:
 
     @property
     def is_typed(self) -> bool:
-        """True if it contains only text that the student typed on the platform."""
+        """True if the submission contains only text that the student typed on the platform."""
         return bool(self.files) and all(file.content is not None for file in self.files)
 
 

@@ -151,7 +151,7 @@ def _engines(courses: Courses) -> list[Engine]:
 def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
     if courses.own is None or courses.notebooks or options.question:
         raise UserError(
-            "a cluster grades assignments with hidden suites, whole: leave out --question, and "
+            "a cluster grades only whole assignments with hidden suites: leave out --question, and "
             "grade notebooks with nbgrader's own tests without --scheduler"
         )
     try:

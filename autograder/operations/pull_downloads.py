@@ -45,7 +45,7 @@ class IncomingSubmission:
 
     @property
     def folder(self) -> str:
-        """The name of its folder among the downloads."""
+        """The name of the submission's folder among the downloads."""
         return f"{self.attempt.student}-{self.attempt.number}-{_seconds(self.attempt.time)}"
 
 

@@ -41,7 +41,7 @@ class NewRequests:
 
 @dataclass(frozen=True, slots=True)
 class WaitingAnswers:
-    """The answers to one question that wait for one grader; `why` is "to grade" or "request"."""
+    """One question's answers that are waiting for a grader; `why` is "to grade" or "request"."""
 
     grader: str
     assignment: str
@@ -52,7 +52,7 @@ class WaitingAnswers:
 
 @dataclass(frozen=True, slots=True)
 class GradersWork:
-    """The answers that wait for each grader, and how many each person has graded by question.
+    """The answers waiting for each grader, and how many each person has graded by question.
 
     `graded` has rows of grader, assignment, question and number. Entries that were made in
     formgrader have the name `formgrader`, because nbgrader does not record who made them.

@@ -55,7 +55,7 @@ class Request:
 
     @property
     def is_open(self) -> bool:
-        """True if nobody has answered it yet."""
+        """True if nobody has answered the request yet."""
         return not self.answer
 
 

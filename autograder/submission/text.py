@@ -208,7 +208,7 @@ class Statement(experiments.Statement):
 
     @property
     def defines(self) -> frozenset[str]:
-        """The names to which it assigns a function or class, not an experiment's result."""
+        """The names that this binds to a function or class, not to an experiment's result."""
         return frozenset(_defined_by(self.node))
 
 

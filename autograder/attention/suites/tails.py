@@ -18,8 +18,8 @@ SURE = -math.log(1e-9)
 def of_count(count: float, total: int, p: float) -> float:
     """Return the improbability in nats of `count` successes in `total` draws of probability p.
 
-    For a binomial count the best t gives P <= exp(-total * KL(count / total || p)), on the side of
-    p on which the count is.
+    For a binomial count the best t gives P <= exp(-total * KL(count / total || p)) for the tail on
+    the count's side of p.
     """
     if total == 0:
         return 0.0

@@ -76,7 +76,7 @@ class RecordSummary:
 
     @property
     def unrecorded(self) -> int:
-        """The number of results that wait for a person before they can be recorded."""
+        """The number of results that are waiting for a person before they can be recorded."""
         return sum(note.waits for note in self.notes)
 
 

@@ -1,4 +1,4 @@
-"""Repeated patterns are reported, independent ones are not."""
+"""Repeated patterns are reported, but independent ones are not."""
 
 from __future__ import annotations
 

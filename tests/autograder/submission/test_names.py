@@ -95,7 +95,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, fork_server: object) -> It
 
 @pytest.mark.parametrize(
     ("command", "status"),
-    # nbgrader can't take some of the names, so that their results wait for a person
+    # nbgrader can't take some of the names, so their results are waiting for a person
     [("grade", 3), ("record", 3), ("feedback", 0), ("report", 0), ("export", 0)],
 )
 def test_every_command_does_its_job_and_keeps_the_terminal_clean(

@@ -100,7 +100,7 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
-    """A night that is killed, one with a full disk, one that completes both, a corrected one."""
+    """A night that is killed, one with a full disk, one that completes both, and one corrected."""
     night = Night(tmp_path_factory.mktemp("night"))
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)
