@@ -252,7 +252,7 @@ def _print_wait(text: str) -> None:
 
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function that shows the progress on a terminal."""
+    """Yields a function that shows the progress on the terminal."""
     if not sys.stderr.isatty():
         yield lambda done, of: None
         return
