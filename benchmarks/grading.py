@@ -61,7 +61,7 @@ _HALVES = ("one half", "other half")
 class Row:
     """One way to grade, and the tests that it runs for a submission.
 
-    CPU seconds of the start and of each submission, and peak bytes.
+    `start` and `each` (submission) are in CPU seconds, `peak` is in bytes.
     """
 
     label: str

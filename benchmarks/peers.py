@@ -184,7 +184,7 @@ class Otter:
         }
 
     def grade(self) -> None:
-        """Runs `otter run`, without its container, for one notebook after the other."""
+        """Runs `otter run`, without its container, for one notebook after another."""
         for student in self._submissions:
             for exercise in self._exercises:
                 zipped = self._place / exercise / "autograder.zip"

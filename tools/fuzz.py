@@ -1,8 +1,8 @@
 """Fuzzes all code that reads students' files, guided by coverage, with atheris.
 
-    python tools/fuzz.py READER [libFuzzer's options, as -runs=10000 or a file to try again]
+    python tools/fuzz.py READER [libFuzzer's options, such as -runs=10000, or a file to try again]
 
-A reader returns a value or reports a problem of its input; any other exception ends the run, and
+A reader returns a value or reports a problem with its input; any other exception ends the run, and
 libFuzzer writes the input to a file. `tools/soak.py` runs all readers.
 """
 

@@ -93,7 +93,7 @@ class Namer:
         return self._judged(answer, self.executed(answer))
 
     def executed(self, answer: UnseenAnswer) -> dict[str, Any]:
-        """Returns the names of its module."""
+        """Returns the names that the answer's module defines."""
         own: dict[str, Any] = {"__name__": "unseen"}
         for path, text in (
             ("<solution>", self._exercise.solution.read_text(encoding="utf-8")),

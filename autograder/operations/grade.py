@@ -166,7 +166,7 @@ class HasDescriptor(Protocol):
     """A pipe, a socket, or an open file."""
 
     def fileno(self) -> int:
-        """Returns its file descriptor."""
+        """Returns the file descriptor."""
 
 
 def grade_stream(

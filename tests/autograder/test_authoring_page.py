@@ -44,7 +44,7 @@ def call(*arguments: str) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, in no course."""
+    """An empty folder that is in no course."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

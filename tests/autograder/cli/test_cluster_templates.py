@@ -22,7 +22,7 @@ ASSIGNMENT = "simplified_attention"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A class of one submission, and one whose assignment waits for a person."""
+    """A class of one submission, and one whose assignment is waiting for a person."""
     place = tmp_path / "course"
     shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place / "submitted" / "ada" / ASSIGNMENT)
     (place / "submitted" / "ada" / "causal_attention").mkdir()

@@ -28,7 +28,7 @@ Files = Mapping[str, "bytes | Files"]
 
 
 def zipped(files: Files, time: tuple[int, ...] = (2026, 3, 1, 12, 0, 0)) -> bytes:
-    """Returns an archive; a table in it becomes an archive in it."""
+    """Returns an archive of files; a nested table becomes an archive inside it."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():

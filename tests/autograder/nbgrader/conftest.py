@@ -120,7 +120,7 @@ def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
-    """An nbgrader course with our assignment, extended by a written question, and its own."""
+    """An nbgrader course with its own assignment, and with ours extended by a written question."""
     root = tmp_path_factory.mktemp("nbgrader")
     place = NbgraderClass(root / COURSE, root / "exchange", root / "home")
     for folder in (place.folder, place.exchange, place.home):

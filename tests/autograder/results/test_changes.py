@@ -1,4 +1,4 @@
-"""Changes from grading again are reported with student, scores and cause, and as seen or not."""
+"""Changes from regrading are reported with student, scores and cause, until somebody sees them."""
 
 from __future__ import annotations
 

@@ -326,7 +326,7 @@ def _pool(name: str, exercise: str) -> tuple[Answer, ...]:
 
 
 def _is_clear(answer: Answer) -> bool:
-    """Returns whether the unfair suite takes away all points of its test, or there are none."""
+    """Returns whether the answer has all or no points of the unfair suite's test, if it has any."""
     got = answer.points.get(Attention.unfair)
     full = _of("ada", Attention.names[0], Attention.unfair[0]).points[Attention.unfair]
     return got is None or got in (0.0, full)

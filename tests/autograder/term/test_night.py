@@ -1,4 +1,4 @@
-"""In the night of docs/unattended.md, something goes wrong, and the rest continues."""
+"""If something goes wrong in the night of docs/unattended.md, the rest continues."""
 
 from __future__ import annotations
 

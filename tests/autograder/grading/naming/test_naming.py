@@ -674,7 +674,7 @@ def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None
 
 
 def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
-    """Returns numbers; raises an error for unusual layouts, or more often."""
+    """Returns its input; raises an error if it is not contiguous or `often` is true."""
     if often or not inputs.is_contiguous():
         raise RuntimeError
     return inputs

@@ -24,7 +24,7 @@ KINDS: dict[str, object] = {
 
 
 def notebook(answer: str, **turned: bool) -> str:
-    """Returns a notebook as from quickstart: nbformat 4.0, without ids; cells may change type."""
+    """Returns a notebook like nbgrader's quickstart: format 4.0, no ids; cells may change type."""
     made = new_notebook(nbformat_minor=0)
     made.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
     cells: dict[str, tuple[str, dict[str, object]]] = {
