@@ -92,7 +92,7 @@ def _cells(text: str, separator: str) -> Iterator[list[str]]:
         return
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     if rows and text.count('"') % 2:
-        raise csv.Error(f"a quotation mark is not closed, at the latest in row {len(rows)}")
+        raise csv.Error(f"a quotation mark in row {len(rows)} or above is not closed")
     yield from rows
 
 

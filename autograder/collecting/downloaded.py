@@ -23,7 +23,7 @@ class UnsafeFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DownloadEntry:
-    """A file of a download: its path, and a function that reads it, which raises `UnsafeFile`.
+    """A file of a download: its path, and a function that reads it or raises `UnsafeFile`.
 
     `in_archive` is true if it is in a zip, whose contents can't be trusted. With `stays_packed`, an
     archive is not unpacked.

@@ -128,7 +128,7 @@ class RemoteImplementation(RequestImplementation):
         return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
-        """Raises the fault of an answer that is known before it is called, if any."""
+        """Raises the fault of an answer if it is known before the call."""
         if name in self._answers.broken:
             raise AnswerFault(self._answers.broken[name])
         if text := self._refusal(name):
@@ -147,7 +147,7 @@ class RemoteImplementation(RequestImplementation):
         return self._refusals[name]
 
     def _check_that_the_answer_failed(self) -> None:
-        """Opens a new worker, which raises `SandboxError` if the worker ended with its parent."""
+        """Tries a new worker; raises `SandboxError` if workers end because their parent has."""
         probe = self._open_worker()
         try:
             probe.ask(Budget.of(self._limits), "load", "probe", "", 0)

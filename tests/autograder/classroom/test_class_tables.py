@@ -94,7 +94,7 @@ def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
         ("student\nada\nada\n", "twice"),
         ("student,extra_time\nada,soon\n", "not a duration"),
         ("", "not a list of people"),
-        ('student,name\n"ada,Ada\nben,Ben\n', "a quotation mark is not closed"),
+        ('student,name\n"ada,Ada\nben,Ben\n', "a quotation mark in row 2 or above is not closed"),
     ],
 )
 def test_an_unusable_list_says_why_and_changes_nothing(text: str, why: str, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ DETACHED = _of_floats(torch.Tensor.detach)
 
 
 def _wrong(name: str, right: Any, wrong: Wrong) -> Any:
-    """Returns a question's solution that changes its result."""
+    """Returns a question's solution with a changed result."""
     if not inspect.isclass(right):
         return lambda *args: wrong(lambda: right(*args))
 

@@ -62,7 +62,7 @@ def first_place_in_sorted_order(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="removing a comma and replacing it by a space: a comma is replaced with a space "
+    confuses="removing a comma and replacing it with a space: a comma is replaced with a space "
     "instead of being removed",
     hint="What happens to `a,b` when the comma vanishes and nothing takes its place?",
 )
@@ -382,7 +382,7 @@ def place_in_the_vocabulary(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="the vocabulary given and a new one made of this sentence: a new vocabulary is made "
+    confuses="the given vocabulary and a new one from this sentence: a new vocabulary is made "
     "from the sentence",
     hint="Change the ids that the vocabulary holds. Does your result change?",
 )
@@ -434,7 +434,7 @@ def commas_are_kept_in_words(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="removing a comma and replacing it by a space: a comma is replaced with a space "
+    confuses="removing a comma and replacing it with a space: a comma is replaced with a space "
     "instead of being removed",
     hint="Is `a,b` one word or two in `build_vocabulary`?",
 )
