@@ -30,8 +30,8 @@ NAME = "CausalAttention"
 @pytest.mark.question(NAME, points=2)
 def test_three_projections_are_trained_and_nothing_else(expect: Expect) -> None:
     likely = (
-        "the weights of W_query, W_key, W_value are trained, with biases only if qkv_bias is True; "
-        "the mask is not"
+        "W_query, W_key and W_value are trained, with biases only if qkv_bias is True; the mask "
+        "is not trained"
     )
     expect.layer(NAME, 3, 5, 6, 0.0).exact_weights(likely=likely)
     expect.layer(NAME, 3, 5, 6, 0.1, True).exact_weights(likely=likely)
@@ -40,9 +40,9 @@ def test_three_projections_are_trained_and_nothing_else(expect: Expect) -> None:
 @pytest.mark.question(NAME, points=3)
 def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
     likely = (
-        "check in this order: projections, scores of each query with each key, mask above the "
-        "diagonal, division by the square root of a key's size, softmax over keys, weights times "
-        "values"
+        "check these steps in order: projections, scores of each query with each key, mask above "
+        "the diagonal, division by the square root of the key size, softmax over the keys, "
+        "weights times values"
     )
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
     other = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)  # each has a context of its own
@@ -56,7 +56,7 @@ def test_biases_count(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 4, 3, 5, 0.0, True, scale=0.7)
     layer.same(
         draw.normal(2, 5, 4),
-        likely="with qkv_bias True each of the three projections adds its own bias",
+        likely="if qkv_bias is True, each of the three projections adds its own bias",
     )
 
 
@@ -65,8 +65,8 @@ def test_sequence_shorter_than_the_context(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 4, 6, 8, 0.0, scale=0.7)
     layer.same(
         draw.normal(2, 5, 4),
-        likely="the mask has context_length rows and columns, the scores of a shorter sequence "
-        "fewer: which part of the mask belongs to them?",
+        likely="the mask has context_length rows and columns, but the scores of a shorter "
+        "sequence have fewer: which part of the mask applies to them?",
     )
 
 
@@ -77,8 +77,8 @@ def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
     x[:, 2] = 0.0  # as padding is: all scores of this query are exactly 0
     layer.same(
         x,
-        likely="a score of 0 is a score like any other: what is future is a matter of place, not "
-        "of the score's value",
+        likely="a score of 0 is a score like any other: mask the future by position, not by the "
+        "value of a score",
     )
 
 
@@ -88,14 +88,17 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
     layer.fill(low_scoring(draw, 4))
     layer.move(dtype=torch.float64).same(
         low_tokens(draw, 2, 5, 3),
-        likely="every score here is far below zero: a forbidden one must be so low that nothing "
-        "of it is left after softmax",
+        likely="scores can be far below zero: a masked score must be so low that softmax gives it "
+        "no weight",
     )
 
 
 @pytest.mark.question(NAME, points=2)
 def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> None:
-    likely = "compare the number of tokens with context_length first, and raise a ValueError"
+    likely = (
+        "compare the number of tokens with context_length first: raise a ValueError if there are "
+        "more"
+    )
     length = draw.integer(3, 40)
     layer = expect.layer(NAME, 3, 5, length, 0.0)
     layer.raises(draw.normal(2, length + 1, 3), error=ValueError, likely=likely)
@@ -104,7 +107,9 @@ def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> 
         layer.eval().raises(longer, error=ValueError, likely=likely)
     one = expect.layer(NAME, 3, 5, 1, 0.0)
     one.raises(draw.normal(1, 2, 3), error=ValueError, likely=likely)
-    layer.same(draw.normal(2, length, 3), likely="exactly context_length tokens are allowed")
+    layer.same(
+        draw.normal(2, length, 3), likely="a sequence of exactly context_length tokens is allowed"
+    )
 
 
 @pytest.mark.question(NAME, points=2)
@@ -112,7 +117,8 @@ def test_evaluation_drops_nothing(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.5).eval()
     layer.same(
         draw.normal(2, 6, 3),
-        likely="after `eval()` dropout does nothing: does your forward know the module's mode?",
+        likely="after `eval()`, dropout must do nothing: does your dropout follow the module's "
+        "mode?",
     )
 
 
@@ -162,7 +168,7 @@ class _Dropout:
         self.layer.that(
             off < 1e-3,
             got=_what_is_dropped(got),
-            expected="each value, with all of its entries, counts by its weight",
+            expected="sums of value vectors, each multiplied as a whole by one weight",
             likely=self._likely,
         )
         return used
@@ -176,18 +182,19 @@ def _what_is_dropped(context: torch.Tensor) -> str:
     """In words, for context vectors that no attention weights give."""
     zeros = (context == 0).double().mean(dim=(0, 2))  # (T,)
     if float(zeros[-1]) > 0.1:
-        return "context vectors with single entries of 0"
+        return "context vectors in which single entries are 0"
     if float(zeros[0]) > 0.1:
-        return "the first context vector with single entries of 0, the last one without"
-    return "context vectors that no dropped attention weights give"
+        return "single entries that are 0 in the first context vector, but not in the last"
+    return "context vectors that no attention weights with dropout can produce"
 
 
 @pytest.mark.question(NAME, points=1)
 @pytest.mark.parametrize("p", [0.62, 0.07])
 def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p: float) -> None:
     likely = (
-        "dropout acts on the attention weights after softmax, and what is kept is multiplied by "
-        "1 / (1 - p): scores, values and result are left alone, rows do not sum to one again"
+        "dropout is applied to the attention weights after softmax, and kept weights are "
+        "multiplied by 1 / (1 - p); nothing in the scores, values or result is dropped, and rows "
+        "are not normalized again"
     )
     dropout = _Dropout(expect, draw, likely, p)
     used = dropout.used()
@@ -199,12 +206,12 @@ def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p
         problem += "; the weights of each row sum to 1"
     others = (used.abs() * (1 - p) / dropout.large)[~dropout.present]
     if bool((others > 0.1).any()):
-        problem = "in training other tokens have weights than in evaluation"
+        problem = "in training, the weights go to different tokens than in evaluation"
     some = "weights are dropped" if bool(dropped.any()) else "no weight is dropped"
     dropout.layer.that(
         problem is None and bool(dropped.any()),
         got=f"{problem or 'kept entries are right'}; {some}",
-        expected=f"about {p:.0%} are 0, kept ones are multiplied by {1 / (1 - p):.4g}",
+        expected=f"about {p:.0%} of the weights are 0, the others multiplied by {1 / (1 - p):.4g}",
         likely=likely,
     )
 
@@ -216,14 +223,16 @@ def _equal_scores(name: str, shape: tuple[int, ...]) -> torch.Tensor:
 
 @pytest.mark.question(NAME, points=1)
 def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> None:
-    likely = "each weight of each query and each item of the batch has its own chance"
+    likely = (
+        "each attention weight is dropped independently, for each query and each item of the batch"
+    )
     dropout = _Dropout(expect, draw, likely)
     dropped, present = dropout.dropped(dropout.used()), dropout.present
     problem = dependence_problem(dropped, P, present) or rate_problem(dropped, P, present)
     dropout.layer.that(
         problem is None,
         got=f"{problem} (dimensions: batch, query, key)",
-        expected=f"each weight is dropped, with probability {P}, whatever happens to the others",
+        expected=f"each weight dropped with probability {P}, independently of the others",
         likely=likely,
     )
     # rates of three decimals, which no per cent and no bound gives; tokens in threes, so that
@@ -239,7 +248,7 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
 
 @pytest.mark.question(NAME, points=1)
 def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) -> None:
-    likely = "new random numbers in every call: no seed is set and no pattern is kept"
+    likely = "draw new random numbers in every call: set no seed and keep no pattern"
     dropout = _Dropout(expect, draw, likely)
     problem = repeat_problem([dropout.dropped(dropout.used())[dropout.present] for _ in range(5)])
     dropout.layer.that(
@@ -266,7 +275,7 @@ def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7).move(dtype=torch.float64)
     layer.same(
         draw.strided(2, 4, 3, dtype=torch.float64),
-        likely="after `module.to(torch.float64)` all is computed in float64, also for an x that is "
+        likely="after `module.to(torch.float64)`, everything is computed in float64, even if x is "
         "a view of another tensor",
     )
 
@@ -275,12 +284,12 @@ def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
 def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.3, scale=0.7)  # patterns of dropout are made there, too
     x = draw.normal(2, 4, 3)
-    likely = "before the module is moved anywhere, it computes causal attention"
+    likely = "before the module is moved, it must already compute causal attention"
     layer.eval().same(x, likely=likely)
     layer.train().moves(
         x,
-        likely="`module.to(device)` moves parameters and buffers, not a tensor that is a plain "
-        "attribute; `torch.ones(...)` in forward needs the device of x",
+        likely="`module.to(device)` moves parameters and buffers, but not a tensor that is a "
+        "plain attribute; `torch.ones(...)` in `forward` needs the device of x",
     )
 
 

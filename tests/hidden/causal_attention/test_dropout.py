@@ -33,7 +33,7 @@ COARSE = (0.001, 0.002)
 MANY = (300, 250)
 #: calls, more than a stock of 64 patterns gives
 FAR_APART = 70
-ON_ITS_OWN = "each of the entries is dropped or kept whatever happens to the others"
+ON_ITS_OWN = "each entry is dropped or kept independently of the others"
 
 
 # dropout: 18 points
@@ -52,8 +52,8 @@ def _dropped(expect: Expect, got: object, x: torch.Tensor) -> torch.Tensor:
     expect.that(
         fits,
         got=f"{text}",
-        expected="a tensor of the shape of x",
-        likely="a dropped entry is a zero in its place",
+        expected="a tensor with the shape of x",
+        likely="a dropped entry becomes 0 and stays in its place, so the shape does not change",
     )
     assert isinstance(got, torch.Tensor)
     return got.detach() == 0
@@ -79,7 +79,7 @@ def _kept_or_dropped(
 
 @pytest.mark.question("dropout", points=1.5)
 def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None:
-    likely = "with `training` False the result equals x: nothing dropped, nothing made larger"
+    likely = "if `training` is False, the result equals x: no entry is dropped, and none is scaled"
     x = _entries(draw, 3, 1, 20)
     dropped = _dropped(expect, expect.result("dropout", x, 0.5, False, likely=likely), x)
     expect.that(
@@ -96,23 +96,34 @@ def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None
 @pytest.mark.question("dropout", points=1)
 def test_probability_zero_drops_nothing(expect: Expect, draw: Draw) -> None:
     expect.same(
-        "dropout", draw.normal(40), 0, True, likely="p is the probability to drop, not to keep"
+        "dropout",
+        draw.normal(40),
+        0,
+        True,
+        likely="p is the probability of dropping an entry, not of keeping it",
     )
 
 
 @pytest.mark.question("dropout", points=1)
 def test_probability_one_drops_all(expect: Expect, draw: Draw) -> None:
-    likely = "all entries are 0; 1 / (1 - p) does not exist there, and 0 times infinity is not "
-    likely += "a number; shape and dtype are those of x"
+    likely = (
+        "if p is 1, all entries are 0, with the shape and dtype of x; 1 / (1 - p) is undefined, "
+        "and 0 times infinity is not a number"
+    )
     expect.same("dropout", draw.normal(2, 15), 1.0, likely=likely)
     expect.same("dropout", draw.normal(3, 1, 4, dtype=torch.float64), 1.0, likely=likely)
     x = draw.normal(2, 5, dtype=torch.float64)
-    expect.gradients("dropout", x, 1.0, likely="with p = 1 gradients are 0: nothing over 0 has any")
+    expect.gradients(
+        "dropout",
+        x,
+        1.0,
+        likely="if p is 1, the gradient is 0, because the result does not depend on x",
+    )
 
 
 @pytest.mark.question("dropout", points=1)
 def test_probability_outside_its_range_raises(expect: Expect, draw: Draw) -> None:
-    likely = "a probability lies between 0 and 1, both included; raise a ValueError for others"
+    likely = "a probability is between 0 and 1, inclusive: raise a ValueError for any other p"
     x = draw.normal(4, 3)
     expect.raises("dropout", x, -0.0001, error=ValueError, likely=likely)
     expect.raises("dropout", x, 1.0000005, error=ValueError, likely=likely)
@@ -122,7 +133,7 @@ def test_probability_outside_its_range_raises(expect: Expect, draw: Draw) -> Non
 
 @pytest.mark.question("dropout", points=1)
 def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw) -> None:
-    likely = "check p first: a wrong probability is wrong even where it is not used"
+    likely = "check p first: an invalid p is a ValueError even if `training` is False"
     x = draw.normal(4, 3)
     expect.raises("dropout", x, 2, False, error=ValueError, likely=likely)
     expect.raises("dropout", x, -1, False, error=ValueError, likely=likely)
@@ -134,7 +145,7 @@ def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw)
 @pytest.mark.question("dropout", points=2)
 def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -> None:
     likely = (
-        "a kept entry is multiplied by 1 / (1 - p), which is 2 for p = 0.5 only; a dropped one "
+        "a kept entry is multiplied by 1 / (1 - p), which is 2 only if p is 0.5; a dropped entry "
         "becomes exactly 0"
     )
     for (low, high), x in (
@@ -152,13 +163,16 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
             bool(dropped.any()) and not bool(dropped.all()),
             got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
             expected=f"about {p:.1%} of them",
-            likely="while training (the default) entries are dropped at random",
+            likely="in training (the default), entries are dropped at random",
         )
 
 
 @pytest.mark.question("dropout", points=2)
 def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
-    likely = "each entry is dropped with probability p and kept with 1 - p, not the other way round"
+    likely = (
+        "each entry is dropped with probability p and kept with probability 1 - p, not the other "
+        "way around"
+    )
     # no whole per cent: random numbers of a hundred values can't give it
     for (low, high), shape in (
         ((0.151, 0.249), (50, 100)),
@@ -175,7 +189,12 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
             problem is None, got=f"{problem}", expected=f"about {p:.1%} of them", likely=likely
         )
         problem = dependence_problem(dropped, p) or neighbours_problem(dropped, p)
-        expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
+        expect.that(
+            problem is None,
+            got=f"{problem}",
+            expected="each entry dropped independently",
+            likely=likely,
+        )
     # random numbers of 8 bits are below such a rate in one of 256 cases
     p = drawn_rate(draw, *COARSE)
     x = _entries(draw, *MANY)
@@ -185,8 +204,10 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("dropout", points=3)
 def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
-    likely = "draw one random number for each entry of x: neither one for a whole row, column or "
-    likely += "item of the batch, nor a fixed number of entries"
+    likely = (
+        "draw one random number for each entry of x, not one for a whole row, column or item of "
+        "the batch, and do not fix the number of dropped entries"
+    )
     for p, shape in ((0.5, (24, 20, 25)), (0.07, (4, 2, 2, 12, 75))):
         # one sample in every place of a batch: each has a pattern of its own
         x = _entries(draw, 1, *shape[1:]).expand(shape) if p == 0.5 else _entries(draw, *shape)
@@ -204,8 +225,10 @@ def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("dropout", points=2)
 def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
-    likely = "new random numbers in every call: no seed is set and no pattern is kept; how many "
-    likely += "are dropped is left to chance, too"
+    likely = (
+        "draw new random numbers in every call: set no seed and keep no pattern; the number of "
+        "dropped entries is random, too"
+    )
     x = -_entries(draw, 80, 75).abs()  # no sign keeps an entry
     small = _entries(draw, 20, 20)
     calls = []
@@ -227,7 +250,10 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("dropout", points=0.5)
 def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
-    likely = "a kept entry is x times 1 / (1 - p), and so is its gradient; a dropped one has none"
+    likely = (
+        "a kept entry and its gradient are multiplied by 1 / (1 - p); a dropped entry has gradient "
+        "0"
+    )
     for shape, dtype in (((40, 36), torch.float64), ((3, 2, 8, 30), torch.float32)):
         x = _entries(draw, *shape, dtype=dtype)
         expect.gradients("dropout", x, 0.4, False, likely=likely)
@@ -242,7 +268,7 @@ def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
             likely=likely,
         )
         text = difference(pulled.inputs[0], cotangent.masked_fill(dropped, 0.0) / 0.6)
-        expected = "the gradient to x, as shown"
+        expected = "the gradient with respect to x, as shown above"
         expect.that(text is None, got=f"{text}", expected=expected, likely=likely)
 
 
@@ -275,20 +301,25 @@ def _dropped_weights(
     shape = (*weights.shape[:-1], values.shape[-1])
     fits = isinstance(got, torch.Tensor) and got.shape == shape and got.dtype == values.dtype
     text = None if fits else difference(got, torch.zeros(shape, dtype=values.dtype))
-    expect.that(fits, got=f"{text}", expected="(..., T, d) in that dtype", likely=likely)
+    expect.that(
+        fits,
+        got=f"{text}",
+        expected="shape (..., T, d), with the dtype of the values",
+        likely=likely,
+    )
     assert isinstance(got, torch.Tensor)
     used = got.detach() @ torch.linalg.pinv(values)  # (..., T, S)
     if difference(got, used @ values) is not None:
         zeros, whole = got == 0, weights @ values
-        what = "context vectors that no dropped weights give"
+        what = "context vectors that no weights with dropout can produce"
         if float(zeros.double().mean()) > 0.15:
-            what = "context vectors with many entries of 0"
+            what = "context vectors in which many entries are 0"
             if bool((zeros | (got.abs() > whole.abs())).all()):
                 what += ", and the others are larger than without dropout"
         expect.that(
             False,
             got=what,
-            expected="sums of the values, each times one weight for all of its entries",
+            expected="sums of value vectors, each multiplied as a whole by one weight",
             likely=likely,
         )
     return used.abs() < 1e-3
@@ -312,7 +343,7 @@ def _kept_weights(
     expect.that(
         text is None,
         got=f"{text}",
-        expected="sums of some of the values, each times its weight / (1 - p)",
+        expected="sums of the values whose weights are kept, each times its weight / (1 - p)",
         likely=likely,
     )
     return dropped
@@ -324,13 +355,15 @@ def _where_sums_stay(used: torch.Tensor, weights: torch.Tensor) -> str:
         return "; the weights of each row sum to 1"
     kept = sums > 1e-6
     if torch.allclose(sums[kept], weights.sum(dim=-1)[kept], atol=1e-6):
-        return "; the weights of each row sum to what they summed to before"
+        return "; each row of weights has the same sum as before dropout"
     return ""
 
 
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_context_outside_training(expect: Expect, draw: Draw) -> None:
-    likely = "outside training all weights count as they are: weights (T, S) times values (S, d)"
+    likely = (
+        "outside training, no weight is changed: the result is weights (T, S) times values (S, d)"
+    )
     expect.same(
         "dropout_attention_weights",
         _weights(draw, 5, 7),
@@ -357,7 +390,7 @@ def test_context_without_dropout(expect: Expect, draw: Draw) -> None:
         draw.normal(2, 3, 4, 6),
         0.0,
         True,
-        likely="with probability 0 no weight is dropped, while training too",
+        likely="with probability 0, no weight is dropped, not even in training",
     )
 
 
@@ -368,14 +401,16 @@ def test_all_weights_dropped(expect: Expect, draw: Draw) -> None:
         _weights(draw, 2, 5, 4),
         draw.normal(2, 4, 3),
         1.0,
-        likely="with probability 1 no weight is left, and every context vector is zero",
+        likely="with probability 1, every weight is dropped, and every context vector is zero",
     )
 
 
 @pytest.mark.question("dropout_attention_weights", points=2)
 def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -> None:
-    likely = "dropout acts on the weights, before they meet the values: not on the result, not on "
-    likely += "the values; rows are not made to sum to one again"
+    likely = (
+        "dropout is applied to the weights before they are multiplied by the values, not to the "
+        "values or the result; rows are not normalized again"
+    )
     for p, leading, queries in ((0.07, (3, 1, 1), 60), (0.62, (60,), 1)):
         weights = _weights(draw, *leading, queries, 12, dtype=torch.float64)
         values = draw.normal(*leading, 12, 16, dtype=torch.float64)
@@ -387,10 +422,15 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
             bool(dropped.any()) and not bool(dropped.all()),
             got=f"{int(dropped.sum())} of {weights.numel()} weights were dropped",
             expected=f"about {p:.0%} of them",
-            likely="while training (the default) weights are dropped at random",
+            likely="in training (the default), weights are dropped at random",
         )
         problem = dependence_problem(dropped, p)
-        expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
+        expect.that(
+            problem is None,
+            got=f"{problem}",
+            expected="each weight dropped independently",
+            likely=likely,
+        )
     for low, high in (RAREST, NEARLY_ALL):
         p = drawn_rate(draw, low, high)
         dropped = _shown(expect, draw, p, (150, 200), likely)
@@ -399,7 +439,12 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
             or dependence_problem(dropped, p)
             or neighbours_problem(dropped, p)
         )
-        expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
+        expect.that(
+            problem is None,
+            got=f"{problem}",
+            expected="each weight dropped independently",
+            likely=likely,
+        )
 
 
 def _shown(
@@ -416,14 +461,16 @@ def _shown(
     got = expect.result("dropout_attention_weights", *arguments, likely=likely, no_grad=no_grad)
     dropped = _dropped(expect, got, weights)
     text = difference(got, weights.masked_fill(dropped, 0.0) / (1 - p))
-    expected = "each weight 0, or divided by 1 - p"
+    expected = "each weight is either 0 or divided by 1 - p"
     expect.that(text is None, got=f"{text}", expected=expected, likely=likely)
     return dropped
 
 
 @pytest.mark.question("dropout_attention_weights", points=2)
 def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
-    likely = "each of the T x S weights has its own chance; not a whole value, query or matrix"
+    likely = (
+        "each of the T x S weights is dropped independently, not a whole value, query or matrix"
+    )
     weights = _weights(draw, 4, 3, 25, 10)
     # rows of length 1 at right angles: they show weights in float32, too
     values = torch.linalg.qr(draw.normal(4, 3, 14, 14)).Q[..., :10, :].contiguous()
@@ -433,7 +480,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     expect.that(
         problem is None,
         got=f"{problem} (dimensions: batch, head, query, key)",
-        expected="each weight is dropped, with probability 0.3, whatever happens to the others",
+        expected="each weight dropped with probability 0.3, independently of the others",
         likely=likely,
     )
     # two of three may decide on the third, and a pattern may come again far away
@@ -445,7 +492,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
-    likely = "the weights are dropped, never the entries of a value or of the result"
+    likely = "whole weights are dropped, never single entries of a value or of the result"
     for samples, keys in ((12, 10), (80, 1)):
         # query t sees value t only
         weights = torch.eye(keys, dtype=torch.float64).repeat(samples, 1, 1)
@@ -458,17 +505,22 @@ def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
         gone = (got == 0).all(dim=-1, keepdim=True)
         expect.that(
             bool(gone.any()),
-            got="no value that is gone",
-            expected="about 30% of them: nothing is kept because it is the only one",
+            got="no value was dropped",
+            expected="about 30% of them dropped, even if a query has only one key",
             likely=likely,
         )
         text = difference(got, (values / 0.7).masked_fill(gone, 0.0))
-        expect.that(text is None, got=f"{text}", expected="0 or the value, as shown", likely=likely)
+        expect.that(
+            text is None,
+            got=f"{text}",
+            expected="each context vector is 0 or its value / (1 - p), as shown above",
+            likely=likely,
+        )
 
 
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
-    likely = "new random numbers in every call: no seed is set and no pattern is kept"
+    likely = "draw new random numbers in every call: set no seed and keep no pattern"
     calls = [_shown(expect, draw, 0.4, (80, 75), likely, no_grad=turn > 3) for turn in range(7)]
     groups = torch.stack(calls[:3], -1).view(-1, 3)
     problem = (
@@ -486,7 +538,10 @@ def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_gradient_reaches_weights_and_values(expect: Expect, draw: Draw) -> None:
-    likely = "`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient"
+    likely = (
+        "gradients reach weights and values: `.detach()`, `.item()`, `.data` and "
+        "`torch.tensor(...)` cut them"
+    )
     for leading, dtype, frozen in (
         ((), torch.float64, ()),
         ((2, 3), torch.float32, ()),
@@ -520,7 +575,10 @@ def _check_gradient(
             continue
         text = difference(pulled.inputs[place], expected)
         expect.that(
-            text is None, got=f"{text}", expected=f"the gradient to {name}, as shown", likely=likely
+            text is None,
+            got=f"{text}",
+            expected=f"the gradient with respect to {name}, as shown above",
+            likely=likely,
         )
 
 

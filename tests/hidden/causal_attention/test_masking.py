@@ -9,8 +9,8 @@ from autograder.suite.compare import describe
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 DIGITS = (
-    "the result has the dtype of the weights and is computed in it; a tensor made with its own "
-    "dtype, or `.float()`, loses digits"
+    "compute in the dtype of the weights, and return that dtype; `.float()` or a new tensor with "
+    "a fixed dtype loses digits"
 )
 
 
@@ -47,9 +47,9 @@ def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
 
 @pytest.mark.question("causal_mask", points=1)
 def test_one_token_and_two_tokens(expect: Expect) -> None:
-    alone = "a token sees itself: of one token nothing is forbidden"
+    alone = "a token may look at itself, so with one token nothing is forbidden"
     _same_truth(expect, 1, alone)
-    two = "with two tokens only one thing is forbidden: token 0 must not see token 1"
+    two = "with two tokens, only one entry is True: token 0 must not look at token 1"
     _same_truth(expect, 2, two)
 
 
@@ -58,8 +58,8 @@ def test_only_the_future_is_forbidden(expect: Expect, draw: Draw) -> None:
     _same_truth(
         expect,
         draw.integer(4, 5),
-        likely="row t belongs to query t: True stands right of the diagonal only; the diagonal "
-        "itself, and all on its left, is allowed",
+        likely="row t belongs to query t: only entries to the right of the diagonal are True; "
+        "those on the diagonal and to its left are False",
     )
 
 
@@ -68,7 +68,7 @@ def test_entries_are_true_and_false(expect: Expect, draw: Draw) -> None:
     expect.same(
         "causal_mask",
         draw.integer(7, 9),
-        likely="the result is a bool tensor: True where a token must not look, not 1.0",
+        likely="the result is a bool tensor: True, not 1.0, where a token must not look",
     )
 
 
@@ -82,7 +82,10 @@ def _weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> tor
 
 @pytest.mark.question("mask_and_renormalize", points=1)
 def test_first_token_sees_only_itself(expect: Expect, draw: Draw) -> None:
-    likely = "the first row keeps one weight, its own; made to sum to one it becomes 1"
+    likely = (
+        "in the first row, masking leaves only one weight, which becomes 1 when the row is "
+        "normalized"
+    )
     expect.same("mask_and_renormalize", draw.uniform(1, 1, low=0.3, high=0.7), likely=likely)
     expect.same("mask_and_renormalize", _weights(draw, 2, 2), likely=likely)
 
@@ -92,7 +95,8 @@ def test_rows_of_softmax(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_and_renormalize",
         _weights(draw, 5, 5),
-        likely="first the future becomes zero, then each row is divided by what is left of it",
+        likely="first set the weights of the future to zero, then divide each row by the sum of "
+        "what is left",
     )
 
 
@@ -103,18 +107,22 @@ def test_rows_that_do_not_sum_to_one(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_and_renormalize",
         weights,
-        likely="a row is divided by the sum of its weights that are left, whatever it was before",
+        likely="divide each row by the sum of the weights that are left, even if it did not sum "
+        "to one before",
     )
     expect.same(
         "mask_and_renormalize",
         draw.uniform(4, 4, low=1.0, high=2.0, dtype=torch.float64) * 1e-7,
-        likely="small sums count as they are: nothing is added to a divisor, nothing cut off",
+        likely="divide even by a very small sum: do not add anything to it, and do not clip it",
     )
 
 
 @pytest.mark.question("mask_and_renormalize", points=1)
 def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
-    likely = "every matrix of the batch by itself; rows are summed along the last dimension"
+    likely = (
+        "each matrix of the batch is masked separately, and rows are summed along the last "
+        "dimension"
+    )
     expect.same("mask_and_renormalize", draw.uniform(2, 5, 5, low=0.5, high=2.0), likely=likely)
     expect.same("mask_and_renormalize", draw.uniform(2, 3, 4, 4, low=0.5, high=2.0), likely=likely)
     # all sizes equal: what is done along the wrong dimension raises no error here
@@ -129,7 +137,8 @@ def test_weights_of_zero_stay_zero(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_and_renormalize",
         weights,
-        likely="a visible weight of zero is no special case: zero divided by the sum stays zero",
+        likely="a visible weight of zero is not a special case: zero divided by the sum is still "
+        "zero",
     )
 
 
@@ -150,7 +159,8 @@ def test_double_precision_of_strided_weights(expect: Expect, draw: Draw) -> None
 @pytest.mark.question("mask_scores", points=1)
 def test_scores_of_one_token_and_two_tokens(expect: Expect, draw: Draw) -> None:
     likely = (
-        "token 0 sees itself only, token 1 sees both; shown is what softmax makes of your scores"
+        "token 0 sees only itself, and token 1 sees both; the numbers shown are the softmax of "
+        "your scores"
     )
     expect.same("mask_scores", draw.normal(1, 1), likely=likely, after=_softmax)
     expect.same("mask_scores", draw.normal(2, 2), likely=likely, after=_softmax)
@@ -161,8 +171,8 @@ def test_future_scores_get_no_weight(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_scores",
         draw.normal(5, 5),
-        likely="after softmax (applied here to your result) the future has weight 0 and the other "
-        "scores count as they were; a score of 0 is not a weight of 0",
+        likely="after softmax (applied here to your result), the future must have weight 0, and "
+        "the other scores count unchanged; a score of 0 does not give a weight of 0",
         after=_softmax,
     )
 
@@ -172,8 +182,8 @@ def test_scores_of_exactly_zero(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_scores",
         draw.normal(6, 6) * (draw.uniform(6, 6) < 0.5),
-        likely="a score of 0 is a score like any other: which scores are future is a matter of "
-        "their place, not of their value",
+        likely="a score of 0 is a score like any other: mask the future by position, not by the "
+        "value of a score",
         after=_softmax,
     )
 
@@ -185,8 +195,8 @@ def test_visible_scores_may_be_very_low(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_scores",
         scores,
-        likely="a future score must lie far below every visible one, and visible scores may be "
-        "negative themselves: which number is below all of them?",
+        likely="a future score must be far below every visible one, and visible scores may "
+        "themselves be negative: which number is below all of them?",
         after=_softmax,
     )
 
@@ -198,14 +208,14 @@ def test_future_scores_may_be_very_high(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_scores",
         scores,
-        likely="a future score must end up without weight however high it was",
+        likely="a future score must get no weight, however high it was",
         after=_softmax,
     )
 
 
 @pytest.mark.question("mask_scores", points=0.5)
 def test_scores_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
-    likely = "the mask lies in the last two dimensions, and every matrix of the batch gets it"
+    likely = "the mask applies to the last two dimensions, for every matrix of the batch"
     expect.same("mask_scores", draw.normal(2, 5, 5), likely=likely, after=_softmax)
     expect.same("mask_scores", draw.normal(2, 3, 4, 4), likely=likely, after=_softmax)
     # all sizes equal: a mask in the wrong dimensions raises no error here
@@ -218,7 +228,7 @@ def test_double_precision_of_strided_scores(expect: Expect, draw: Draw) -> None:
         "mask_scores",
         # float32 has few digits left behind the point of numbers this large
         draw.uniform(3, 9, 9, low=40.0, high=48.0, dtype=torch.float64).transpose(-2, -1),
-        likely="the result has the dtype of the scores, and the scores keep all their digits",
+        likely="the result has the dtype of the scores, and visible scores keep all their digits",
         after=_softmax,
     )
 
@@ -228,7 +238,7 @@ def test_double_precision_of_strided_scores(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("causal_attention_weights", points=1)
 def test_weights_of_one_token_and_two_tokens(expect: Expect, draw: Draw) -> None:
-    likely = "token 0 has only itself to look at: its weight there is 1"
+    likely = "token 0 can look only at itself, so its weight there is 1"
     for num_tokens in (1, 2):
         expect.same(
             "causal_attention_weights",
@@ -244,14 +254,16 @@ def test_queries_see_keys_up_to_themselves(expect: Expect, draw: Draw) -> None:
         "causal_attention_weights",
         draw.normal(5, 3),
         draw.normal(5, 3),
-        likely="row t holds the weights of query t over keys 0 to t; they sum to one. Check in "
-        "this order: scores, mask, scale, softmax over keys",
+        likely="row t contains the weights of query t over keys 0 to t, which sum to one; check "
+        "these steps in order: scores, mask, scale, softmax over the keys",
     )
 
 
 @pytest.mark.question("causal_attention_weights", points=2)
 def test_scale_is_the_root_of_the_vector_size(expect: Expect, draw: Draw) -> None:
-    likely = "scores are divided by the square root of the size of one key, not a whole number"
+    likely = (
+        "divide scores by the square root of the size of one key, which need not be a whole number"
+    )
     for num_tokens, size in ((4, 6), (7, 2), (3, 11)):
         expect.same(
             "causal_attention_weights",
@@ -269,14 +281,16 @@ def test_a_query_that_fits_nothing(expect: Expect, draw: Draw) -> None:
         "causal_attention_weights",
         queries,
         draw.normal(5, 3),
-        likely="a query of zeros has scores of 0 with every key: it looks at all that it may see "
-        "alike. What is future is a matter of place, not of the score's value",
+        likely="a query of zeros has a score of 0 with every key, so all visible keys get the "
+        "same weight; mask the future by position, not by the value of a score",
     )
 
 
 @pytest.mark.question("causal_attention_weights", points=1)
 def test_weights_in_batches(expect: Expect, draw: Draw) -> None:
-    likely = "each sequence of the batch by itself: only its own keys, its own softmax"
+    likely = (
+        "each sequence of the batch is computed separately, with its own keys and its own softmax"
+    )
     expect.same(
         "causal_attention_weights", draw.normal(2, 5, 3), draw.normal(2, 5, 3), likely=likely
     )
@@ -290,7 +304,7 @@ def test_all_scores_are_low(expect: Expect, draw: Draw) -> None:
     expect.same(
         "causal_attention_weights",
         *low_queries_and_keys(draw, (2, 6, 1), (2, 6, 1), torch.float64),
-        likely="visible scores may be negative: a masked one must still lie far below them",
+        likely="visible scores may be negative: a masked score must still be far below them",
     )
 
 
@@ -303,7 +317,7 @@ def test_double_precision_of_strided_inputs(expect: Expect, draw: Draw) -> None:
         rest = draw.normal(2, 1, 5, dtype=torch.float64)
         return torch.cat([first + small, sign * first, rest], dim=1).transpose(-2, -1)
 
-    likely = "the result has the dtype of the inputs and is computed in it"
+    likely = "compute in the dtype of the inputs, and return that dtype"
     expect.same(
         "causal_attention_weights", large(1, scale=0.02), large(-1, scale=0.0), likely=likely
     )
@@ -319,7 +333,7 @@ def test_tokens_that_are_their_own_keys(expect: Expect, draw: Draw) -> None:
         "causal_attention_weights",
         tokens,
         tokens,
-        likely="queries and keys may be one tensor: what changes one changes the other",
+        likely="queries and keys may be the same tensor: changing one in place changes the other",
     )
 
 
@@ -378,14 +392,14 @@ def _finite_where_weights_are_zero(expect: Expect) -> None:
     weights = expect.draw.uniform(4, 4, low=0.5, high=1.5, dtype=torch.float64)
     weights[1:, 1] = 0.0
     likely = (
-        "the value is finite for a weight of zero, and so is its gradient; a step on the way that "
-        "is infinite there, as a logarithm is, has none"
+        "the gradient must be finite even if some weights are zero: a step that is infinite at "
+        "zero, such as a logarithm, has no finite gradient"
     )
     cotangent = expect.draw.normal(4, 4, dtype=torch.float64)
     pulled = expect.pulled("mask_and_renormalize", weights, cotangent=cotangent, likely=likely)
     expect.that(
         all(bool(grad.isfinite().all()) for grad in pulled.inputs if grad is not None),
-        got="a gradient of nan or infinity to a weight of zero",
+        got="a gradient that is nan or infinite, where some weights are zero",
         expected="finite gradients",
         likely=likely,
     )
