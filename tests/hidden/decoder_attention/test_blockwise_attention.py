@@ -18,12 +18,13 @@ DOUBLE = torch.float64
 
 RULES = rules_of(__file__)
 GRADIENT = (
-    "the statistics (largest score, sum, log-sum-exp) depend on queries and keys too: nothing is "
-    "detached or computed under `no_grad`"
+    "the statistics (largest score, sum, log-sum-exp) also depend on queries and keys: do not "
+    "detach them or compute them under `no_grad`"
 )
 LARGE_SCORES = (
-    "exp of a large score is infinite, and of a low one zero: subtract the largest score of each "
-    "query (or use `logsumexp`, `logaddexp`) before taking exponentials"
+    "the exponential of a large score is infinite, and that of a very low score is zero: before "
+    "taking exponentials, subtract the largest score of each query (or use `logsumexp` or "
+    "`logaddexp`)"
 )
 
 
@@ -71,8 +72,8 @@ def _far_apart(draw: Draw, num_keys: int) -> torch.Tensor:
 # attend_block: 4 points
 
 BOTH = (
-    "the pair of the attention output and the logarithm of the sum of the exponentials of the "
-    "scores (divided by the root of d), one number for each query"
+    "return a pair: the attention output, and the logarithm of the sum of the exponentials of the "
+    "scores (divided by the square root of d), one number for each query"
 )
 
 
@@ -105,13 +106,13 @@ def test_gradient_of_large_scores_and_no_softmax(expect: Expect, draw: Draw) -> 
 # merge_blocks: 6 points
 
 SHARES = (
-    "each output counts with its block's share of the sum of all exponentials, exp(lse_a) / "
-    "(exp(lse_a) + exp(lse_b)) for the first, one share per query; the new lse is the logarithm of "
-    "that sum"
+    "multiply each output by its block's share of the sum of all exponentials, exp(lse_a) / "
+    "(exp(lse_a) + exp(lse_b)) for the first block, one share for each query; the new lse is the "
+    "logarithm of that sum"
 )
 EMPTY = (
-    "a block without keys has output 0 and lse minus infinity: its share is 0, and the other block "
-    "comes back as it is; minus infinity minus minus infinity is no number"
+    "a block without keys has output 0 and an lse of minus infinity: its share is 0, and the "
+    "other block is returned unchanged; minus infinity minus minus infinity is not a number"
 )
 
 
@@ -184,9 +185,15 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
     expect.same(MERGE, *args, likely=SHARES)
     nothing, empty = torch.zeros_like(args[0]), torch.full_like(args[1], -INF)
     in_single = [arg[0].float() for arg in (nothing, empty, *args[2:])]
-    expect.gradients(MERGE, *in_single, likely=f"an empty block leaves gradients finite; {EMPTY}")
     expect.gradients(
-        MERGE, *args[:2], nothing, empty, likely=f"an empty block leaves gradients finite; {EMPTY}"
+        MERGE, *in_single, likely=f"gradients stay finite if a block is empty; {EMPTY}"
+    )
+    expect.gradients(
+        MERGE,
+        *args[:2],
+        nothing,
+        empty,
+        likely=f"gradients stay finite if a block is empty; {EMPTY}",
     )
     # for some queries only, next to scores far apart
     some, levels = torch.tensor([[0, 1, 0, 0], [-990, 990, 0, 990]])
@@ -199,8 +206,9 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
 # blockwise_attention: 6 points
 
 EXACT = (
-    "block by block gives the same numbers as all keys at once: when the largest score grows, what "
-    "was added up so far is multiplied by exp(old - new), and the division by the sum comes last"
+    "working block by block gives the same numbers as using all keys at once: when the largest "
+    "score grows, multiply the sums so far by exp(old - new), and divide by the sum of "
+    "exponentials at the end"
 )
 
 

@@ -41,7 +41,10 @@ def _some_forbidden(draw: Draw, *shape: int) -> torch.Tensor:
 
 @pytest.mark.question("padding_mask", points=1)
 def test_mask_of_several_lengths(expect: Expect) -> None:
-    likely = "True at position s of sample b where s >= lengths[b]: the padding, not the words"
+    likely = (
+        "the mask is True at position s of sample b if s >= lengths[b]: True marks the padding, "
+        "not the words"
+    )
     expect.same("padding_mask", torch.tensor([3, 1, 5, 4]), 5, likely=likely)
     expect.same("padding_mask", torch.tensor([1, 2, 6]), 6, likely=likely)
 
@@ -55,7 +58,7 @@ def test_mask_wider_than_the_longest_sample(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("padding_mask", points=0.5)
 def test_mask_of_one_sample_one_key_and_no_padding(expect: Expect) -> None:
-    likely = "the result has the shape (B, S), also where B or S is 1 and where nothing is padded"
+    likely = "the result has shape (B, S), even if B or S is 1 or nothing is padded"
     expect.same("padding_mask", torch.tensor([2]), 5, likely=likely)
     expect.same("padding_mask", torch.tensor([1, 1, 1]), 1, likely=likely)
     expect.same("padding_mask", torch.tensor([1]), 1, likely=likely)
@@ -65,8 +68,8 @@ def test_mask_of_one_sample_one_key_and_no_padding(expect: Expect) -> None:
 @pytest.mark.question("padding_mask", points=0.5)
 def test_mask_of_lengths_in_any_layout_and_of_equal_sizes(expect: Expect, draw: Draw) -> None:
     likely = (
-        "rows are samples, columns are keys; every call looks at its own lengths, and leaves "
-        "them as they are"
+        "rows are samples, and columns are keys; every call uses its own lengths and does not "
+        "change them"
     )
     for _ in range(2):  # as many samples as keys: rows and columns can be mixed up
         expect.same("padding_mask", draw.integers(6, low=1, high=7), 6, likely=likely)
@@ -111,14 +114,17 @@ def test_one_sequence_with_a_row_of_its_own_for_every_query(expect: Expect, draw
         draw.normal(7, 3),
         draw.normal(7, 5),
         _some_forbidden(draw, 4, 7),
-        likely="scores, divided by the root of d, forbidden ones set to minus infinity, softmax "
-        "over the keys, weighted sum of the values",
+        likely="check these steps in order: scores, division by the square root of d, forbidden "
+        "scores set to minus infinity, softmax over the keys, weighted sum of the values",
     )
 
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
-    likely = "a mask (B, 1, S) serves all queries of its sample; it broadcasts by itself"
+    likely = (
+        "a mask such as (B, 1, S) applies to all queries, because it broadcasts to the shape of "
+        "the scores"
+    )
     padding = torch.arange(6) >= torch.tensor([[2], [6], [1]])
     arguments = (draw.normal(3, 4, 5), draw.normal(3, 6, 5), draw.normal(3, 6, 2))
     expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
@@ -131,7 +137,9 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTENTION, points=0.5)
 def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
-    likely = "count dimensions from the end: queries and keys are the last two of the scores"
+    likely = (
+        "count dimensions from the end: the last two dimensions of the scores are queries and keys"
+    )
     # as many samples as queries, and as heads: a mask's dimensions are those at the end
     heads = (draw.normal(3, 3, 3, 6), draw.normal(3, 3, 5, 6), draw.normal(3, 3, 5, 3))
     any_three = (
@@ -152,8 +160,8 @@ def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=0.5)
 def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
     likely = (
-        "with equal sizes every order of the dimensions fits: which is the query, which the key? "
-        "A dimension of size 1 stays"
+        "if sizes are equal, swapped dimensions raise no error: which are queries, which are keys? "
+        "A dimension of size 1 must stay"
     )
     for shape in ((4, 4, 4), (1, 4, 4)):
         expect.same(
@@ -180,8 +188,8 @@ def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     keys[:, 3:] *= 0.9  # those of forbidden keys are the highest
     mask = (torch.arange(6) > 2).expand(3, 6)
     likely = (
-        "a forbidden score must be so low that nothing of it is left after softmax, even when "
-        "all others are far below zero"
+        "a forbidden score must be so low that softmax gives it no weight, even if all other "
+        "scores are far below zero"
     )
     values = draw.normal(2, 6, 3, dtype=torch.float64)
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
@@ -206,8 +214,8 @@ def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
     expect.same(
         ATTENTION,
         *arguments,
-        likely="inputs may be transposed, cut out or expanded; `view` and operations in place "
-        "need more order than that",
+        likely="inputs may be transposed, sliced or expanded: `view` and in-place operations do "
+        "not work on all such tensors",
     )
 
 
@@ -220,8 +228,8 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
         _some_forbidden(draw, 2, 4, 5),
     )
     likely = (
-        "the dtype of the inputs is kept from end to end; gradient reaches queries, keys and "
-        "values, and is 0 where a key is forbidden to all"
+        "compute everything in the dtype of the inputs; gradients reach queries, keys and values, "
+        "and are 0 for a key that is forbidden to all queries"
     )
     # so many large values that some of their sums are near zero, where float32 shows
     large = draw.normal(2, 5, 64, scale=1e3, dtype=torch.float64)
@@ -279,8 +287,8 @@ def _cross(
 @pytest.mark.question("CrossAttention", points=1)
 def test_weights_of_four_layers(expect: Expect, draw: Draw) -> None:
     _cross(expect, 6, 4, 2).exact_weights(
-        likely="W_query goes from d_model, W_key and W_value from d_context, all to d_model; "
-        "out_proj from d_model; each with a bias"
+        likely="W_query and out_proj map d_model to d_model, W_key and W_value map d_context to "
+        "d_model, and each of the four has a bias"
     )
     for d_model, num_heads in undivided(draw):
         expect.construction_raises(
@@ -289,7 +297,8 @@ def test_weights_of_four_layers(expect: Expect, draw: Draw) -> None:
             5,
             num_heads,
             error=ValueError,
-            likely="check in __init__ that num_heads divides d_model: `raise ValueError(...)`",
+            likely="check in `__init__` that num_heads divides d_model; if not, `raise "
+            "ValueError(...)`",
         )
 
 
@@ -298,16 +307,17 @@ def test_several_heads_without_padding(expect: Expect, draw: Draw) -> None:
     _cross(expect, 12, 7, 3).same(
         draw.normal(2, 4, 12),
         draw.normal(2, 6, 7),
-        likely="a head is a group of neighbouring columns of queries, keys and values; its scores "
-        "are divided by the root of the head size; merge as you split",
+        likely="a head is a group of neighboring columns of queries, keys and values; its scores "
+        "are divided by the square root of the head size; merge the heads in the order in which "
+        "you split them",
     )
 
 
 @pytest.mark.question("CrossAttention", points=1)
 def test_padding_in_any_places(expect: Expect, draw: Draw) -> None:
     likely = (
-        "True means padding: that key has the weight 0 for every query and every head of its "
-        "sample, and only there"
+        "True means padding: such a key has weight 0 for every query and head of its own sample, "
+        "but not in other samples"
     )
     layer = _cross(expect, 8, 5, 2)
     arguments = (draw.normal(3, 4, 8), draw.normal(3, 6, 5))
@@ -322,20 +332,26 @@ def test_padding_in_any_places(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("CrossAttention", points=1)
 def test_when_batch_heads_and_tokens_are_equal(expect: Expect, draw: Draw) -> None:
     # any two dimensions can be mixed up, and x and the context have the same shape
-    likely = "who asks, and who is looked at? Queries come from x, keys and values from the context"
+    likely = (
+        "compute queries from x, and keys and values from the context; all sizes are equal here, "
+        "so swapped dimensions raise no error"
+    )
     layer = _cross(expect, 9, 9, 3, scale=0.3)
     x, context = draw.strided(3, 3, 9), draw.strided(3, 3, 9)
     layer.same(x, context, likely=likely)
     layer.same(x, context, _some_forbidden(draw, 3, 3), likely=likely)
     layer.same(context, x, _some_forbidden(draw, 3, 3), likely=likely)
     layer.move(dtype=torch.float64).gradients(
-        *[x.double()] * 2, likely="a sequence may look at itself: x is the context, too"
+        *[x.double()] * 2,
+        likely="a sequence may look at itself: x and the context may be the same tensor",
     )
 
 
 @pytest.mark.question("CrossAttention", points=1)
 def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> None:
-    likely = "nothing of an earlier context, mask or size stays for the next call"
+    likely = (
+        "each call uses only its own context, mask and sizes: keep nothing from an earlier call"
+    )
     layer = _cross(expect, 6, 4, 2)
     for queries, keys, masked in ((3, 5, True), (3, 5, False), (3, 5, True), (1, 8, False)):
         mask = (_some_forbidden(draw, 2, keys),) if masked else ()
@@ -354,14 +370,17 @@ def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw
         low_tokens(draw, 2, 3, 6),
         context,
         torch.arange(5) > torch.tensor([[2], [0]]),
-        likely="every score here is far below zero: that of padding must be lower still, so that "
-        "nothing of it is left after softmax",
+        likely="scores can be far below zero: a score of padding must be so low that softmax "
+        "gives it no weight",
     )
 
 
 @pytest.mark.question("CrossAttention", points=1)
 def test_cross_attention_moved(expect: Expect, draw: Draw) -> None:
-    likely = "module.to(...) moves weights; what forward makes has dtype and device of its input"
+    likely = (
+        "`module.to(...)` moves the weights; a tensor created in `forward` needs the dtype and "
+        "device of the input"
+    )
     layer = _cross(expect, 8, 4, 2).move(dtype=torch.float64)  # the root of 4 is exact
     layer.fill(lambda name, shape: loud(draw, name, shape))
     x, context = draw.normal(4, 20, 8, dtype=torch.float64), draw.normal(4, 6, 4).double()

@@ -14,11 +14,12 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 WIDE = {torch.float32: 3.0, torch.float64: 300.0}
 
 ORDER = (
-    "norm1, attention, add the block's input; then norm2, feed-forward, add what the first half "
-    "gave; the result is the pair of that and what the attention returned as its present"
+    "check these steps in order: norm1, attention, add the block's input; then norm2, "
+    "feed-forward, add the result of the first half; return the pair of this sum and the present "
+    "that the attention returned"
 )
 GO_ON = (
-    "past goes to the attention, and the attention's new pair comes back; nothing of a call stays "
+    "pass `past` to the attention, and return the attention's new pair; keep nothing from a call "
     "in the module"
 )
 
@@ -49,8 +50,8 @@ def _past(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> Pair:
 @pytest.mark.question(BLOCK, points=1)
 def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
     _block(expect).exact_weights(
-        likely="the submodules are norm1, attention, norm2 and feed_forward; each norm has a "
-        "weight and a bias of its own"
+        likely="the submodules are norm1, attention, norm2 and feed_forward; each norm has its "
+        "own weight and bias"
     )
 
 
@@ -89,14 +90,14 @@ def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
     layer.fill(lambda name, shape: draw.normal(*shape, scale=3e-3 if "out_proj" in name else 0.4))
     layer.move(dtype=torch.float64).same(
         draw.normal(2, 5, 8, scale=3e-3, dtype=torch.float64),
-        likely="both norms have eps 1e-5, added to the biased variance under the root",
+        likely="both norms add an eps of 1e-5 to the biased variance before taking the square root",
     )
 
 
 @pytest.mark.question(BLOCK, points=1)
 def test_moved_and_far_along(expect: Expect, draw: Draw) -> None:
     likely = (
-        "a module that was moved computes in its new dtype and on its new device from end to end"
+        "after a module is moved, everything is computed in its new dtype and on its new device"
     )
     double = torch.float64
     layer = _block(expect).move(dtype=double)

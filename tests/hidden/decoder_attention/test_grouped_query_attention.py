@@ -44,15 +44,16 @@ def test_two_groups(expect: Expect, draw: Draw) -> None:
     expect.same(
         GROUPED,
         *_heads(draw, 1, 4, 2, (5, 7, 3, 6)),
-        likely="neighbouring query heads share: heads 0 and 1 read keys and values 0, heads 2 and "
-        "3 read keys and values 1; scores divided by the root of d, softmax over the keys",
+        likely="neighboring query heads share keys and values: heads 0 and 1 use keys and values "
+        "0, heads 2 and 3 use keys and values 1; scores are divided by the square root of d, and "
+        "softmax runs over the keys",
     )
 
 
 @pytest.mark.question(GROUPED, points=1)
 def test_more_groups_in_a_batch(expect: Expect, draw: Draw) -> None:
     likely = (
-        "query head h reads head h // (H / G) of keys and of values, in its own sample of the batch"
+        "query head h uses head h // (H / G) of the keys and values, in its own sample of the batch"
     )
     expect.same(GROUPED, *_heads(draw, 3, 6, 3, (4, 5, 3, 2)), likely=likely)
     expect.same(GROUPED, *_heads(draw, 2, 6, 2, (4, 5, 3, 2)), likely=likely)
@@ -61,7 +62,10 @@ def test_more_groups_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(GROUPED, points=0.5)
 def test_one_group_and_a_group_for_every_head(expect: Expect, draw: Draw) -> None:
-    likely = "G = 1: all query heads share one head of keys; G = H: each has its own"
+    likely = (
+        "if G is 1, all query heads share one head of keys and values; if G equals H, each has its "
+        "own"
+    )
     expect.same(GROUPED, *_heads(draw, 2, 4, 1, (5, 6, 3, 2)), likely=likely)
     expect.same(GROUPED, *_heads(draw, 2, 4, 4, (5, 6, 3, 2)), likely=likely)
 
@@ -69,8 +73,8 @@ def test_one_group_and_a_group_for_every_head(expect: Expect, draw: Draw) -> Non
 @pytest.mark.question(GROUPED, points=0.5)
 def test_grouped_with_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
     likely = (
-        "with equal sizes every order of the dimensions fits: batch, head, token, column. A "
-        "dimension of size 1 stays"
+        "if sizes are equal, swapped dimensions raise no error: their order is batch, head, "
+        "token, column; a dimension of size 1 must stay"
     )
     for _ in range(2):
         expect.same(GROUPED, *_heads(draw, 4, 4, 2, (4, 4, 4, 4)), likely=likely)
@@ -88,7 +92,8 @@ def test_groups_that_do_not_divide(expect: Expect, draw: Draw) -> None:
             GROUPED,
             *_heads(draw, 2, query_heads, kv_heads, lengths),
             error=ValueError,
-            likely="check that G divides H before anything is repeated: `raise ValueError(...)`",
+            likely="before you repeat anything, check that G divides H; if not, `raise "
+            "ValueError(...)`",
         )
 
 
@@ -103,8 +108,8 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
     expect.same(
         GROUPED,
         *arguments,
-        likely="inputs may be transposed, cut out or expanded; `view` and operations in place "
-        "need more order than that",
+        likely="inputs may be transposed, sliced or expanded: `view` and in-place operations do "
+        "not work on all such tensors",
     )
 
 
@@ -114,7 +119,7 @@ def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None
     # so many large values that some of their sums are near zero, where float32 shows
     large = draw.normal(2, 3, 5, 64, scale=1e3, dtype=torch.float64)
     likely = (
-        "the dtype of the inputs is kept from end to end; the gradient of keys and values is the "
+        "compute everything in the dtype of the inputs; the gradient of keys and values is the "
         "sum over the query heads that share them"
     )
     far = low_queries_and_keys(draw, (2, 6, 4, 1), (2, 3, 5, 1), torch.float64)
@@ -158,8 +163,9 @@ def _layer(
 @pytest.mark.question(LAYER, points=1)
 def test_narrow_layers_for_keys_and_values(expect: Expect) -> None:
     likely = (
-        "W_key and W_value give num_kv_heads * head size columns; the head size is d_model / "
-        "num_heads; qkv_bias decides about three biases, out_proj always has one"
+        "W_key and W_value have num_kv_heads * head size outputs, and the head size is d_model / "
+        "num_heads; qkv_bias decides whether W_query, W_key and W_value have biases; out_proj "
+        "always has one"
     )
     _layer(expect, 12, 4, 2).exact_weights(likely=likely)
     _layer(expect, 12, 6, 1, True).exact_weights(likely=likely)
@@ -168,8 +174,9 @@ def test_narrow_layers_for_keys_and_values(expect: Expect) -> None:
 @pytest.mark.question(LAYER, points=1)
 def test_layer_with_groups(expect: Expect, draw: Draw) -> None:
     likely = (
-        "query heads are blocks of columns, and neighbouring ones share a head of keys and "
-        "values; scores divided by the root of the head size, causal, merged as they were split"
+        "query heads are blocks of columns, and neighboring heads share a head of keys and "
+        "values; divide scores by the square root of the head size, mask the future, and merge "
+        "the heads in the order in which you split them"
     )
     _layer(expect, 12, 4, 2).same(draw.normal(2, 5, 12), likely=likely)
     _layer(expect, 18, 6, 3, True, scale=0.3).same(draw.normal(3, 4, 18), likely=likely)
@@ -178,7 +185,10 @@ def test_layer_with_groups(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(LAYER, points=1)
 def test_layer_with_one_group_and_with_one_for_every_head(expect: Expect, draw: Draw) -> None:
-    likely = "num_kv_heads = 1 shares one head of keys; num_kv_heads = num_heads shares nothing"
+    likely = (
+        "if num_kv_heads is 1, all query heads share one head of keys and values; if it equals "
+        "num_heads, each has its own"
+    )
     _layer(expect, 12, 4, 1).same(draw.normal(2, 5, 12), likely=likely)
     _layer(expect, 12, 4, 4, True).same(draw.normal(2, 5, 12), likely=likely)
 
@@ -186,8 +196,8 @@ def test_layer_with_one_group_and_with_one_for_every_head(expect: Expect, draw: 
 @pytest.mark.question(LAYER, points=1)
 def test_layer_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
     likely = (
-        "every order of the dimensions has the right shape here: which two change places when "
-        "heads are split and merged? The input is not contiguous"
+        "every order of the dimensions has the right shape here: check which two you swap when "
+        "you split and merge heads; the input is not contiguous"
     )
     _layer(expect, 16, 4, 2, scale=0.3).same(draw.strided(4, 4, 16), likely=likely)
     _layer(expect, 4, 2, 2, False).same(draw.strided(2, 2, 4), likely=likely)
@@ -204,8 +214,8 @@ def test_layer_with_heads_that_do_not_divide(expect: Expect, draw: Draw) -> None
             heads,
             kv_heads,
             error=ValueError,
-            likely="two checks in __init__: num_heads divides d_model, and num_kv_heads divides "
-            "num_heads",
+            likely="check in `__init__` that num_heads divides d_model and that num_kv_heads "
+            "divides num_heads; if not, raise a ValueError",
         )
 
 
@@ -216,14 +226,14 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
     layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 5, 6),
-        likely="every score here is far below zero: a forbidden one must be so low that nothing "
-        "of it is left after softmax",
+        likely="scores can be far below zero: a masked score must be so low that softmax gives it "
+        "no weight",
     )
 
 
 @pytest.mark.question(LAYER, points=1)
 def test_layer_moved(expect: Expect, draw: Draw) -> None:
-    likely = "what forward makes has dtype and device of its input"
+    likely = "a tensor created in `forward` needs the dtype and device of the input"
     layer = _layer(expect, 16, 4, 2, True).move(dtype=torch.float64)  # the root of 4 is exact
     layer.fill(lambda name, shape: loud(draw, name, shape))
     x = draw.normal(4, 12, 16, dtype=torch.float64)

@@ -33,15 +33,15 @@ Past = tuple[torch.Tensor, torch.Tensor]
 # decoding_mask: 4 points
 
 LAST = (
-    "the queries are the last of the positions: query t is position num_keys - num_queries + t, "
-    "and only keys after that one are forbidden"
+    "the queries are the last positions: query t is at position num_keys - num_queries + t, and "
+    "only keys after that position are forbidden"
 )
 
 
 @pytest.mark.question(DECODING, points=1)
 def test_as_many_queries_as_keys(expect: Expect) -> None:
     for size in (4, 1, 7, 4):
-        expect.same(DECODING, size, size, likely="without a past this is the causal mask")
+        expect.same(DECODING, size, size, likely="without a past, this is the causal mask")
 
 
 @pytest.mark.question(DECODING, points=1)
@@ -53,12 +53,17 @@ def test_queries_are_the_last_positions(expect: Expect) -> None:
 @pytest.mark.question(DECODING, points=1)
 def test_one_query_sees_everything(expect: Expect) -> None:
     for num_keys in (6, 1, 2, 128):
-        expect.same(DECODING, 1, num_keys, likely="the last position has no future")
+        expect.same(
+            DECODING, 1, num_keys, likely="the last position has no future, so nothing is forbidden"
+        )
 
 
 # sliding_window_mask: 4 points
 
-SEEN = "a query sees `window` positions: its own and the window - 1 before it, and none after it"
+SEEN = (
+    "a query sees at most `window` positions: its own and the window - 1 before it, but none after "
+    "it"
+)
 
 
 @pytest.mark.question(WINDOW, points=1)
@@ -83,8 +88,8 @@ def test_the_smallest_and_the_largest_window(expect: Expect) -> None:
             num_queries,
             num_keys,
             window,
-            likely="a window of one is the query's own position; a window as long as the sequence "
-            "forbids the future only",
+            likely="with a window of 1, a query sees only its own position; with a window as long "
+            "as the sequence, only the future is forbidden",
         )
 
 
@@ -98,7 +103,8 @@ def test_a_window_below_one_raises(expect: Expect, draw: Draw) -> None:
             num_keys,
             window,
             error=ValueError,
-            likely="a query that sees nothing has no weights: raise a ValueError below 1",
+            likely="raise a ValueError if window is below 1: a query must see at least its own "
+            "position",
         )
     expect.same(WINDOW, 3, 5, 2, likely=f"{LAST}; {SEEN}")
 
@@ -107,14 +113,13 @@ def test_a_window_below_one_raises(expect: Expect, draw: Draw) -> None:
 
 RULES = rules_of(__file__)
 PAST_FIRST = (
-    "keys and values of the past stand before the new ones; new position t sees the whole past "
+    "put the keys and values of the past before the new ones; new position t sees the whole past "
     "and the new positions up to itself"
 )
 
 
 HIDDEN = (
-    "every score here is far below zero: a forbidden one must be so low that nothing of it is left "
-    "after softmax"
+    "scores can be far below zero: a masked score must be so low that softmax gives it no weight"
 )
 
 
@@ -136,8 +141,8 @@ def _past(
 @pytest.mark.question(CACHED, points=1)
 def test_without_a_past(expect: Expect, draw: Draw) -> None:
     likely = (
-        "without a past this is causal attention, divided by the root of the size of a query; the "
-        "present is the pair of the keys and values as they came in"
+        "without a past, this is causal attention, with scores divided by the square root of the "
+        "query size; the present is the pair of the keys and values that were passed in"
     )
     expect.same(CACHED, *_new(draw, 5), likely=likely)
     # heads, tokens and sizes alike: what is done along the wrong axis raises no error
@@ -182,8 +187,8 @@ def test_prefill_and_steps_of_two_sequences_in_turns(expect: Expect, draw: Draw)
         expect.steps(
             CACHED,
             *steps,
-            likely="all state is in the past that is given: nothing is kept between calls, a past "
-            "stays as it is, and the present holds the whole past and the new positions",
+            likely="all state is in the `past` that is passed in: keep nothing between calls, do "
+            "not change a past, and return a present with the whole past and the new positions",
             no_grad=no_grad,
         )
 
@@ -204,15 +209,16 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
             *_new(draw, new, dtype=double)[:2],
             large(new),
             past,
-            likely="float64 stays float64, from the scores to the context",
+            likely="compute everything in float64 if the inputs are float64, from the scores to "
+            "the context",
         )
 
 
 # CachedAttention: 10 points
 
 GO_ON = (
-    "new queries and keys are rotated at the positions after the past (P, P + 1, ...), the past "
-    "keys are rotated already; values are not rotated"
+    "rotate new queries and keys at the positions after the past (P, P + 1, ...); the keys of the "
+    "past have already been rotated, and values are not rotated"
 )
 
 
@@ -230,8 +236,8 @@ def _heads(draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32) -> P
 @pytest.mark.question(LAYER, points=0.5)
 def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
     _layer(expect).exact_weights(
-        likely="W_query, W_key, W_value and out_proj, all from d_model to d_model and with a "
-        "bias; neither angles nor a mask are parameters"
+        likely="W_query, W_key, W_value and out_proj all map d_model to d_model and have a bias; "
+        "angles and masks are not parameters"
     )
 
 
@@ -242,16 +248,17 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
     layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 4, 24),
-        likely=f"queries and keys are rotated at the positions 0, 1, ..., values are not; {HIDDEN}",
+        likely=f"rotate queries and keys at the positions 0, 1, ..., but not the values; {HIDDEN}",
     )
 
 
 @pytest.mark.question(LAYER, points=1.5)
 def test_a_prefill(expect: Expect, draw: Draw) -> None:
     likely = (
-        "project, split into heads, rotate queries and keys at the positions 0, 1, ..., then "
-        "causal attention divided by the root of the head size, merge, out_proj; the present is "
-        "the pair of rotated keys and values, by heads"
+        "check these steps in order: project, split into heads, rotate queries and keys at the "
+        "positions 0, 1, ..., causal attention with scores divided by the square root of the head "
+        "size, merge, out_proj; the present is the pair of the rotated keys and the values, split "
+        "into heads"
     )
     _layer(expect).same(draw.normal(2, 6, 12), likely=likely)
     _layer(expect, 8, 1).same(draw.normal(1, 5, 8), None, likely=likely)
@@ -285,8 +292,8 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
     ]
     layer.steps(
         *steps,
-        likely="all state is in the past that is given: nothing of a call stays in the module, "
-        "and a past may be used twice",
+        likely="all state is in the `past` that is passed in: keep nothing from a call in the "
+        "module, because a past may be used twice",
     )
 
 
@@ -300,8 +307,8 @@ def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
         layer.same(
             draw.normal(2, new, 12, dtype=torch.float64),
             past,
-            likely="the positions, and so the angles, are made in the dtype of the input: in "
-            "float32 an angle loses digits the farther along it is",
+            likely="compute positions and angles in the dtype of the input: in float32, angles "
+            "lose more digits the farther along the position is",
         )
         layer.eval()
 
@@ -310,7 +317,7 @@ def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
 def test_another_device(expect: Expect, draw: Draw) -> None:
     layer, x = _layer(expect), draw.normal(2, 4, 12)
     layer.result(x)
-    layer.moves(x, likely="positions, angles and masks are made on the device of the input")
+    layer.moves(x, likely="create positions, angles and masks on the device of the input")
 
 
 # what holds for every question

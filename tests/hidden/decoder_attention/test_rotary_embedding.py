@@ -22,16 +22,16 @@ def test_positions_in_order(expect: Expect) -> None:
             ANGLES,
             torch.arange(num_tokens).float(),
             head_dim,
-            likely="the angle of pair i at position p is p * base ** (-2i / head_dim), i from 0 to "
-            "head_dim / 2 - 1: the first pair turns by one radian per position",
+            likely="the angle of pair i at position p is p * base ** (-2i / head_dim), for i from "
+            "0 to head_dim / 2 - 1: the first pair turns by one radian per position",
         )
 
 
 @pytest.mark.question(ANGLES, points=1)
 def test_positions_of_any_kind(expect: Expect, draw: Draw) -> None:
     likely = (
-        "the positions that are given count: in any order, whole or not, some of them twice, with "
-        "gaps between them"
+        "use the positions that are passed in: they may be in any order, fractional, repeated, or "
+        "with gaps between them"
     )
     expect.same(ANGLES, draw.uniform(7, high=90.0), 6, likely=likely)
     expect.same(ANGLES, torch.arange(40.0, 57.0), 4, likely=likely)
@@ -50,7 +50,7 @@ def test_other_bases(expect: Expect, draw: Draw) -> None:
             draw.uniform(5, low=1.0, high=60.0),
             8,
             base,
-            likely="the base that is given counts, and without one it is 10000",
+            likely="use the base that is passed in; the default is 10000",
         )
 
 
@@ -65,7 +65,12 @@ def test_odd_size_raises(expect: Expect, draw: Draw) -> None:
             error=ValueError,
             likely="coordinates are turned in pairs: raise a ValueError if head_dim is odd",
         )
-    expect.same(ANGLES, torch.arange(4.0), 6, likely="6 is even, and half of it is odd")
+    expect.same(
+        ANGLES,
+        torch.arange(4.0),
+        6,
+        likely="a head_dim of 6 is allowed: it is even, although half of it is odd",
+    )
 
 
 @pytest.mark.question(ANGLES, points=0.5)
@@ -73,13 +78,18 @@ def test_angles_in_double_precision(expect: Expect, draw: Draw) -> None:
     positions = draw.uniform(6, high=1e5, dtype=torch.float64)
     # many pairs: what is multiplied from pair to pair in float32 loses a digit on the way
     for head_dim in (128, 2 * draw.integer(129, 256)):
-        expect.same(ANGLES, positions, head_dim, likely="the result has the dtype of the positions")
+        expect.same(
+            ANGLES,
+            positions,
+            head_dim,
+            likely="compute in the dtype of the positions, and return that dtype",
+        )
 
 
 # apply_rotary: 9 points
 
 FORMULA = (
-    "coordinate i and coordinate i + d/2 are one pair: x_i cos a - x_{i+d/2} sin a, and "
+    "coordinates i and i + d/2 are a pair, which becomes x_i cos a - x_{i+d/2} sin a and "
     "x_{i+d/2} cos a + x_i sin a"
 )
 
@@ -135,14 +145,14 @@ def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
         expect.same(
             APPLY,
             *_turned(draw, *shape),
-            likely="row t of the angles belongs to token t, and tokens are the last dimension but "
-            "one, whatever stands before it",
+            likely="row t of the angles belongs to token t, and tokens are the second-to-last "
+            "dimension, whatever dimensions come before it",
         )
 
 
 @pytest.mark.question(APPLY, points=1)
 def test_any_angles_count(expect: Expect, draw: Draw) -> None:
-    likely = "the angles that are given count, whatever they are; they are in radians"
+    likely = "use the angles that are passed in, whatever their size; they are in radians"
     x = draw.normal(2, 4, 6, dtype=torch.float64)
     large = draw.uniform(4, 3, low=-1e5, high=1e5, dtype=torch.float64)
     expect.same(APPLY, x, large, likely=likely)
@@ -159,7 +169,7 @@ def test_double_precision(expect: Expect, draw: Draw) -> None:
         APPLY,
         _nearly_cancelling(draw, (2, 3, 7, 10), angles),
         angles,
-        likely="cosine and sine are taken in the dtype of the input, and so is everything else",
+        likely="compute everything in the dtype of the input, including cosine and sine",
     )
 
 
@@ -177,8 +187,8 @@ ANGLES_TRAITS = Traits(
     loops="T*p",
     case=Case(
         lambda draw: [torch.arange(3.0, dtype=torch.float64), 4],
-        "position 0 has a gradient like any other; a step on the way that is infinite there, as a "
-        "logarithm is, has none",
+        "position 0 has a gradient like any other: a step that is infinite at 0, such as a "
+        "logarithm, has no finite gradient",
     ),
     own={"float64": "test_angles_in_double_precision", "errors": "test_odd_size_raises"},
     without={"chance": "nothing is random"},
