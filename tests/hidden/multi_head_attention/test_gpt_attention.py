@@ -44,19 +44,23 @@ def config(
 
 @pytest.mark.question(GPT, points=1)
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
-    likely = "a token alone attends to itself: its value goes through proj, no dimension is lost"
+    likely = (
+        "a single token attends only to itself: its value goes through proj, and no dimension is "
+        "lost"
+    )
     longer = expect.layer(GPT, config(3, 1, 4))
     layer, x = expect.layer(GPT, config(6, 2, 1, 0.5, 0.0)).eval(), draw.normal(1, 1, 6)
     right = layer.same(x, likely=likely)
     layer.that(
         difference(layer.train().result(x, likely=likely), right) is not None,
-        got="in train mode the output of eval mode",
-        expected="zero or twice the value, before proj",
-        likely="in training attn_drop works for a lone token, too: its only weight may be dropped",
+        got="the same output in train mode as in eval mode",
+        expected="the value of each head set to zero or doubled before proj",
+        likely="in training, attn_drop also applies to a single token: its only weight may be "
+        "dropped",
     )
     one_head = (
-        "with one head: mask above the diagonal, scores divided by the square root of the head "
-        "size, softmax over the keys, weights times values, then proj"
+        "with one head, check these steps in order: mask above the diagonal, division by the "
+        "square root of the head size, softmax over the keys, weights times values, proj"
     )
     longer.same(draw.normal(1, 3, 3), likely=one_head)
 
@@ -65,8 +69,8 @@ def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
 def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.layer(GPT, config(12, 4, 5), scale=0.4).same(
         draw.normal(2, 5, 12),
-        likely="project, split into heads, score, scale by the root of the head size, mask, "
-        "softmax over the keys, context, merge, proj: print the shape after each step",
+        likely="project, split into heads, compute scores, divide by the square root of the head "
+        "size, mask, softmax over the keys, context, merge, proj: print the shape after each step",
     )
 
 
@@ -75,16 +79,16 @@ def test_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
     # batch, tokens, heads and head size are 3; the input is not contiguous
     expect.layer(GPT, config(9, 3, 3), scale=0.3).same(
         draw.strided(3, 3, 9),
-        likely="every order of the dimensions has the right shape here; which two change places "
-        "when heads are split and merged, and over which one does softmax run?",
+        likely="every order of the dimensions has the right shape here: which two do you swap "
+        "when you split and merge heads, and over which one does softmax run?",
     )
 
 
 @pytest.mark.question(GPT, points=1)
 def test_trainable_weights(expect: Expect) -> None:
     expect.layer(GPT, config(6, 2, 4, 0.1, 0.2)).exact_weights(
-        likely="four linear layers, all with a bias, and nothing else learns: the mask is no "
-        "parameter"
+        likely="there are four linear layers, all with a bias, and nothing else is trained: the "
+        "mask is not a parameter"
     )
 
 
@@ -100,7 +104,7 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
     same_shape = isinstance(before, torch.Tensor) and before.shape == after.shape == x.shape
     layer.that(
         same_shape and torch.allclose(before[:, :4], after[:, :4], atol=1e-5),
-        got="other outputs for tokens 0 to 3 after tokens 4 and 5 changed",
+        got="different outputs for tokens 0 to 3 after tokens 4 and 5 changed",
         expected="the same outputs",
         likely=likely,
     )
@@ -108,8 +112,8 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
     earlier[:, 0] = draw.normal(2, 6)
     layer.that(
         not torch.allclose(before[:, 5], layer.result(earlier)[:, 5], atol=1e-5),
-        got="the same output for the last token, though the first one changed",
-        expected="another output: a token attends to all before it",
+        got="the same output for the last token, although the first one changed",
+        expected="a different output: a token attends to all tokens before it",
         likely="which side of the diagonal is the past?",
     )
 
@@ -121,15 +125,17 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
     layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 5, 6),
-        likely="every score here is far below zero: a forbidden one must be so low that nothing "
-        "of it is left after softmax",
+        likely="scores can be far below zero: a masked score must be so low that softmax gives it "
+        "no weight",
     )
 
 
 @pytest.mark.question(GPT, points=1)
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(GPT, config(24, 6, 6))  # head size 4: its root is the same anywhere
-    likely = "after module.double() everything is computed in float64; no tensor is left behind"
+    likely = (
+        "after `module.double()`, everything is computed in float64: no tensor stays in float32"
+    )
     # large values that nearly cancel each other: single precision anywhere shows
     layer.fill(
         lambda name, shape: draw.normal(
@@ -146,8 +152,8 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(GPT, config(6, 3, 6, 0.3, 0.2))  # patterns of dropout are made there, too
     x = draw.normal(2, 4, 6)
     likely = (
-        "module.to(device) moves parameters and registered buffers, but no plain tensor "
-        "attribute; a tensor made in forward needs the device of the input"
+        "`module.to(device)` moves parameters and registered buffers, but not a tensor that is a "
+        "plain attribute; a tensor created in `forward` needs the device of the input"
     )
     layer.eval().same(x, likely=likely)
     layer.train().moves(x, likely=likely)
@@ -160,7 +166,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, rates: st
         p = drawn_rate(draw, low, high)
         # with queries and keys that learn, once
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
-    likely = "new random numbers in every layer and call: a seed is set in none"
+    likely = "draw new random numbers in every layer and every call: set no seed"
     for attention, output in ((0.3, 0.0), (0.0, 0.3)):  # one could hide the other
         build = (config(12, 2, 8, attention, output),)
         check_layers_apart(expect, GPT, build, draw.normal(3, 8, 12), likely=likely)
@@ -170,8 +176,8 @@ def _check_dropout(
     expect: Expect, draw: Draw, p: float, num_tokens: int, samples: int, learns: bool
 ) -> None:
     likely = (
-        "in training attn_drop drops every attention weight on its own, after softmax, with the "
-        "probability attn_pdrop; with resid_pdrop = 0 nothing else is dropped"
+        "in training, attn_drop drops each attention weight independently, after softmax, with "
+        "probability attn_pdrop; if resid_pdrop is 0, nothing else is dropped"
     )
     num_heads = draw.integer(2, 4)
     width = num_heads * (num_tokens + 1)
@@ -202,8 +208,8 @@ def _check_dropout(
 @pytest.mark.question(GPT, points=1)
 def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
     likely = (
-        "in training resid_drop drops every number that proj returns on its own, with the "
-        "probability resid_pdrop; with attn_pdrop = 0 nothing else is dropped"
+        "in training, resid_drop independently drops each number that proj returns, with "
+        "probability resid_pdrop; if attn_pdrop is 0, nothing else is dropped"
     )
     for width, shape, (low, high) in (
         (12, (6, 8, 12), (0.151, 0.249)),
@@ -222,14 +228,14 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
             )
         )
         x = draw.normal(*shape)
-        undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
+        undropped = layer.eval().same(x, likely="in eval mode, nothing is dropped")
         check_dropped_outputs(layer, x, p, undropped, likely=likely)
     check_gradients_of_outputs(layer, draw, x)
 
 
 @pytest.mark.question(GPT, points=1)
 def test_both_dropouts_at_once(expect: Expect) -> None:
-    likely = "each of the two dropouts has its own rate, and both work in the same call"
+    likely = "each of the two dropouts has its own rate, and both apply in the same call"
     num_tokens, p, q = 12, 0.4, 0.2
     layer = expect.layer(GPT, config(num_tokens, 1, num_tokens, p, q))
 
@@ -244,7 +250,7 @@ def test_both_dropouts_at_once(expect: Expect) -> None:
     x = torch.eye(num_tokens).repeat(40, 1, 1)
     got = layer.train().result(x, likely=likely)
     fits = isinstance(got, torch.Tensor) and got.shape == x.shape
-    layer.that(fits, got="another shape", expected=f"{tuple(x.shape)}", likely=likely)
+    layer.that(fits, got="a different shape", expected=f"{tuple(x.shape)}", likely=likely)
     shown = got.detach()
     gone = shown.abs() < 0.5  # others are 1 and more
     used = shown * (1 - q) - 1  # (B, T, T), the attention weights where the output is left
@@ -254,7 +260,7 @@ def test_both_dropouts_at_once(expect: Expect) -> None:
     layer.that(
         problem is None,
         got=str(problem),
-        expected=f"outputs 0 with probability {q}, attention weights with {p}",
+        expected=f"outputs are 0 with probability {q}, attention weights with probability {p}",
         likely=likely,
     )
     before = 1 / torch.arange(1.0, num_tokens + 1).unsqueeze(-1)
@@ -262,7 +268,7 @@ def test_both_dropouts_at_once(expect: Expect) -> None:
     layer.that(
         torch.allclose(shown[past], right[past], FLOAT32.rtol, FLOAT32.atol),
         got="attention weights that are neither 0 nor divided by 1 - attn_pdrop",
-        expected="one of the two for each",
+        expected="each weight is one or the other",
         likely=likely,
     )
 

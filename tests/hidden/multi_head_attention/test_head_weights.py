@@ -17,7 +17,9 @@ from autograder.suite.traits import Case, Size, Tensor, Traits, check_trait, nor
 
 @pytest.mark.question("project_heads", points=1)
 def test_project_for_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
-    likely = "heads, tokens, columns are three dimensions, also when one of them has size 1"
+    likely = (
+        "the result has three dimensions (heads, tokens, columns), even if one of them has size 1"
+    )
     expect.same("project_heads", draw.normal(1, 4), draw.normal(1, 3, 4), likely=likely)
     expect.same("project_heads", draw.normal(1, 2), draw.normal(3, 1, 2), likely=likely)
 
@@ -25,8 +27,8 @@ def test_project_for_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("project_heads", points=2)
 def test_project_for_many_heads(expect: Expect, draw: Draw) -> None:
     likely = (
-        "every head sees all tokens and has a matrix of its own; output size comes first in a "
-        "weight; the result is heads, tokens, columns"
+        "every head sees all tokens and has its own matrix, whose first dimension is the output "
+        "size; the dimensions of the result are heads, tokens, columns"
     )
     expect.same("project_heads", draw.normal(5, 6), draw.normal(4, 3, 6), likely=likely)
     expect.same("project_heads", draw.normal(7, 2), draw.normal(3, 5, 2), likely=likely)
@@ -38,8 +40,8 @@ def test_project_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
         "project_heads",
         draw.normal(3, 3),
         draw.normal(3, 3, 3),
-        likely="every order of the dimensions has the right shape here; only one has the right "
-        "numbers",
+        likely="every order of the dimensions has the right shape here, but only one has the "
+        "right numbers",
     )
 
 
@@ -49,16 +51,19 @@ def test_project_in_float64(expect: Expect, draw: Draw) -> None:
         "project_heads",
         draw.normal(9, 8, scale=10.0, dtype=torch.float64),
         draw.normal(4, 6, 8, scale=10.0, dtype=torch.float64),
-        likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
+        likely="for float64 inputs, compute in float64 and return float64: a new tensor needs "
+        "that dtype",
     )
 
 
 @pytest.mark.question("per_head_attention", points=1)
 def test_attention_of_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
-    one_token = "a token alone attends to itself: its values stand side by side, head after head"
+    one_token = (
+        "a single token attends only to itself: the result is its values, one head after the other"
+    )
     one_head = (
-        "with one head: scores of all tokens with all tokens, divided by the square root of d_k, "
-        "softmax over the keys, weights times values"
+        "with one head, check these steps in order: scores of all tokens with all tokens, "
+        "division by the square root of d_k, softmax over the keys, weights times values"
     )
     q, k, v = (draw.normal(2, size, 4, scale=0.4) for size in (3, 3, 5))
     expect.same("per_head_attention", draw.normal(1, 4), q, k, v, likely=one_token)
@@ -74,14 +79,14 @@ def test_attention_of_many_heads(expect: Expect, draw: Draw) -> None:
         q,
         k,
         v,
-        likely="every head has its own scores and its own softmax over the keys; in a row of the "
-        "result the values of head 0 come first, then those of head 1",
+        likely="every head has its own scores and its own softmax over the keys; in each row of "
+        "the result, the context of head 0 comes first, then that of head 1",
     )
 
 
 @pytest.mark.question("per_head_attention", points=1)
 def test_scale_is_that_of_one_head(expect: Expect, draw: Draw) -> None:
-    likely = "divide by the square root of d_k: the number of products in one score"
+    likely = "divide by the square root of d_k, which is the number of products in one score"
     for d_k, d_v in ((6, 3), (2, 5)):
         q, k, v = (draw.normal(3, size, 4, scale=0.6) for size in (d_k, d_k, d_v))
         expect.same("per_head_attention", draw.normal(7, 4), q, k, v, likely=likely)
@@ -96,8 +101,8 @@ def test_attention_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
         q,
         k,
         v,
-        likely="every order of the dimensions fits here: over which one does softmax run, and "
-        "which two change places before the heads are put side by side?",
+        likely="every order of the dimensions has the right shape here: over which one does "
+        "softmax run, and which two do you swap before you put the heads side by side?",
     )
 
 
@@ -110,13 +115,15 @@ def test_attention_of_shared_and_non_contiguous_weights(expect: Expect, draw: Dr
         weights,
         weights,
         weights,
-        likely="one tensor may serve as all three weights, and memory may be out of order",
+        likely="one tensor may be passed as all three weights, and tensors need not be contiguous",
     )
 
 
 @pytest.mark.question("per_head_attention", points=1)
 def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    likely = "float64 in, float64 precision and float64 out: a new tensor needs the dtype"
+    likely = (
+        "for float64 inputs, compute in float64 and return float64: a new tensor needs that dtype"
+    )
     x = draw.normal(24, 5, dtype=torch.float64)
     # large values that nearly cancel each other: single precision anywhere shows
     q, k, v = (
@@ -124,7 +131,7 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
         for size, scale in ((4, 0.3), (4, 0.3), (8, 20.0))
     )
     expect.same("per_head_attention", x, q, k, v, likely=likely)
-    weight, far = low_scoring(draw, 1), "scores far from 0 count as they are: nothing is cut off"
+    weight, far = low_scoring(draw, 1), "scores far from 0 count unchanged: do not clip them"
     q, k = (
         torch.stack([weight(name, (1, 5)) for _ in range(4)]).double() for name in ("query", "key")
     )
@@ -146,16 +153,19 @@ def test_slices_of_equal_width(expect: Expect, draw: Draw) -> None:
         draw.normal(4, 5),
         draw.normal(5, 6),
         3,
-        likely="every slice of neighbouring value columns is weighted by the same attention; the "
-        "contexts stand side by side in the order of the slices",
+        likely="every slice of neighboring value columns is multiplied by the same attention "
+        "weights; put the contexts side by side in the order of the slices",
     )
-    likely = "one column for one head is still a column"
+    likely = "with one head and one column, the result still has a column dimension"
     expect.same("slice_value_heads", draw.normal(3, 4), draw.normal(4, 1), 1, likely=likely)
 
 
 @pytest.mark.question("slice_value_heads", points=1)
 def test_columns_left_over_are_left_out(expect: Expect, draw: Draw) -> None:
-    likely = "each slice is d_v // num_heads wide; what is left at the end belongs to no slice"
+    likely = (
+        "each slice has d_v // num_heads columns; any columns left over at the end belong to no "
+        "slice"
+    )
     expect.same("slice_value_heads", draw.normal(3, 4), draw.normal(4, 7), 3, likely=likely)
     expect.same("slice_value_heads", draw.normal(1, 8), draw.normal(8, 14), 5, likely=likely)
     expect.same("slice_value_heads", draw.normal(2, 3), draw.normal(3, 11), 6, likely=likely)
@@ -168,7 +178,8 @@ def test_slices_in_float64(expect: Expect, draw: Draw) -> None:
         draw.normal(9, 8, scale=10.0, dtype=torch.float64),
         draw.normal(8, 21, scale=10.0, dtype=torch.float64),
         2,
-        likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
+        likely="for float64 inputs, compute in float64 and return float64: a new tensor needs "
+        "that dtype",
     )
 
 
@@ -228,8 +239,8 @@ SLICES = Traits(
     factors=(1, 32),
     case=Case(
         _one_tensor_twice,
-        "one tensor may be both the weights and the values: what is written into one of them is "
-        "written into both",
+        "one tensor may be both the weights and the values: changing one of them in place changes "
+        "both",
     ),
     own={"float64": "test_slices_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

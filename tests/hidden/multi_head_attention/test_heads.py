@@ -19,8 +19,8 @@ def test_split_one_token(expect: Expect, draw: Draw) -> None:
         "split_heads",
         draw.normal(1, 1, 6),
         2,
-        likely="one token with 6 columns gives each of 2 heads 3 columns; no dimension "
-        "disappears when it is 1",
+        likely="a token with 6 columns gives each of 2 heads 3 columns; a dimension of size 1 "
+        "must stay",
         tolerance=EXACT,
     )
 
@@ -28,8 +28,8 @@ def test_split_one_token(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("split_heads", points=2)
 def test_split_sequences_in_a_batch(expect: Expect, draw: Draw) -> None:
     likely = (
-        "a head is a group of NEIGHBOURING columns, the first columns are head 0; the dimensions "
-        "of the result are batch, head, token, column"
+        "a head is a group of NEIGHBORING columns, and the first columns are head 0; the "
+        "dimensions of the result are batch, head, token, column"
     )
     expect.same("split_heads", draw.normal(2, 5, 12), 3, likely=likely, tolerance=EXACT)
     expect.same("split_heads", draw.normal(3, 4, 10), 5, likely=likely, tolerance=EXACT)
@@ -38,7 +38,9 @@ def test_split_sequences_in_a_batch(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("split_heads", points=1)
 def test_split_into_one_head_and_into_single_columns(expect: Expect, draw: Draw) -> None:
     x = draw.normal(2, 3, 4)
-    likely = "with one head nothing is divided; with as many heads as columns each gets one"
+    likely = (
+        "a single head gets all columns; if there are as many heads as columns, each head gets one"
+    )
     expect.same("split_heads", x, 1, likely=likely, tolerance=EXACT)
     expect.same("split_heads", x, 4, likely=likely, tolerance=EXACT)
 
@@ -49,14 +51,17 @@ def test_split_keeps_float64(expect: Expect, draw: Draw) -> None:
         "split_heads",
         draw.normal(2, 3, 8, dtype=torch.float64),
         4,
-        likely="the numbers only change their places: dtype and digits stay",
+        likely="the numbers only change places: their dtype and digits stay the same",
         tolerance=EXACT,
     )
 
 
 @pytest.mark.question("split_heads", points=1)
 def test_split_refuses_columns_that_do_not_divide(expect: Expect, draw: Draw) -> None:
-    likely = "columns that can't be shared equally are a ValueError: none is dropped or invented"
+    likely = (
+        "raise a ValueError if the heads can't share the columns equally; do not drop or add "
+        "columns"
+    )
     expect.same("split_heads", draw.normal(2, 3, 9), 3, likely=likely, tolerance=EXACT)
     for columns, heads in undivided(draw):
         for samples, tokens in ((2, 3), (1, 1)):
@@ -69,8 +74,8 @@ def test_merge_one_token(expect: Expect, draw: Draw) -> None:
     expect.same(
         "merge_heads",
         draw.normal(1, 3, 1, 2),
-        likely="the columns of head 0, then those of head 1, then those of head 2; no dimension "
-        "disappears when it is 1",
+        likely="the columns of head 0 come first, then those of head 1, then those of head 2; a "
+        "dimension of size 1 must stay",
         tolerance=EXACT,
     )
 
@@ -78,8 +83,8 @@ def test_merge_one_token(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("merge_heads", points=2)
 def test_merge_sequences_in_a_batch(expect: Expect, draw: Draw) -> None:
     likely = (
-        "row t of the result holds what every head says about token t: head and token change "
-        "places before the heads are put side by side"
+        "row t of the result contains the columns of every head for token t: swap heads and "
+        "tokens before you put the heads side by side"
     )
     expect.same("merge_heads", draw.normal(2, 3, 5, 4), likely=likely, tolerance=EXACT)
     expect.same("merge_heads", draw.normal(4, 5, 2, 3), likely=likely, tolerance=EXACT)
@@ -87,7 +92,9 @@ def test_merge_sequences_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("merge_heads", points=1)
 def test_merge_when_sizes_are_equal(expect: Expect, draw: Draw) -> None:
-    likely = "the shape is right for several orders of the dimensions; the numbers for one only"
+    likely = (
+        "several orders of the dimensions have the right shape, but only one has the right numbers"
+    )
     expect.same("merge_heads", draw.normal(3, 3, 4, 4), likely=likely, tolerance=EXACT)
     expect.same("merge_heads", draw.normal(2, 4, 4, 2), likely=likely, tolerance=EXACT)
 
@@ -97,7 +104,7 @@ def test_merge_keeps_float64(expect: Expect, draw: Draw) -> None:
     expect.same(
         "merge_heads",
         draw.normal(2, 2, 3, 5, dtype=torch.float64),
-        likely="the numbers only change their places: a new tensor needs the dtype of `x`",
+        likely="the numbers only change places: a new tensor needs the dtype of `x`",
         tolerance=EXACT,
     )
 
@@ -105,8 +112,9 @@ def test_merge_keeps_float64(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("causal_head_attention", points=1)
 def test_attention_of_one_and_two_tokens(expect: Expect, draw: Draw) -> None:
     likely = (
-        "the first token can only attend to itself: its context is its own value; the second "
-        "divides its attention between two, by scores over the square root of the head size"
+        "the first token can attend only to itself, so its context is its own value; the second "
+        "divides its attention between two tokens, by scores that are divided by the square root "
+        "of the head size"
     )
     for num_tokens in (1, 2):
         q, k, v = (draw.normal(1, 2, num_tokens, 3) for _ in range(3))
@@ -132,8 +140,8 @@ def test_attention_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
         q,
         k,
         v,
-        likely="shapes fit for every order of the dimensions here; which two does each product "
-        "meet on, and over which one does softmax run?",
+        likely="every order of the dimensions has the right shape here: over which one does each "
+        "product sum, and over which one does softmax run?",
     )
 
 
@@ -145,8 +153,8 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
         q,
         k,
         draw.normal(2, 2, 5, 1, dtype=torch.float64),
-        likely="every score here is far below zero: a forbidden one must be so low that nothing "
-        "of it is left after softmax",
+        likely="scores can be far below zero: a masked score must be so low that softmax gives it "
+        "no weight",
     )
 
 
@@ -160,7 +168,7 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
     after = expect.result("causal_head_attention", q, k, v, likely=likely)
     expect.that(
         torch.allclose(before[:, :, :4], after[:, :, :4], atol=1e-5),
-        got="other contexts for tokens 0 to 3 after tokens 4 and 5 changed",
+        got="different contexts for tokens 0 to 3 after tokens 4 and 5 changed",
         expected="the same contexts",
         likely=likely,
     )
@@ -168,7 +176,9 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("causal_head_attention", points=1)
 def test_attention_of_shared_and_non_contiguous_inputs(expect: Expect, draw: Draw) -> None:
-    likely = "one tensor may serve as queries, keys and values, and memory may be out of order"
+    likely = (
+        "one tensor may be passed as queries, keys and values, and tensors need not be contiguous"
+    )
     x = draw.strided(2, 3, 4, 5)
     expect.same("causal_head_attention", x, x, x, likely=likely)
     q, k, v = (draw.strided(2, 2, 3, 5) for _ in range(3))
@@ -186,8 +196,8 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
         q,
         k,
         v,
-        likely="float64 in, float64 precision and float64 out: no tensor of your own may "
-        "have a fixed dtype that is smaller",
+        likely="for float64 inputs, compute in float64 and return float64: do not create a tensor "
+        "with a fixed dtype of lower precision",
     )
 
 
@@ -196,7 +206,9 @@ def test_attention_is_built_without_attention_of_torch(expect: Expect, draw: Dra
     check_rule(expect, ATTENTION, RULES["causal_head_attention"])
     # what breaks no rule only because it does nothing is not right
     q, k, v = (draw.normal(2, 3, 5, 4) for _ in range(3))
-    likely = "each head on its own: a token sees itself and what comes before it"
+    likely = (
+        "each head is computed separately, and a token sees only itself and the tokens before it"
+    )
     expect.same("causal_head_attention", q, k, v, likely=likely)
 
 

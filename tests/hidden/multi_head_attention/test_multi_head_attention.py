@@ -26,12 +26,15 @@ RATES = {
 
 @pytest.mark.question(MHA, points=1)
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
-    likely = "a token alone attends to itself: its value meets out_proj; no dimension is lost"
+    likely = (
+        "a single token attends only to itself: its value goes through out_proj, and no dimension "
+        "is lost"
+    )
     longer = expect.layer(MHA, 4, 3, 5, 0.0, 1)
     expect.layer(MHA, 3, 4, 1, 0.0, 2).same(draw.normal(1, 1, 3), likely=likely)
     one_head = (
-        "with one head: mask above the diagonal, scores divided by the square root of the head "
-        "size, softmax over the keys, weights times values, then out_proj"
+        "with one head, check these steps in order: mask above the diagonal, division by the "
+        "square root of the head size, softmax over the keys, weights times values, out_proj"
     )
     longer.same(draw.normal(1, 3, 4), likely=one_head)
 
@@ -40,8 +43,9 @@ def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
 def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.layer(MHA, 5, 12, 6, 0.0, 4).same(
         draw.normal(2, 6, 5),
-        likely="project, split into heads, score, scale by the root of the head size, mask, "
-        "softmax over the keys, context, merge, out_proj: print the shape after each step",
+        likely="project, split into heads, compute scores, divide by the square root of the head "
+        "size, mask, softmax over the keys, context, merge, out_proj: print the shape after each "
+        "step",
     )
 
 
@@ -50,16 +54,16 @@ def test_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
     # batch, tokens, heads and head size are 3; the input is not contiguous
     expect.layer(MHA, 9, 9, 3, 0.0, 3, scale=0.3).same(
         draw.strided(3, 3, 9),
-        likely="every order of the dimensions has the right shape here; which two change places "
-        "when heads are split and merged, and over which one does softmax run?",
+        likely="every order of the dimensions has the right shape here: which two do you swap "
+        "when you split and merge heads, and over which one does softmax run?",
     )
 
 
 @pytest.mark.question(MHA, points=2)
 def test_trainable_weights(expect: Expect) -> None:
     likely = (
-        "four linear layers and nothing else learns: the mask is no parameter, qkv_bias decides "
-        "about three biases, out_proj always has one"
+        "there are four linear layers, and nothing else is trained: the mask is not a parameter; "
+        "qkv_bias decides whether W_query, W_key and W_value have biases; out_proj always has one"
     )
     expect.layer(MHA, 5, 6, 4, 0.1, 3).exact_weights(likely=likely)
     expect.layer(MHA, 3, 8, 5, 0.1, 2, True).exact_weights(likely=likely)
@@ -68,7 +72,8 @@ def test_trainable_weights(expect: Expect) -> None:
 @pytest.mark.question(MHA, points=1)
 def test_biases_of_queries_keys_and_values(expect: Expect, draw: Draw) -> None:
     expect.layer(MHA, 4, 6, 5, 0.0, 2, True).same(
-        draw.normal(2, 4, 4), likely="with qkv_bias the three projections add their biases"
+        draw.normal(2, 4, 4),
+        likely="if qkv_bias is True, each of the three projections adds its own bias",
     )
 
 
@@ -84,22 +89,22 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
     same_shape = isinstance(before, torch.Tensor) and before.shape == after.shape == (2, 6, 6)
     layer.that(
         same_shape and torch.allclose(before[:, :4], after[:, :4], atol=1e-5),
-        got="other outputs for tokens 0 to 3 after tokens 4 and 5 changed",
+        got="different outputs for tokens 0 to 3 after tokens 4 and 5 changed",
         expected="the same outputs",
         likely=likely,
     )
     layer.that(
         not torch.allclose(before[:, 4:], after[:, 4:], atol=1e-3),
         got="the same outputs for tokens 4 and 5, which changed",
-        expected="other outputs",
-        likely="forward must use its input",
+        expected="different outputs",
+        likely="`forward` must use its input",
     )
     earlier = x.clone()
     earlier[:, 0] = draw.normal(2, 4)
     layer.that(
         not torch.allclose(before[:, 5], layer.result(earlier)[:, 5], atol=1e-5),
-        got="the same output for the last token, though the first one changed",
-        expected="another output: a token attends to all before it",
+        got="the same output for the last token, although the first one changed",
+        expected="a different output: a token attends to all tokens before it",
         likely="which side of the diagonal is the past?",
     )
 
@@ -111,15 +116,17 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
     layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 5, 3),
-        likely="every score here is far below zero: a forbidden one must be so low that nothing "
-        "of it is left after softmax",
+        likely="scores can be far below zero: a masked score must be so low that softmax gives it "
+        "no weight",
     )
 
 
 @pytest.mark.question(MHA, points=1)
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 4, 24, 6, 0.0, 6, True)  # head size 4: its root is the same anywhere
-    likely = "after module.double() everything is computed in float64; no tensor is left behind"
+    likely = (
+        "after `module.double()`, everything is computed in float64: no tensor stays in float32"
+    )
     # large values that nearly cancel each other: single precision anywhere shows
     layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.result(draw.normal(2, 4, 4), likely=likely)
@@ -132,8 +139,8 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 4, 6, 6, 0.3, 3)  # patterns of dropout are made there, too
     x = draw.normal(2, 4, 4)
     likely = (
-        "module.to(device) moves parameters and registered buffers, but no plain tensor "
-        "attribute; a tensor made in forward needs the device of the input"
+        "`module.to(device)` moves parameters and registered buffers, but not a tensor that is a "
+        "plain attribute; a tensor created in `forward` needs the device of the input"
     )
     layer.eval().same(x, likely=likely)
     layer.train().moves(x, likely=likely)
@@ -142,7 +149,9 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MHA, points=1)
 def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
     expect.layer(MHA, 4, 6, 6, 0.6, 2).eval().same(
-        draw.normal(2, 5, 4), likely="dropout is for training only: `self.training` tells which"
+        draw.normal(2, 5, 4),
+        likely="dropout applies only in training: `self.training` says "
+        "whether the module is in train mode",
     )
 
 
@@ -153,7 +162,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, rates: st
         p = drawn_rate(draw, low, high)
         # with queries and keys that learn, once
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
-    likely = "new random numbers in every layer and call: a seed is set in none"
+    likely = "draw new random numbers in every layer and every call: set no seed"
     check_layers_apart(expect, MHA, (8, 12, 8, 0.3, 2), draw.normal(3, 8, 8), likely=likely)
 
 
@@ -161,8 +170,8 @@ def _check_dropout(
     expect: Expect, draw: Draw, p: float, num_tokens: int, samples: int, learns: bool
 ) -> None:
     likely = (
-        "in training every attention weight is dropped on its own, after softmax, and the rest "
-        "is divided by 1 - p; nothing else is dropped"
+        "in training, each attention weight is dropped independently, after softmax, and the "
+        "others are divided by 1 - p; nothing else is dropped"
     )
     num_heads = draw.integer(2, 4)
     width = num_heads * (num_tokens + 1)
@@ -191,7 +200,7 @@ def _check_dropout(
 
 @pytest.mark.question(MHA, points=1)
 def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> None:
-    likely = "d_out that can't be shared equally is a ValueError when the module is built"
+    likely = "raise a ValueError in `__init__` if the heads can't share d_out columns equally"
     expect.layer(MHA, 7, 6, 4, 0.0, 3, False).same(draw.normal(1, 2, 7), likely=likely)
     for d_out, num_heads in undivided(draw):
         expect.construction_raises(

@@ -27,7 +27,7 @@ RATES = {
 def test_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
     expect.layer(WRAPPER, 3, 2, 4, 0.0, 1).same(
         draw.normal(1, 1, 3),
-        likely="with one head the result is that of the head; no dimension disappears when it is 1",
+        likely="with one head, the result is that of the head; a dimension of size 1 must stay",
     )
 
 
@@ -43,8 +43,8 @@ def test_many_heads_side_by_side(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(WRAPPER, points=2)
 def test_trainable_weights_are_those_of_the_heads(expect: Expect) -> None:
     likely = (
-        "torch finds the layers of a `nn.ModuleList` only, each head must be built on its own, "
-        "and qkv_bias decides whether it has biases"
+        "keep the heads in an `nn.ModuleList`, because torch does not find layers in a plain "
+        "list; build each head separately; qkv_bias decides whether it has biases"
     )
     expect.layer(WRAPPER, 5, 2, 4, 0.0, 3).exact_weights(likely=likely)
     expect.layer(WRAPPER, 3, 4, 5, 0.0, 2, True).exact_weights(likely=likely)
@@ -53,7 +53,7 @@ def test_trainable_weights_are_those_of_the_heads(expect: Expect) -> None:
 @pytest.mark.question(WRAPPER, points=1)
 def test_heads_with_bias(expect: Expect, draw: Draw) -> None:
     expect.layer(WRAPPER, 4, 3, 5, 0.0, 2, True).same(
-        draw.normal(2, 4, 4), likely="qkv_bias is handed on to every head"
+        draw.normal(2, 4, 4), likely="pass qkv_bias on to every head"
     )
 
 
@@ -67,7 +67,7 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
     after = layer.result(x, likely=likely)
     layer.that(
         torch.allclose(before[:, :3], after[:, :3], atol=1e-5),
-        got="other results for tokens 0 to 2 after tokens 3 to 5 changed",
+        got="different results for tokens 0 to 2 after tokens 3 to 5 changed",
         expected="the same results",
         likely=likely,
     )
@@ -77,7 +77,8 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
     expect.layer(WRAPPER, 3, 2, 5, 0.0, 2, False).move(dtype=torch.float64).same(
         draw.normal(2, 4, 3, dtype=torch.float64),
-        likely="after module.double() every head computes in float64, and so does the joining",
+        likely="after `module.double()`, every head computes in float64, and the joined result is "
+        "float64",
     )
 
 
@@ -85,7 +86,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(WRAPPER, 3, 2, 5, 0.3, 2)
     x = draw.normal(2, 4, 3)
-    likely = "all heads, and every tensor that forward makes, belong to the device of the module"
+    likely = "all heads, and every tensor created in `forward`, must be on the device of the module"
     layer.eval().same(x, likely=likely)
     layer.train().moves(x, likely=likely)
 
@@ -97,7 +98,7 @@ def test_dropout_in_every_head(expect: Expect, draw: Draw, rates: str) -> None:
         p = drawn_rate(draw, low, high)
         # with queries and keys that learn, once
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
-    likely = "new random numbers in every layer and call: a seed is set in none"
+    likely = "draw new random numbers in every layer and every call: set no seed"
     check_layers_apart(expect, WRAPPER, (8, 6, 8, 0.3, 2), draw.normal(3, 8, 8), likely=likely)
 
 
@@ -105,8 +106,8 @@ def _check_dropout(
     expect: Expect, draw: Draw, p: float, num_tokens: int, samples: int, learns: bool
 ) -> None:
     likely = (
-        "every head drops its own attention weights with the probability that was given, in "
-        "training only; nothing else is dropped"
+        "every head drops its own attention weights with the given probability, and only in "
+        "training; nothing else is dropped"
     )
     num_heads = draw.integer(2, 4)
     layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
