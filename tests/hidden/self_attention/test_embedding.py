@@ -42,7 +42,7 @@ def test_each_word_gets_its_place_in_sorted_order(expect: Expect, draw: Draw) ->
     got = expect.same(
         "build_vocabulary",
         f"{c} {a} {d} {b}",
-        likely="sort the words first, then count them from 0 in that order",
+        likely="sort the words first, then number them from 0 in that order",
     )
     expect.that(
         all(isinstance(place, int) for place in got.values()),
@@ -58,8 +58,8 @@ def test_a_repeated_word_gets_its_last_place(expect: Expect, draw: Draw) -> None
     expect.same(
         "build_vocabulary",
         f"{b} {d} {a} {b} {c} {b} {a}",
-        likely="a repeated word stands several times in the sorted list, and its last place there "
-        "counts; the numbers then have a gap",
+        likely="a repeated word is in the sorted list several times, and its id is its last place "
+        "there; the ids then have a gap",
     )
 
 
@@ -69,8 +69,8 @@ def test_commas_vanish(expect: Expect, draw: Draw) -> None:
     expect.same(
         "build_vocabulary",
         f"{d}, {b},{a} ,{c} , {b},,",
-        likely="every comma goes away before the split: no space takes its place, and a comma "
-        "that stands alone is no word",
+        likely="remove every comma before splitting, without putting a space in its place; a "
+        "comma on its own is not a word",
     )
 
 
@@ -83,14 +83,14 @@ def test_capitals_and_other_marks_stay(expect: Expect, draw: Draw) -> None:
         f"({b} {d}) _{a} 3 {c}\u00e9 {b}\u2014{d} {d}. "
         + " ".join(a + mark + b for mark in LETTERS)
         + f" {a}.",
-        likely="only commas are removed: capitals, full stops, hyphens make a different word; "
-        "Python's own order of strings is meant (capitals first)",
+        likely="remove only commas: capitals, periods and hyphens make a different word; sort in "
+        "Python's own order of strings (capitals first)",
     )
     expect.same(
         "build_vocabulary",
         f"\ufeff{a} {b}-\n{c} {a} \ufeff",
-        likely="a word is any text between white space: no mark is taken off at either end, and "
-        "nothing is put together at the end of a line",
+        likely="a word is any text between white space: do not strip marks from either end, and "
+        "do not join words at the end of a line",
     )
 
 
@@ -100,8 +100,8 @@ def test_any_white_space_separates(expect: Expect, draw: Draw) -> None:
     expect.same(
         "build_vocabulary",
         f"  {b}   {d}\t{a}\n{c} \n\n {b} \r\n{a}\r\n{d}\f{c}\v{b}",
-        likely="several spaces, tabs and new lines separate words like one space does, and no "
-        "empty word arises from them",
+        likely="several spaces, tabs and newlines separate words as one space does: they do not "
+        "give an empty word",
     )
 
 
@@ -115,8 +115,8 @@ def test_ids_come_in_sentence_order(expect: Expect, draw: Draw) -> None:
         "encode",
         f"{c} {a} {d}",
         {a: 31, b: 2, c: 7, d: 11},
-        likely="look every word of the sentence up in the vocabulary that was given, in the order "
-        "of the sentence; the result is an int64 tensor",
+        likely="look up every word of the sentence in the given vocabulary, in the order of the "
+        "sentence; the result is an int64 tensor",
     )
 
 
@@ -127,7 +127,7 @@ def test_a_repeated_word_is_encoded_every_time(expect: Expect, draw: Draw) -> No
         "encode",
         f"{b} {c} {b} {a} {b} {c}",
         {a: 5, b: 0, c: 3},
-        likely="one id for every word of the sentence, repeated words too",
+        likely="return one id for every word of the sentence, including repeated words",
     )
 
 
@@ -159,7 +159,7 @@ def test_one_word_with_a_large_id(expect: Expect, draw: Draw) -> None:
         "encode",
         b,
         {a: 0, b: 2**40 + draw.integer(1, 99)},
-        likely="one word gives shape (1,), and ids are int64",
+        likely="a single word gives a tensor of shape (1,), and ids are int64",
     )
 
 
@@ -181,8 +181,8 @@ def test_an_unknown_word_is_named(expect: Expect, draw: Draw) -> None:
             vocabulary,
             error=KeyError,
             naming=unknown,
-            likely="a word that is not in the vocabulary can't get an id: the KeyError that a "
-            "dict raises by itself names the word",
+            likely="a word that is not in the vocabulary has no id: the KeyError that a dict "
+            "raises names the word",
         )
     expect.raises(
         "encode",
@@ -190,7 +190,7 @@ def test_an_unknown_word_is_named(expect: Expect, draw: Draw) -> None:
         {},
         error=KeyError,
         naming=a,
-        likely="in an empty vocabulary every word is unknown",
+        likely="in an empty vocabulary, every word is unknown",
     )
 
 
@@ -216,7 +216,7 @@ def test_more_tokens_than_rows(expect: Expect, draw: Draw) -> None:
         "embed",
         ids,
         draw.normal(4, 3, scale=3.0),
-        likely="an id may occur several times, and each time it gives the same row unchanged",
+        likely="an id may occur several times, and each time the result is the same row, unchanged",
     )
 
 
@@ -226,8 +226,8 @@ def test_as_many_tokens_as_rows_and_columns(expect: Expect, draw: Draw) -> None:
         "embed",
         torch.tensor([1, 2, 0, 2]),
         draw.normal(4, 4),
-        likely="an id picks a row of the table, not a column; the ids do not have to reach the "
-        "last row",
+        likely="an id picks a row of the table, not a column; the ids need not include the last "
+        "row",
     )
 
 
@@ -237,7 +237,7 @@ def test_precision_of_the_table_is_kept(expect: Expect, draw: Draw) -> None:
         "embed",
         torch.tensor([2, 0, 4, 2]),
         draw.strided(5, 3, dtype=torch.float64),
-        likely="the result has the dtype of the table; do not go through float32",
+        likely="the result has the dtype of the table; do not convert it to float32 on the way",
     )
 
 

@@ -52,8 +52,8 @@ def test_values_of_another_size(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("project_qkv", points=1.5)
 def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
     likely = (
-        "with square matrices a transpose too many goes unnoticed: row t of the result is row t "
-        "of the inputs times the weight as it is"
+        "with square matrices, an extra transpose raises no error: row t of the result is row t "
+        "of the inputs times the weight, without a transpose"
     )
     for inputs in (draw.normal(4, 4), draw.normal(4, 4, 4)):
         weights = [draw.normal(4, 4) for _ in range(3)]
@@ -68,7 +68,7 @@ def test_sentences_in_a_batch(expect: Expect, draw: Draw) -> None:
         draw.normal(3, 4),
         draw.normal(3, 4),
         draw.normal(3, 2),
-        likely="every token of every sentence is projected by the same weights",
+        likely="every token of every sentence is projected with the same weights",
     )
 
 
@@ -81,7 +81,7 @@ def test_one_weight_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) 
         weight,
         weight,
         weight,
-        likely="each result is computed from the inputs and one weight, without side effects",
+        likely="compute each result from the inputs and one weight, and change neither of them",
     )
     expect.same(
         "project_qkv",
@@ -89,7 +89,7 @@ def test_one_weight_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) 
         draw.normal(5, 3),
         draw.normal(5, 3),
         draw.normal(5, 1),
-        likely="sizes come from the tensors of this call",
+        likely="take all sizes from the tensors of the current call",
     )
 
 
@@ -101,8 +101,8 @@ def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
         _alike(draw.strided(3, 2, dtype=torch.float64), 0),
         _alike(draw.strided(3, 2, dtype=torch.float64), 0),
         _alike(draw.strided(3, 4, dtype=torch.float64), 0),
-        likely="stay in the dtype of the inputs; `.view` needs contiguous memory, `.reshape` does "
-        "not",
+        likely="compute in the dtype of the inputs; `.view` needs contiguous memory, but "
+        "`.reshape` does not",
     )
 
 
@@ -117,7 +117,7 @@ def test_one_token_weights_left(expect: Expect, draw: Draw) -> None:
         draw.normal(2, 3),
         draw.normal(2, 3),
         draw.normal(2, 3),
-        likely=f"{ROLES}; each weight has one row per number of the result",
+        likely=f"{ROLES}; each weight has one row for each number of a query, key or value",
     )
 
 
@@ -129,15 +129,15 @@ def test_values_of_another_size_weights_left(expect: Expect, draw: Draw) -> None
         draw.normal(2, 3),
         draw.normal(2, 3),
         draw.normal(4, 3),
-        likely=f"{ROLES}, and tokens are rows again in the result",
+        likely=f"{ROLES}; each row of a result belongs to one token",
     )
 
 
 @pytest.mark.question("project_qkv_left", points=1.5)
 def test_all_sizes_equal_weights_left(expect: Expect, draw: Draw) -> None:
     likely = (
-        "with square matrices a transpose too few goes unnoticed: number i of a token's query is "
-        "row i of the weight times the token"
+        "with square matrices, a missing transpose raises no error: number i of a token's query "
+        "is the dot product of row i of the weight and the token"
     )
     for inputs in (draw.normal(4, 4), draw.normal(4, 4, 4)):
         weights = [draw.normal(4, 4) for _ in range(3)]
@@ -152,8 +152,8 @@ def test_sentences_in_a_batch_weights_left(expect: Expect, draw: Draw) -> None:
         draw.normal(4, 3),
         draw.normal(4, 3),
         draw.normal(2, 3),
-        likely="`.T` turns all dimensions around; with a batch only the last two of the inputs, "
-        "or only the weight, may be transposed",
+        likely="`.T` reverses all dimensions: with a batch, transpose only the last two "
+        "dimensions of the inputs, or only the weight",
     )
 
 
@@ -168,7 +168,7 @@ def test_one_weight_in_three_roles_then_other_sizes_weights_left(
         weight,
         weight,
         weight,
-        likely="each result is computed from the inputs and one weight, without side effects",
+        likely="compute each result from the inputs and one weight, and change neither of them",
     )
     expect.same(
         "project_qkv_left",
@@ -176,7 +176,7 @@ def test_one_weight_in_three_roles_then_other_sizes_weights_left(
         draw.normal(3, 5),
         draw.normal(3, 5),
         draw.normal(1, 5),
-        likely="sizes come from the tensors of this call",
+        likely="take all sizes from the tensors of the current call",
     )
 
 
@@ -188,8 +188,8 @@ def test_float64_and_any_memory_layout_weights_left(expect: Expect, draw: Draw) 
         _alike(draw.strided(2, 3, dtype=torch.float64), 1),
         _alike(draw.strided(2, 3, dtype=torch.float64), 1),
         _alike(draw.strided(4, 3, dtype=torch.float64), 1),
-        likely="stay in the dtype of the inputs; `.view` needs contiguous memory, `.reshape` does "
-        "not",
+        likely="compute in the dtype of the inputs; `.view` needs contiguous memory, but "
+        "`.reshape` does not",
     )
 
 

@@ -45,8 +45,8 @@ def test_sizes_that_are_no_perfect_square(expect: Expect, draw: Draw) -> None:
             "scale_scores",
             draw.normal(4, 6, scale=4.0),
             d_k,
-            likely="the root of `d_k` need not be a whole number: do not round it, and do not "
-            "take the number of tokens for it",
+            likely="the square root of `d_k` need not be a whole number: do not round it, and do "
+            "not use the number of tokens instead of `d_k`",
         )
 
 
@@ -59,7 +59,7 @@ def test_scores_of_several_sentences_and_heads(expect: Expect, draw: Draw) -> No
 
 @pytest.mark.question("scale_scores", points=0.5)
 def test_a_single_score(expect: Expect, draw: Draw) -> None:
-    likely = "the result has the shape of the scores, even where sizes are 1"
+    likely = "the result has the shape of the scores, even if some sizes are 1"
     # one of each sign: no draw makes a sign that is lost invisible
     expect.same("scale_scores", draw.uniform(1, 1, 1, low=-2.0, high=-0.5), 5, likely=likely)
     expect.same("scale_scores", draw.uniform(1, 1, low=0.5, high=2.0), 1, likely=likely)
@@ -71,7 +71,7 @@ def test_large_scores_in_float64(expect: Expect, draw: Draw) -> None:
         "scale_scores",
         draw.uniform(4, 3, low=-48.0, high=48.0, dtype=torch.float64),
         5,
-        likely="stay in the dtype of the scores, and keep large and negative ones as they are",
+        likely="compute in the dtype of the scores, and do not clip large or negative scores",
     )
 
 
@@ -84,8 +84,8 @@ def test_weights_of_one_query(expect: Expect, draw: Draw) -> None:
         "attention_weights",
         draw.normal(1, 5),
         draw.normal(3, 5),
-        likely="dot products with all keys, divided by the square root of the size of a key, then "
-        "softmax over the keys",
+        likely="compute the dot products with all keys, divide them by the square root of the "
+        "size of a key, then take the softmax over the keys",
     )
 
 
@@ -95,8 +95,8 @@ def test_more_keys_than_queries(expect: Expect, draw: Draw) -> None:
         "attention_weights",
         draw.normal(5, 3),
         draw.normal(7, 3),
-        likely="row t belongs to query t and sums to one; the scale comes from the size of a key "
-        "(last dimension), not from the number of tokens",
+        likely="row t belongs to query t and sums to one; the scale depends on the size of a key "
+        "(the last dimension), not on the number of tokens",
     )
 
 
@@ -109,7 +109,7 @@ def test_as_many_keys_as_queries(expect: Expect, draw: Draw) -> None:
         likely="query t and key s are different vectors: the weights are not symmetric, and no "
         "key is masked",
     )
-    likely = "only the last two dimensions of the keys change places, nothing of the queries"
+    likely = "swap only the last two dimensions of the keys, and no dimensions of the queries"
     expect.same("attention_weights", draw.normal(3, 3), draw.normal(3, 3), likely=likely)
     expect.same("attention_weights", draw.normal(3, 3, 3), draw.normal(3, 3, 3), likely=likely)
 
@@ -120,8 +120,8 @@ def test_weights_in_a_batch(expect: Expect, draw: Draw) -> None:
         "attention_weights",
         draw.normal(2, 5, 6),
         draw.normal(2, 4, 6),
-        likely="each sentence is on its own: transpose the last two dimensions of the keys only, "
-        "and take the softmax over the last dimension",
+        likely="each sentence is computed separately: transpose only the last two dimensions of "
+        "the keys, and take the softmax over the last dimension",
     )
 
 
@@ -131,26 +131,26 @@ def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
         "attention_weights",
         _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
         _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
-        likely="stay in the dtype of the inputs; `.view` needs contiguous memory",
+        likely="compute in the dtype of the inputs; `.view` needs contiguous memory",
     )
     # far from 0 float32 knows a score to 4e-6 only
     expect.same(
         "attention_weights",
         *low_queries_and_keys(draw, (40, 1), (4, 1), torch.float64),
-        likely="stay in the dtype of the inputs, in softmax, too",
+        likely="compute in the dtype of the inputs, even in the softmax",
     )
     expect.same(
         "attention_weights",
         *rows_far_apart(draw, (2, 4, 1), (2, 5, 1)),
-        likely="a score counts as it is: none is cut off at a bound before softmax, and what is "
-        "taken off before the exponential belongs to its row, not to all rows",
+        likely="do not clip scores before the softmax; if you subtract a number before taking "
+        "exponentials, use a separate one for each row",
     )
 
 
 @pytest.mark.question("attention_weights", points=1)
 def test_queries_that_are_the_keys(expect: Expect, draw: Draw) -> None:
     both = draw.uniform(2, 5, 3, low=-2.5, high=2.5)
-    likely = "work on new tensors: queries and keys may be one and the same tensor"
+    likely = "queries and keys may be the same tensor: do not change either in place"
     expect.same("attention_weights", both, both, likely=likely)
     one = draw.normal(3, 6)
     expect.same("attention_weights", one, one, likely=likely)
@@ -170,8 +170,8 @@ def test_context_of_one_query(expect: Expect, draw: Draw) -> None:
         draw.normal(1, 5),
         draw.normal(3, 5),
         draw.normal(3, 2),
-        likely="dot products with all keys, divided by the square root of the size of a key, "
-        "softmax over the keys; these weights mix the values",
+        likely="compute the dot products with all keys, divide them by the square root of the "
+        "size of a key, take the softmax over the keys, and mix the values with these weights",
     )
 
 
@@ -182,7 +182,7 @@ def test_all_sizes_differ(expect: Expect, draw: Draw) -> None:
         draw.normal(5, 3),
         draw.normal(7, 3),
         draw.normal(7, 6),
-        likely="the scale comes from the size of a key, not from the values or from the number of "
+        likely="the scale depends on the size of a key, not on the values or the number of "
         "tokens; weight [t, s] belongs to row s of the values",
     )
 
@@ -193,8 +193,8 @@ def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
         expect.same(
             ATTENTION,
             *(draw.normal(*leading, 3, 3) for _ in range(3)),
-            likely="with square matrices a transpose too many, the wrong dimension of the softmax "
-            "or an exchange of keys and values goes unnoticed; no key is masked",
+            likely="with square matrices, an extra transpose, a softmax over the wrong dimension, "
+            "or swapped keys and values raise no error; no key is masked",
         )
 
 
@@ -205,15 +205,17 @@ def test_contexts_in_a_batch(expect: Expect, draw: Draw) -> None:
         draw.normal(2, 5, 6),
         draw.normal(2, 4, 6),
         draw.normal(2, 4, 3),
-        likely="each sentence is on its own: its queries meet its own keys and values only",
+        likely="each sentence is computed separately: use its queries only with its own keys and "
+        "values",
     )
 
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
     likely = (
-        "scores of any size go into the softmax as they are: none is cut off, weights near zero "
-        "are not raised, and what is taken off before the exponential belongs to its row alone"
+        "scores of any size go into the softmax: do not clip them, and do not raise weights near "
+        "zero; if you subtract a number before taking exponentials, use a separate one for each "
+        "row"
     )
     expect.same(ATTENTION, *rows_far_apart(draw, (4, 1), (6, 1)), draw.normal(6, 3), likely=likely)
     low = low_queries_and_keys(draw, (2, 3, 4), (2, 6, 4), torch.float64)
@@ -223,7 +225,7 @@ def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=1)
 def test_one_tensor_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) -> None:
     tokens = draw.normal(2, 5, 3)
-    likely = "work on new tensors: one tensor may be queries, keys and values"
+    likely = "one tensor may be passed as queries, keys and values: do not change it in place"
     expect.same(ATTENTION, tokens, tokens, tokens, likely=likely)
     expect.same(ATTENTION, draw.normal(2, 6), draw.normal(3, 6), draw.normal(3, 4), likely=likely)
 
@@ -235,7 +237,7 @@ def test_contexts_in_float64(expect: Expect, draw: Draw) -> None:
         _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
         _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
         draw.strided(2, 4, 6, dtype=torch.float64),
-        likely="stay in the dtype of the inputs; `.view` needs contiguous memory",
+        likely="compute in the dtype of the inputs; `.view` needs contiguous memory",
     )
 
 
@@ -244,7 +246,12 @@ def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
     args = [draw.normal(*shape) for shape in ((4, 3), (2, 3), (2, 5))]
     expect.allowed(ATTENTION, *args, rule=RULES[ATTENTION], backward=False)
     check_rule(expect, DOT_PRODUCT, RULES[ATTENTION])
-    expect.same(ATTENTION, *args, likely="scores, scale, softmax over the keys, weighted sum")
+    expect.same(
+        ATTENTION,
+        *args,
+        likely="check these steps in order: scores, scale, softmax over "
+        "the keys, weighted sum of the values",
+    )
 
 
 # What holds for every question.

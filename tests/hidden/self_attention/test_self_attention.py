@@ -7,7 +7,10 @@ from autograder.attention.suites.low_scores import ScaledScores, low_scoring, lo
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.traits import CustomInput, Size, Tensor, Traits, check_trait
 
-FAR = "scores far from 0, of either sign, count as they are: none is cut off, nothing is added"
+FAR = (
+    "scores far from 0, of either sign, count unchanged: do not clip them, and do not add anything "
+    "to them"
+)
 
 
 def _weights_stay(layer: ExpectLayer) -> None:
@@ -21,8 +24,8 @@ def _weights_stay(layer: ExpectLayer) -> None:
     layer.that(
         not changed,
         got=f"changed by the calls: {', '.join(changed)}",
-        expected="weights as they were before the calls",
-        likely="forward only reads the weights: no operation in place on them",
+        expected="the same weights as before the calls",
+        likely="`forward` must only read the weights: do not change them in place",
     )
 
 
@@ -46,7 +49,7 @@ def _in_float64(layer: ExpectLayer, draw: Draw, inputs_dim: int) -> None:
     inputs[..., 1] -= 1e3
     layer.move(dtype=torch.float64).same(
         inputs,
-        likely="after `.double()` the layer computes in float64; `.view` needs contiguous memory",
+        likely="after `.double()`, the layer computes in float64; `.view` needs contiguous memory",
     )
 
 
@@ -56,8 +59,8 @@ def _in_float64(layer: ExpectLayer, draw: Draw, inputs_dim: int) -> None:
 @pytest.mark.question("SelfAttentionV1", points=2)
 def test_three_weights_are_trained(expect: Expect) -> None:
     expect.layer("SelfAttentionV1", 4, 3).exact_weights(
-        likely="the three weights are `nn.Parameter`s of shape (d_in, d_out), each a matrix of its "
-        "own; nothing else is trained"
+        likely="each of the three weights is a separate `nn.Parameter` of shape (d_in, d_out); "
+        "nothing else is trained"
     )
 
 
@@ -73,8 +76,8 @@ def test_one_token_attends_to_itself(expect: Expect, draw: Draw) -> None:
 def test_a_sentence(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV1", 3, 5).same(
         _tokens(draw, 6, 3),
-        likely="project, score, divide by the square root of `d_out`, softmax over the keys, "
-        "weighted sum of the values",
+        likely="check these steps in order: project, compute scores, divide by the square root of "
+        "`d_out`, softmax over the keys, weighted sum of the values",
     )
 
 
@@ -82,8 +85,8 @@ def test_a_sentence(expect: Expect, draw: Draw) -> None:
 def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV1", 3, 3).same(
         _tokens(draw, 3, 3),
-        likely="with square matrices a transpose too many or a softmax over the wrong dimension "
-        "goes unnoticed; no token is masked",
+        likely="with square matrices, an extra transpose or a softmax over the wrong dimension "
+        "raises no error; no token is masked",
     )
     layer = expect.layer("SelfAttentionV1", 4, 4)  # the root of 4 is the same anywhere
     layer.fill(low_scoring(draw, 4))
@@ -94,8 +97,8 @@ def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
 def test_a_batch_of_sentences(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV1", 4, 2).same(
         _tokens(draw, 3, 5, 4),
-        likely="each sentence is on its own; `.T` turns all dimensions around, so name the two "
-        "that change places",
+        likely="each sentence is computed separately; `.T` reverses all dimensions, so name the "
+        "two that you want to swap",
     )
 
 
@@ -110,8 +113,8 @@ def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("SelfAttentionV2", points=1)
 def test_three_linear_layers_without_bias(expect: Expect) -> None:
     expect.layer("SelfAttentionV2", 4, 3).exact_weights(
-        likely="each of the three is an `nn.Linear` of its own from `d_in` to `d_out`; without "
-        "`qkv_bias` it has no bias"
+        likely="each of the three is a separate `nn.Linear` from `d_in` to `d_out`; without "
+        "`qkv_bias`, it has no bias"
     )
 
 
@@ -134,8 +137,8 @@ def test_one_token_attends_to_itself_linear(expect: Expect, draw: Draw) -> None:
 def test_a_sentence_linear(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV2", 3, 5).same(
         _tokens(draw, 6, 3),
-        likely="project, score, divide by the square root of `d_out`, softmax over the keys, "
-        "weighted sum of the values",
+        likely="check these steps in order: project, compute scores, divide by the square root of "
+        "`d_out`, softmax over the keys, weighted sum of the values",
     )
 
 
@@ -143,8 +146,8 @@ def test_a_sentence_linear(expect: Expect, draw: Draw) -> None:
 def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV2", 3, 3, True).same(
         _tokens(draw, 3, 3),
-        likely="with square matrices a transpose too many or a softmax over the wrong dimension "
-        "goes unnoticed; no token is masked",
+        likely="with square matrices, an extra transpose or a softmax over the wrong dimension "
+        "raises no error; no token is masked",
     )
     layer = expect.layer("SelfAttentionV2", 4, 4, True)  # the root of 4 is the same anywhere
     layer.fill(low_scoring(draw, 4))
@@ -155,8 +158,8 @@ def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
 def test_a_batch_of_sentences_with_bias(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV2", 4, 2, True).same(
         _tokens(draw, 3, 5, 4),
-        likely="each sentence is on its own; `.T` turns all dimensions around, so name the two "
-        "that change places; call the layers, so that their biases are added",
+        likely="each sentence is computed separately; `.T` reverses all dimensions, so name the "
+        "two that you want to swap; call the layers, so that their biases are added",
     )
 
 
