@@ -9,12 +9,12 @@ from autograder.suite import Draw, Expect
 from autograder.suite.traits import Tensor, Traits, check_trait
 
 GRADIENT = (
-    "`.item()`, `.detach()`, `.tolist()` or `torch.tensor(...)` around a result cuts the gradient; "
-    "stay in tensor operations"
+    "`.item()`, `.detach()`, `.tolist()` and `torch.tensor(...)` cut the gradient: use only "
+    "tensor operations"
 )
 PRECISION = (
-    "a new tensor is float32 unless told otherwise, and `.float()` loses digits; take the dtype of "
-    "the arguments"
+    "a new tensor is float32 unless you give its dtype, and `.float()` loses digits: use the "
+    "dtype of the arguments"
 )
 
 
@@ -38,13 +38,16 @@ def test_one_value_is_weighted(expect: Expect, draw: Draw) -> None:
         "context_vector",
         draw.uniform(1, low=0.2, high=0.8),
         draw.normal(1, 3),
-        likely="one weight times one value, as a vector of shape (d,)",
+        likely="the result is one weight times one value, a vector of shape (d,)",
     )
 
 
 @pytest.mark.question("context_vector", points=2)
 def test_all_values_are_mixed(expect: Expect, draw: Draw) -> None:
-    likely = "every value times its weight, then all added up: one number for each column of values"
+    likely = (
+        "multiply every value by its weight, then add them all up: one number for each column of "
+        "values"
+    )
     expect.same("context_vector", draw.uniform(7), draw.normal(7, 3), likely=likely)
     expect.same("context_vector", draw.uniform(2), draw.normal(2, 5), likely=likely)
 
@@ -55,14 +58,16 @@ def test_as_many_values_as_entries(expect: Expect, draw: Draw) -> None:
         "context_vector",
         draw.uniform(5),
         draw.strided(5, 5),
-        likely="with S equal to d, a sum over the wrong dimension has the right shape; a weight "
+        likely="if S equals d, a sum over the wrong dimension has the right shape; each weight "
         "belongs to a row of values",
     )
 
 
 @pytest.mark.question("context_vector", points=1)
 def test_weights_are_taken_as_they_are(expect: Expect, draw: Draw) -> None:
-    likely = "the weights come ready: do not normalize, clip or average here"
+    likely = (
+        "use the weights as they are: do not normalize or clip them, and do not take an average"
+    )
     weights = torch.cat([draw.normal(3, scale=3.0), -2.0 - draw.uniform(1)])
     expect.same("context_vector", weights, draw.normal(4, 6), likely=likely)
     expect.same("context_vector", draw.uniform(6) + 1.0, draw.normal(6, 1), likely=likely)
@@ -80,13 +85,15 @@ def test_one_query_and_one_value(expect: Expect, draw: Draw) -> None:
         "context_vectors",
         draw.uniform(1, 1, low=0.2, high=0.8),
         draw.normal(1, 3),
-        likely="one weight times one value, as a matrix of shape (1, d)",
+        likely="the result is one weight times one value, a matrix of shape (1, d)",
     )
 
 
 @pytest.mark.question("context_vectors", points=2)
 def test_every_query_has_its_mixture(expect: Expect, draw: Draw) -> None:
-    likely = "row t of the weights says how the values mix for query t; weights come ready to use"
+    likely = (
+        "row t of the weights says how to mix the values for query t; use the weights as they are"
+    )
     expect.same("context_vectors", draw.uniform(5, 7), draw.normal(7, 3), likely=likely)
     expect.same("context_vectors", draw.normal(6, 2), draw.normal(2, 4), likely=likely)
 
@@ -97,8 +104,8 @@ def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
         "context_vectors",
         draw.uniform(5, 5),
         draw.strided(5, 5),
-        likely="with equal sizes nothing fails and only values tell: row t of the weights belongs "
-        "to query t, and the sum runs over the rows of values",
+        likely="if sizes are equal, swapped dimensions raise no error: row t of the weights "
+        "belongs to query t, and the sum runs over the rows of values",
     )
 
 
@@ -111,7 +118,9 @@ def test_batch_items_are_mixed_apart(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("context_vectors", points=2)
 def test_heads_are_mixed_apart(expect: Expect, draw: Draw) -> None:
-    likely = "batch and head are both leading dimensions: count the last two from the end"
+    likely = (
+        "batch and head are both leading dimensions: count the last two dimensions from the end"
+    )
     expect.same("context_vectors", draw.uniform(2, 3, 5, 7), draw.normal(2, 3, 7, 4), likely=likely)
     expect.same("context_vectors", draw.normal(4, 4, 4, 4), draw.normal(4, 4, 4, 4), likely=likely)
 
@@ -124,8 +133,8 @@ def test_mixtures_in_float64(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("simplified_self_attention", points=2)
 def test_one_sentence(expect: Expect, draw: Draw) -> None:
     likely = (
-        "three steps: scores of all tokens with all tokens, softmax over each row, mixture of the "
-        "inputs; nothing is scaled, masked, learned or added"
+        "there are three steps: scores of all tokens with all tokens, softmax over each row, "
+        "mixture of the inputs; nothing is scaled, masked, learned or added"
     )
     expect.same("simplified_self_attention", draw.normal(6, 3), likely=likely)
     expect.same("simplified_self_attention", draw.normal(2, 5), likely=likely)
@@ -136,21 +145,21 @@ def test_as_many_tokens_as_entries(expect: Expect, draw: Draw) -> None:
     expect.same(
         "simplified_self_attention",
         draw.normal(4, 4),
-        likely="with T equal to d nothing fails and only values tell: which factor is transposed, "
-        "and along which dimension do the weights sum to one?",
+        likely="if T equals d, swapped dimensions raise no error: which factor is transposed, and "
+        "along which dimension do the weights sum to one?",
     )
 
 
 @pytest.mark.question("simplified_self_attention", points=2)
 def test_sentences_do_not_see_each_other(expect: Expect, draw: Draw) -> None:
-    likely = "each sentence of a batch has scores, weights and mixtures of its own"
+    likely = "each sentence of a batch has its own scores, weights and mixtures"
     expect.same("simplified_self_attention", draw.normal(3, 5, 4), likely=likely)
     expect.same("simplified_self_attention", draw.normal(3, 3, 3), likely=likely)
 
 
 @pytest.mark.question("simplified_self_attention", points=1)
 def test_two_dimensions_before_the_tokens(expect: Expect, draw: Draw) -> None:
-    likely = "count the dimensions from the end: the last is d, the one before it T"
+    likely = "count the dimensions from the end: the last is d, and the one before it is T"
     expect.same("simplified_self_attention", draw.normal(2, 3, 5, 4), likely=likely)
     expect.same("simplified_self_attention", draw.strided(4, 4, 4, 4), likely=likely)
 

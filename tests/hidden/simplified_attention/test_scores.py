@@ -9,12 +9,12 @@ from autograder.suite import Draw, Expect
 from autograder.suite.traits import Tensor, Traits, check_trait
 
 GRADIENT = (
-    "`.item()`, `.detach()`, `.tolist()` or `torch.tensor(...)` around a result cuts the gradient; "
-    "stay in tensor operations"
+    "`.item()`, `.detach()`, `.tolist()` and `torch.tensor(...)` cut the gradient: use only "
+    "tensor operations"
 )
 PRECISION = (
-    "a new tensor is float32 unless told otherwise, and `.float()` loses digits; take the dtype of "
-    "the inputs"
+    "a new tensor is float32 unless you give its dtype, and `.float()` loses digits: use the "
+    "dtype of the inputs"
 )
 
 
@@ -37,14 +37,16 @@ def test_one_token_gives_one_score(expect: Expect, draw: Draw) -> None:
         "query_scores",
         draw.uniform(1, 4) + 0.2,
         -draw.uniform(4) - 0.2,
-        likely="the score of a token is the sum of the products of its entries with the query's; "
-        "one token gives a tensor of shape (1,)",
+        likely="the score of a token is the sum of the products of its entries with those of the "
+        "query; one token gives a tensor of shape (1,)",
     )
 
 
 @pytest.mark.question("query_scores", points=2)
 def test_every_input_is_scored(expect: Expect, draw: Draw) -> None:
-    likely = "one score per row of the inputs, whatever the query and however many rows there are"
+    likely = (
+        "return one score for each row of the inputs, whatever the query and the number of rows"
+    )
     inputs = draw.normal(7, 3)
     expect.same("query_scores", inputs, draw.normal(3) - inputs[2], likely=likely)
     expect.same("query_scores", draw.normal(3, 6), draw.normal(6), likely=likely)
@@ -57,7 +59,7 @@ def test_as_many_inputs_as_entries(expect: Expect, draw: Draw) -> None:
         "query_scores",
         inputs,
         -3.0 * inputs[3],
-        likely="with T equal to d, a sum over the wrong dimension has the right shape; entry i "
+        likely="if T equals d, a sum over the wrong dimension has the right shape; entry i "
         "belongs to row i of the inputs",
     )
 
@@ -92,7 +94,7 @@ def test_one_query_and_one_key(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("attention_scores", points=3)
 def test_more_keys_than_queries(expect: Expect, draw: Draw) -> None:
-    likely = "row t belongs to query t, column s to key s"
+    likely = "row t belongs to query t, and column s to key s"
     expect.same("attention_scores", draw.normal(5, 3), draw.normal(7, 3), likely=likely)
     expect.same("attention_scores", draw.normal(4, 6), draw.normal(2, 6), likely=likely)
 
@@ -103,8 +105,8 @@ def test_as_many_keys_as_queries_that_differ(expect: Expect, draw: Draw) -> None
         "attention_scores",
         draw.normal(5, 5),
         draw.normal(5, 5),
-        likely="query t with key s is not query s with key t: only scores of a sequence with "
-        "itself are symmetric",
+        likely="the score of query t with key s is not that of query s with key t: only scores of "
+        "a sequence with itself are symmetric",
     )
 
 
@@ -115,8 +117,8 @@ def test_a_sequence_with_itself(expect: Expect, draw: Draw) -> None:
         "attention_scores",
         inputs,
         inputs,
-        likely="every pair has a score, a token with itself and with later ones too; a score is "
-        "the plain dot product, neither scaled nor normalised",
+        likely="every pair has a score, including a token with itself and with later tokens; a "
+        "score is the plain dot product, neither scaled nor normalized",
     )
 
 
@@ -126,14 +128,15 @@ def test_batch_items_are_scored_apart(expect: Expect, draw: Draw) -> None:
         "attention_scores",
         draw.normal(3, 5, 4),
         draw.normal(3, 7, 4),
-        likely="each batch item has its own keys; only the last two dimensions of the keys change "
-        "places",
+        likely="each batch item has its own keys; swap only the last two dimensions of the keys",
     )
 
 
 @pytest.mark.question("attention_scores", points=3)
 def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    likely = "batch and head are both leading dimensions: count the last two from the end"
+    likely = (
+        "batch and head are both leading dimensions: count the last two dimensions from the end"
+    )
     # equal sizes first: mistakes that differ in their numbers all fail alike on unequal ones
     queries, keys = draw.strided(4, 4, 4, 4), draw.normal(4, 4, 4, 4)
     expect.same("attention_scores", queries, keys, likely=likely)
@@ -145,7 +148,7 @@ def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
 def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
     expect.same("attention_scores", *cancelling(draw, 2, rows=3), likely=PRECISION)
     apart = torch.eye(4, dtype=torch.float64)[:3]
-    expect.same("attention_scores", 7.0 * apart, -7.0 * apart, likely="scores are not cut off")
+    expect.same("attention_scores", 7.0 * apart, -7.0 * apart, likely="do not clip scores")
 
 
 # What holds for every question.

@@ -12,15 +12,15 @@ from autograder.suite.traits import positive as positive_values
 INF = float("inf")
 
 GRADIENT = (
-    "`.item()`, `.detach()`, `.tolist()` or `torch.tensor(...)` around a result cuts the gradient; "
-    "stay in tensor operations"
+    "`.item()`, `.detach()`, `.tolist()` and `torch.tensor(...)` cut the gradient: use only "
+    "tensor operations"
 )
 PRECISION = (
-    "a new tensor is float32 unless told otherwise, and `.float()` loses digits; keep the dtype of "
-    "the scores from the first line to the last"
+    "a new tensor is float32 unless you give its dtype, and `.float()` loses digits: use the "
+    "dtype of the scores in every step"
 )
 ROWS = (
-    "each row has a sum of its own; a sum that lost its dimension is matched with the columns "
+    "each row has its own sum; a sum that has lost its dimension is matched with the columns "
     "instead of the rows"
 )
 
@@ -50,12 +50,10 @@ def positive(draw: Draw, *shape: int) -> torch.Tensor:
 
 @pytest.mark.question("normalize_by_sum", points=1)
 def test_one_row_of_shares(expect: Expect, draw: Draw) -> None:
-    likely = "each score divided by the sum of all scores of its row"
+    likely = "each score is divided by the sum of all scores in its row"
     expect.same("normalize_by_sum", positive(draw, 6), likely=likely)
     expect.same("normalize_by_sum", 100.0 * positive(draw, 3), likely=likely)
-    tiny = (
-        "a row of small numbers is divided by its sum as it is: nothing is added, nothing cut off"
-    )
+    tiny = "divide even by a very small sum: do not add anything to it, and do not clip it"
     small = positive(draw, 3).double()
     expect.same("normalize_by_sum", 1e-7 * small / small.sum(), likely=tiny)
     expect.same("normalize_by_sum", -1e-7 * small / small.sum(), likely=tiny)
@@ -77,14 +75,14 @@ def test_negative_scores_keep_their_sign(expect: Expect, draw: Draw) -> None:
     expect.same(
         "normalize_by_sum",
         scores,
-        likely="the plain sum counts negative scores as negative, and a share keeps its sign; "
-        "nothing is clipped and no absolute value is taken",
+        likely="negative scores count as negative in the sum, and a share may be negative: do not "
+        "clip anything or take absolute values",
     )
 
 
 @pytest.mark.question("normalize_by_sum", points=2)
 def test_shares_with_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    likely = "the sum runs over the last dimension, however many there are before it"
+    likely = "the sum runs over the last dimension, however many dimensions come before it"
     expect.same("normalize_by_sum", positive(draw, 4, 4, 4), likely=likely)
     expect.same("normalize_by_sum", positive(draw, 2, 3, 4, 5), likely=likely)
     expect.same("normalize_by_sum", positive(draw, 1, 5, 3).transpose(1, 2), likely=likely)
@@ -102,26 +100,29 @@ def test_shares_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("naive_softmax", points=1)
 def test_one_row_of_exponentials(expect: Expect, draw: Draw) -> None:
-    likely = "first the exponential of every score, then each divided by the sum of exponentials"
+    likely = (
+        "first take the exponential of every score, then divide each one by the sum of the "
+        "exponentials"
+    )
     expect.same("naive_softmax", draw.normal(6), likely=likely)
     expect.same("naive_softmax", draw.normal(3) - 4.0, likely=likely)
     expect.same(
         "naive_softmax",
         draw.normal(3) - 20.0,
-        likely="the sum of a row may be small: nothing is added to it, and it has no lower bound",
+        likely="the sum of a row may be very small: do not add anything to it, and do not clip it",
     )
     for middle in (-25.0, 47.0):
         expect.same(
             "naive_softmax",
             middle + draw.uniform(5, low=-1.5, high=1.5),
-            likely="moderate scores have an exponential: none is cut off at a bound",
+            likely="scores of this size have a finite exponential: do not clip them",
         )
     one_of_many = draw.normal(2, 128, scale=0.2, dtype=torch.float64)
     one_of_many[:, draw.integer(0, 127)] += 5.0  # as much as all the others together
     expect.same(
         "naive_softmax",
         one_of_many,
-        likely=f"{ROWS}; the base of the exponential has more digits than one writes down: use "
+        likely=f"{ROWS}; the base of the exponential has more digits than you can write down: use "
         "`torch.exp`",
     )
 
@@ -134,7 +135,7 @@ def test_each_row_of_a_square_has_its_exponentials(expect: Expect, draw: Draw) -
 
 @pytest.mark.question("naive_softmax", points=3)
 def test_exponentials_with_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    likely = "the sum runs over the last dimension, however many there are before it"
+    likely = "the sum runs over the last dimension, however many dimensions come before it"
     expect.same("naive_softmax", draw.normal(4, 4, 4), likely=likely)
     expect.same("naive_softmax", draw.normal(2, 3, 4, 5), likely=likely)
     expect.same("naive_softmax", draw.strided(1, 3, 5), likely=likely)
@@ -148,8 +149,8 @@ def test_exponentials_in_float64(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("softmax", points=1)
 def test_rows_by_default(expect: Expect, draw: Draw) -> None:
     likely = (
-        "every exponential is divided by the sum of its row; the same number taken off all scores "
-        "of a row changes nothing. Without `dim` the last dimension is meant"
+        "every exponential is divided by the sum of its row; subtracting one number from all "
+        "scores of a row changes nothing; without `dim`, use the last dimension"
     )
     expect.same("softmax", draw.normal(6), likely=likely)
     expect.same("softmax", draw.normal(5, 5), likely=likely)
@@ -159,14 +160,17 @@ def test_rows_by_default(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("softmax", points=3)
 def test_every_dimension_of_a_cube(expect: Expect, draw: Draw) -> None:
     scores = draw.normal(4, 4, 4)
-    likely = "maximum and sum both run along `dim` and keep it, so that they match the scores again"
+    likely = (
+        "take both the maximum and the sum along `dim`, and keep that dimension, so that they line "
+        "up with the scores"
+    )
     for dim in (0, 1, 2, -1, -2, -3):
         expect.same("softmax", scores, dim, likely=likely)
 
 
 @pytest.mark.question("softmax", points=2)
 def test_any_shape_and_dimension(expect: Expect, draw: Draw) -> None:
-    likely = "`dim` counts from the front, or from the end where it is negative"
+    likely = "`dim` counts from the front, or from the end if it is negative"
     expect.same("softmax", torch.full((7,), 1.5), 0, likely=likely)  # equal scores
     expect.same("softmax", draw.strided(3, 5), 0, likely=likely)
     expect.same("softmax", draw.normal(2, 5, 3, 4), 1, likely=likely)
@@ -179,8 +183,8 @@ def test_scores_of_a_few_hundred(expect: Expect, draw: Draw) -> None:
     expect.same(
         "softmax",
         300.0 + draw.normal(3, 4),
-        likely="float32 holds no exponential of more than 88; only the differences of the scores "
-        "of a row matter for the weights",
+        likely="float32 can't hold the exponential of 89 or more; only the differences between "
+        "the scores of a row matter for the weights",
         tolerance=LARGE,
     )
 
@@ -188,8 +192,8 @@ def test_scores_of_a_few_hundred(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("softmax", points=2)
 def test_scores_up_to_a_thousand(expect: Expect, draw: Draw) -> None:
     likely = (
-        "exp(1000) is more than any float can hold: take something off every score of a row before "
-        "the exponential, so that the weights stay the same"
+        "exp(1000) is too large for any float: before taking exponentials, subtract a number from "
+        "every score of a row, which leaves the weights unchanged"
     )
     scores = torch.stack([1000.0 - 2.0 * draw.uniform(5), draw.normal(5), draw.normal(5) - 990.0])
     expect.same("softmax", scores, likely=likely, tolerance=LARGE)
@@ -205,15 +209,17 @@ def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
     expect.same(
         "softmax",
         scores,
-        likely="a row may hold very large and very small scores at once: what is taken off must "
-        "leave no exponent that overflows, and at least one that does not vanish",
+        likely="a row may contain both very large and very small scores: after the subtraction, "
+        "no exponential may be infinite, and at least one must not be zero",
         tolerance=LARGE,
     )
 
 
 @pytest.mark.question("softmax", points=2)
 def test_minus_infinity_gets_no_weight(expect: Expect, draw: Draw) -> None:
-    likely = "exp(-inf) is 0: an entry of -inf gets no weight, and the others share as usual"
+    likely = (
+        "exp(-inf) is 0: an entry of -inf gets no weight, and the others share the weight as usual"
+    )
     scores = draw.normal(4, 4, scale=2.0)
     hidden = torch.ones(4, 4).triu(1).bool()
     expect.same("softmax", scores.masked_fill(hidden, -INF), likely=likely)
@@ -234,7 +240,9 @@ def test_precision_of_float64(expect: Expect, draw: Draw) -> None:
 def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
     expect.gradients("softmax", draw.normal(2, 3, 4, dtype=torch.float64), 1, likely=GRADIENT)
-    likely = "where the value is finite the gradient is, too: 0 times infinity is not a number"
+    likely = (
+        "if the value is finite, the gradient must be finite, too: 0 times infinity is not a number"
+    )
     # the smallest weight is zero, and exp() of the largest score is finite: that it may not be is
     # what the tests of large scores ask
     padded = [-INF, -INF, 1.0, -INF, 2.0]
@@ -254,7 +262,9 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
     check_rule(expect, SOFTMAX, RULES["softmax"])
     expect.allowed("softmax", cube, 1, rule=RULES["softmax"], backward=False)
     # what breaks no rule only because it does nothing has earned nothing yet
-    expect.same("softmax", row, likely="exponentials, each divided by the sum of its row")
+    expect.same(
+        "softmax", row, likely="take the exponentials, and divide each one by the sum of its row"
+    )
 
 
 # What holds for every question.
@@ -265,7 +275,7 @@ NORMALIZE = Traits(
     factors=(-16,),
     case=Case(
         lambda draw: [16 * positive(draw, 2, 3).double()],
-        "numbers of any size have a gradient, of either sign: nothing is cut off",
+        "numbers of any size and of either sign have a gradient: do not clip them",
     ),
     own={"float64": "test_shares_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
