@@ -24,8 +24,8 @@ def test_one_token_with_a_plain_scale(expect: Expect, draw: Draw) -> None:
         draw.normal(1, 9, scale=WIDE),
         torch.ones(9),
         torch.zeros(9),
-        likely="add first; then subtract the token's mean and divide by the root of its variance, "
-        "the mean of the squared distances (divided by D)",
+        likely="add first; then subtract the token's mean and divide by the square root of its "
+        "variance, which is the sum of the squared distances from the mean, divided by D",
     )
 
 
@@ -37,8 +37,7 @@ def test_weight_and_bias_of_every_entry(expect: Expect, draw: Draw) -> None:
         draw.normal(5, 9, scale=WIDE),
         draw.normal(9),
         draw.normal(9),
-        likely="after normalising, entry i of every token is multiplied by weight[i], then bias[i] "
-        "is added",
+        likely="after normalizing, multiply entry i of every token by weight[i], then add bias[i]",
     )
 
 
@@ -55,7 +54,8 @@ def test_every_token_of_a_batch_is_normalised_alone(expect: Expect, draw: Draw) 
         draw.normal(3, 5, 4, scale=wide, dtype=torch.float64),
         draw.normal(4, dtype=torch.float64),
         draw.normal(4, dtype=torch.float64),
-        likely="mean and variance are taken over the last dimension only, one of each per token",
+        likely="take the mean and the variance over the last dimension only: one of each for "
+        "every token",
     )
 
 
@@ -80,7 +80,7 @@ def test_tokens_that_hardly_vary(expect: Expect, draw: Draw) -> None:
         draw.normal(4, 6, scale=3e-3, dtype=torch.float64),
         draw.normal(6, dtype=torch.float64),
         draw.normal(6, dtype=torch.float64),
-        likely="eps (1e-5 unless given) is added to the variance, under the root",
+        likely="add eps (1e-5 by default) to the variance before taking the square root",
     )
     whole = torch.tensor([[2.0], [-3.0]], dtype=torch.float64).expand(2, 4).clone()
     weight, bias = (draw.normal(4, dtype=torch.float64) for _ in range(2))
@@ -90,8 +90,8 @@ def test_tokens_that_hardly_vary(expect: Expect, draw: Draw) -> None:
         2 * whole,
         weight,
         bias,
-        likely="a constant token has finite gradients, too: the root of a variance of 0 has none, "
-        "so eps is added before the root is taken",
+        likely="a constant token has finite gradients, too: the square root has no finite "
+        "gradient at a variance of 0, so add eps before you take it",
     )
 
 
@@ -104,19 +104,18 @@ def test_another_eps(expect: Expect, draw: Draw) -> None:
         draw.normal(6),
         draw.normal(6),
         0.7,
-        likely="the eps that is given counts, and it stands under the root",
+        likely="use the eps that is passed in, and add it to the variance before taking the "
+        "square root",
     )
     # as small as the variance is, so that an eps that is never below a bound shows
     for eps, scale in ((1e-9, 3e-5), (1e-12, 1e-6)):
         arguments = [draw.normal(2, 4, 6, scale=scale, dtype=torch.float64) for _ in range(2)]
         arguments += [draw.normal(6, dtype=torch.float64) for _ in range(2)]
-        expect.same(
-            "add_and_norm", *arguments, eps, likely="any eps counts as it is, however small"
-        )
+        expect.same("add_and_norm", *arguments, eps, likely="use any eps as it is, however small")
     for eps, scale in ((0.0, 0.1), (3.0, 5.0)):
         arguments = [draw.normal(2, 4, 6, scale=scale, dtype=torch.float64) for _ in range(2)]
         arguments += [draw.normal(6, dtype=torch.float64) for _ in range(2)]
-        expect.same("add_and_norm", *arguments, eps, likely="any eps counts as it is, 0 too")
+        expect.same("add_and_norm", *arguments, eps, likely="use any eps as it is, even 0")
 
 
 @pytest.mark.question("add_and_norm", points=1)
@@ -143,7 +142,7 @@ def test_one_tensor_twice_and_tensors_that_are_not_contiguous(expect: Expect, dr
             sublayer_output,
             weight,
             bias,
-            likely="neither tensor may be changed, and `view` needs a certain order in memory",
+            likely="do not change either tensor; `view` works only for some memory layouts",
         )
 
 
@@ -156,7 +155,7 @@ def test_layer_norm_is_written_out(expect: Expect, draw: Draw) -> None:
     expect.same(
         "add_and_norm",
         *arguments,
-        likely="add first; then normalise every token with its own mean and variance",
+        likely="add first; then normalize every token with its own mean and variance",
     )
 
 
@@ -177,8 +176,8 @@ def _block(expect: Expect, d_model: int, num_heads: int, hidden_dim: int) -> Exp
 @pytest.mark.question("EncoderBlock", points=3)
 def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
     _block(expect, 6, 2, 9).exact_weights(
-        likely="the submodules are attention, norm1, feed_forward and norm2; each norm has a "
-        "weight and a bias of its own"
+        likely="the submodules are attention, norm1, feed_forward and norm2; each norm has its "
+        "own weight and bias"
     )
 
 
@@ -186,7 +185,8 @@ def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
 def test_one_token_in_one_sequence(expect: Expect, draw: Draw) -> None:
     _block(expect, 8, 2, 5).same(
         draw.normal(1, 1, 8),
-        likely="attention, add and norm, feed-forward, add and norm; all three dimensions stay",
+        likely="check these steps in order: attention, add and norm, feed-forward, add and norm; "
+        "all three dimensions must stay",
     )
 
 
@@ -194,8 +194,8 @@ def test_one_token_in_one_sequence(expect: Expect, draw: Draw) -> None:
 def test_one_sequence(expect: Expect, draw: Draw) -> None:
     _block(expect, 9, 3, 11).same(
         draw.normal(1, 5, 9),
-        likely="norm1 sees the input plus its attention; the feed-forward network sees what norm1 "
-        "gave, and norm2 sees that plus the network's output",
+        likely="norm1 gets the input plus the attention's output; the feed-forward network gets "
+        "the result of norm1, and norm2 gets that result plus the network's output",
     )
 
 
@@ -203,7 +203,7 @@ def test_one_sequence(expect: Expect, draw: Draw) -> None:
 def test_several_sequences(expect: Expect, draw: Draw) -> None:
     _block(expect, 12, 2, 7).same(
         draw.normal(3, 5, 12),
-        likely="every sequence is worked on alone, and every token is normalised alone",
+        likely="every sequence is processed separately, and every token is normalized separately",
     )
 
 
@@ -219,7 +219,7 @@ def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
     )
     layer.move(dtype=torch.float64).same(
         draw.normal(2, 5, 8, scale=3e-3, dtype=torch.float64),
-        likely="both norms have eps 1e-5, added to the biased variance under the root",
+        likely="both norms add an eps of 1e-5 to the biased variance before taking the square root",
     )
 
 
@@ -227,7 +227,7 @@ def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
 def test_float64(expect: Expect, draw: Draw) -> None:
     _block(expect, 8, 2, 5).move(dtype=torch.float64).same(
         draw.normal(2, 6, 8, dtype=torch.float64),
-        likely="a float64 module computes in float64 from end to end",
+        likely="a float64 module computes everything in float64",
     )
 
 
@@ -258,7 +258,7 @@ def test_add_and_norm_in_general(expect: Expect, trait: str) -> None:
         expect.same(
             "add_and_norm",
             *(expect.draw.normal(*shape, dtype=torch.float64) for shape in shapes),
-            likely="the variance of one entry is 0: it is divided by D, which is 1, not by D - 1",
+            likely="the variance of a single entry is 0: divide by D, which is 1, not by D - 1",
         )
 
 

@@ -16,7 +16,7 @@ def _network(expect: Expect, d_model: int, hidden_dim: int) -> ExpectLayer:
 def test_weights_are_those_of_two_linear_layers(expect: Expect) -> None:
     layer = _network(expect, 5, 8)
     layer.exact_weights(
-        likely="linear1 and linear2 are nn.Linear layers with bias, and nothing else is trained"
+        likely="linear1 and linear2 are nn.Linear layers with a bias, and nothing else is trained"
     )
 
 
@@ -25,7 +25,7 @@ def test_tokens_of_one_sequence(expect: Expect, draw: Draw) -> None:
     layer = _network(expect, 5, 8)
     layer.same(
         draw.normal(7, 5),
-        likely="linear1, then ReLU, then linear2, and nothing after it",
+        likely="apply linear1, then ReLU, then linear2, and nothing after that",
     )
 
 
@@ -34,7 +34,7 @@ def test_batch_of_sequences(expect: Expect, draw: Draw) -> None:
     layer = _network(expect, 4, 9)
     layer.same(
         draw.normal(3, 5, 4),
-        likely="every token is worked on alone, whatever stands before the last dimension",
+        likely="every token is processed separately, whatever dimensions come before the last one",
     )
 
 
@@ -43,15 +43,15 @@ def test_hidden_layer_smaller_than_the_model(expect: Expect, draw: Draw) -> None
     layer = _network(expect, 7, 3)
     layer.same(
         draw.normal(1, 4, 7),
-        likely="the size in between is the second argument, whatever it is",
+        likely="the size of the hidden layer is the second argument, whatever it is",
     )
 
 
 @pytest.mark.question("FeedForward", points=2)
 def test_large_inputs_in_float64(expect: Expect, draw: Draw) -> None:
     likely = (
-        "ReLU keeps a positive number as it is, however large, and makes a negative one exactly 0, "
-        "however small; nothing turns into float32 on the way"
+        "ReLU keeps a positive number as it is, however large, and makes a negative number "
+        "exactly 0, however close to 0; nothing is converted to float32 on the way"
     )
     layer = _network(expect, 5, 8).move(dtype=torch.float64)
     # so many tokens that some of their sums are near zero, where float32 shows

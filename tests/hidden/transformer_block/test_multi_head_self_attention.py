@@ -20,8 +20,8 @@ def _attention(expect: Expect, d_model: int, num_heads: int) -> ExpectLayer:
 def test_weights_are_those_of_four_linear_layers(expect: Expect) -> None:
     layer = _attention(expect, 10, 2)
     layer.exact_weights(
-        likely="W_query, W_key, W_value and out_proj are nn.Linear layers with bias, attributes of "
-        "the module, made once in __init__ (heads need no layers of their own)"
+        likely="W_query, W_key, W_value and out_proj are nn.Linear layers with a bias, created "
+        "once in `__init__` as attributes of the module (heads do not need their own layers)"
     )
 
 
@@ -30,8 +30,8 @@ def test_one_token_in_one_sequence(expect: Expect, draw: Draw) -> None:
     layer = _attention(expect, 6, 2)
     layer.same(
         draw.normal(1, 1, 6),
-        likely="a lone token can look at itself only: its value goes through out_proj, and all "
-        "three dimensions stay",
+        likely="a single token attends only to itself: its value goes through out_proj, and all "
+        "three dimensions must stay",
     )
 
 
@@ -40,8 +40,9 @@ def test_one_head(expect: Expect, draw: Draw) -> None:
     layer = _attention(expect, 6, 1)
     layer.same(
         draw.normal(1, 5, 6),
-        likely="with one head: queries against keys, divided by the square root of the head size, "
-        "softmax over the keys, times the values, then out_proj; every token sees every token",
+        likely="with one head, check these steps in order: scores of queries and keys, division "
+        "by the square root of the head size, softmax over the keys, weights times values, "
+        "out_proj; every token sees every token",
     )
 
 
@@ -50,8 +51,9 @@ def test_several_heads(expect: Expect, draw: Draw) -> None:
     layer = _attention(expect, 15, 3)
     layer.same(
         draw.normal(1, 7, 15),
-        likely="head h owns D/H neighbouring columns of queries, keys, values and result, its "
-        "scores are divided by the square root of D/H; which axis holds what after each reshape?",
+        likely="head h has D/H neighboring columns of queries, keys, values and result, and its "
+        "scores are divided by the square root of D/H: what does each axis contain after each "
+        "reshape?",
     )
 
 
@@ -60,7 +62,7 @@ def test_several_sequences(expect: Expect, draw: Draw) -> None:
     layer = _attention(expect, 12, 2)
     layer.same(
         draw.normal(3, 5, 12),
-        likely="every sequence of the batch is attended on its own, with its own keys and values",
+        likely="every sequence of the batch is processed separately, with its own keys and values",
     )
 
 
@@ -70,8 +72,8 @@ def test_heads_of_size_one(expect: Expect, draw: Draw) -> None:
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64).same(
         low_tokens(draw, 2, 4, 3),
-        likely="a head may be a single column wide: the dimension of size 1 stays, and the scores "
-        "are divided by the root of 1; scores far from 0 count as they are",
+        likely="a head may have a single column: its dimension of size 1 must stay, and scores "
+        "are divided by the square root of 1; do not clip scores far from 0",
     )
 
 
@@ -81,8 +83,8 @@ def test_float64(expect: Expect, draw: Draw) -> None:
     layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.same(
         draw.normal(4, 20, 8, dtype=torch.float64),
-        likely="a float64 module computes in float64 from end to end: give new tensors the dtype "
-        "of the input",
+        likely="a float64 module computes everything in float64: give new tensors the dtype of "
+        "the input",
     )
 
 
