@@ -84,7 +84,7 @@ Compare = Callable[[Any, Any], str | None]
 
 #: the likely cause if a call changed an argument, and if it changed a container
 IN_PLACE = (
-    "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) writes into the "
+    "an in-place operation (`x -= ...`, `x[...] = ...`, a name ending in `_`) writes into the "
     "caller's tensor; work on a new one"
 )
 _CONTAINER_CHANGED = (
@@ -95,9 +95,8 @@ _CONTAINER_CHANGED = (
 
 #: hooks and flags of the caller's own tensors
 _LEFT = (
-    "a tensor that comes in is the caller's: `x += layer(x)` writes into it, and what "
-    "`x.requires_grad_()` and `x.register_hook(...)` do stays on it after the call; work on a new "
-    "tensor"
+    "an argument belongs to the caller: `x += layer(x)` writes into it, and the effects of "
+    "`x.requires_grad_()` and `x.register_hook(...)` last after the call; work on a new tensor"
 )
 #: what a student reads about each thing that a call and its backward pass left behind, and why
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
@@ -105,7 +104,7 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
     CHANGED: ("an argument was changed by the call", IN_PLACE),
     SEED_CHANGED: (
         "the incoming gradient was changed by the backward pass",
-        "the incoming gradient belongs to others, too: an operation in place, such as "
+        "the incoming gradient belongs to others, too: an in-place operation, such as "
         "`grad.mul_(...)`, changes it for everybody; work on a new tensor",
     ),
 }

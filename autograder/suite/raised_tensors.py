@@ -95,8 +95,8 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"in-?place operation|is being used in an in-place|modified by an inplace|"
         r"does not support in-?place",
-        "an operation in place changes what the gradient needs",
-        "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
+        "an in-place operation changes what the gradient needs",
+        "an in-place operation (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
         "gradient still needs: make a new tensor",
     ),
     row(

@@ -126,7 +126,7 @@ def _missing(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 def _of_integers(got: torch.Tensor, expected: torch.Tensor) -> str:
     if expected.dtype == torch.bool and torch.equal(got, ~expected):
-        return "True and False are the other way round everywhere"
+        return "True and False are swapped everywhere"
     if expected.dim() > 1 and got.shape == expected.mT.shape and torch.equal(got, expected.mT):
         return "rows and columns are swapped"
     if expected.dtype == torch.bool:

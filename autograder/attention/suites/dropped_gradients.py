@@ -26,7 +26,7 @@ from ...suite.layers import ExpectLayer
 _LEARNS = (
     "what was dropped in a call learns nothing from that call, and what was kept learns with its "
     "factor 1 / (1 - p): dropout is a step of the computation like any other, which `.data`, "
-    "`.detach()` or an operation in place hides from the backward pass"
+    "`.detach()` or an in-place operation hides from the backward pass"
 )
 #: returns, from the value of a call, the entries that each dropout in it kept
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]

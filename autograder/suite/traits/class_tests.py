@@ -79,8 +79,8 @@ _DATA = (
 )
 _HELD = (
     "a result belongs to the caller: a later call must not change it, and changing it in place "
-    "must not affect a later call; the same tensor may come again with other numbers, so keep "
-    "nothing by its identity"
+    "must not affect a later call; the same tensor may come again with other numbers, so "
+    "cache nothing by its identity"
 )
 
 
@@ -354,7 +354,7 @@ def _drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = Fals
     got = layer.train().result(*args, likely=_TRAIN, no_grad=no_grad)
     layer.that(
         is_apart(got, right),
-        got="the output of eval mode, though the layer is in train mode again",
-        expected=f"another one: with a rate of {RATE} what is kept is doubled",
+        got="the output of eval mode, although the layer is back in train mode",
+        expected=f"a different output: with a rate of {RATE}, the kept entries are doubled",
         likely=_TRAIN,
     )

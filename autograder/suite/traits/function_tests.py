@@ -55,7 +55,7 @@ _NO_GRAD = (
 )
 _RESULTS = (
     "an argument may be the output of an earlier layer, and the incoming gradient may be large "
-    "and have any memory layout: pass it on uncut"
+    "and have any memory layout: do not clip or detach it"
 )
 _BACKWARD = (
     "`backward()` leaves the gradient in `.grad`, however small it is: do not clip it or round "

@@ -46,7 +46,7 @@ _MULTIPLES = torch.tensor([[2.0, 3.0], [2.0, 3.0], [20.0, 30.0], [20.0, 30.0]])
         (_RIGHT / 0 * 0, _RIGHT, "nan"),
         (_RIGHT.double(), _RIGHT, "dtype"),
         (None, _RIGHT, "`return`"),
-        (torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool), "other way round"),
+        (torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool), "swapped everywhere"),
         ((_CAUSAL, _RIGHT), (_RIGHT, _CAUSAL), "in a different order"),
     ],
 )
