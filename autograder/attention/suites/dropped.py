@@ -51,7 +51,7 @@ def check_dropped_weights(
     layer.that(
         not above or not bool((outputs == 0).any()),
         got=f"outputs that are exactly 0, though a bias adds {above:g} to each",
-        expected="no dropout after the last layer",
+        expected="no dropout of the final output",
         likely=likely,
     )
     bound = tolerance_of(outputs.dtype)  # for an output, which is larger than the weight by `above`
@@ -61,7 +61,7 @@ def check_dropped_weights(
     layer.that(
         problem is None,
         got=str(problem),
-        expected=f"each attention weight 0 with probability {p:g}, or divided by {1 - p:g}",
+        expected=f"each attention weight is 0 with probability {p:g}, or divided by {1 - p:g}",
         likely=likely,
     )
     layer.that(
@@ -103,7 +103,7 @@ def check_dropped_outputs(
         bool(dropped.any()),
         got="no output that is 0; in training the outputs "
         + ("are those of eval mode" if torch.equal(calls[0], calls[1]) else "change in each call"),
-        expected=f"about {p:.0%} of them 0",
+        expected=f"about {p:.0%} of them are 0",
         likely=likely,
     )
     layer.that(
@@ -111,7 +111,7 @@ def check_dropped_outputs(
             calls, torch.where(dropped, 0.0, undropped / (1 - p)), bound.rtol, bound.atol
         ),
         got="outputs that are neither 0 nor the undropped output divided by 1 - p",
-        expected="one of the two for every output",
+        expected="each output is one or the other",
         likely=likely,
     )
     problem = shared_or_rate_problem(
@@ -120,7 +120,7 @@ def check_dropped_outputs(
     layer.that(
         problem is None,
         got=str(problem),
-        expected=f"each output 0 with probability {p:g}, independently of the others",
+        expected=f"each output is 0 with probability {p:g}, independently of the others",
         likely=likely,
     )
 

@@ -24,9 +24,9 @@ from ...suite.implementation import GradientOptions
 from ...suite.layers import ExpectLayer
 
 _LEARNS = (
-    "what was dropped in a call learns nothing from that call, and what was kept learns with its "
-    "factor 1 / (1 - p): dropout is a step of the computation like any other, which `.data`, "
-    "`.detach()` or an in-place operation hides from the backward pass"
+    "a dropped entry gets no gradient, and the gradient of a kept entry is multiplied by "
+    "1 / (1 - p): dropout is a step of the computation, and `.data`, `.detach()` or an in-place "
+    "operation hides it from the backward pass"
 )
 #: returns, from the value of a call, the entries that each dropout in it kept
 _Kept = Callable[[torch.Tensor], list[torch.Tensor]]
@@ -68,11 +68,13 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
     pulled = layer.pulled(x, cotangent=cotangent, likely=_LEARNS, options=way)
     got = pulled.value
     fits = isinstance(got, torch.Tensor) and got.shape == form.shape
-    layer.that(fits, got="another shape", expected=f"{tuple(form.shape)}", likely=_LEARNS)
+    layer.that(fits, got="a different shape", expected=f"{tuple(form.shape)}", likely=_LEARNS)
     with _dropping(kept(got.detach())):
         expected = layer.reference.gradients([x], cotangent)
     text = difference(got, expected.value)
-    layer.that(text is None, got=f"{text}", expected="what was kept, / (1 - p)", likely=_LEARNS)
+    layer.that(
+        text is None, got=f"{text}", expected="each kept entry divided by 1 - p", likely=_LEARNS
+    )
     faults = [
         *weight_faults(pulled.weights, expected.weights, gradient_difference),
         *gradient_faults([x], pulled.inputs, expected.inputs),
@@ -80,8 +82,8 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
     for fault in faults[:1]:
         layer.that(
             False,
-            got=f"a gradient to {fault.place} that is not right: {fault.text}",
-            expected="that of the entries that were kept in this call",
+            got=f"a wrong gradient with respect to {fault.place}: {fault.text}",
+            expected="the gradient for the entries that were kept in this call",
             likely=_LEARNS,
         )
 

@@ -41,8 +41,8 @@ class ScaledScores:
     def likely(self) -> str:
         """The likely cause if an answer is wrong with these scores."""
         return (
-            "a query may have thousands of entries: divide scores by the exact root of that "
-            "number, and keep hidden positions hidden however large the root is"
+            "a query may have thousands of entries: divide scores by the exact square root of "
+            "that number, and keep hidden positions hidden, however large the root is"
         )
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
