@@ -170,7 +170,7 @@ def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
 
 
 def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Splits several sections in one cell, such as `Tutorial A and Tutorial B`, if known."""
+    """Splits a cell into sections, such as `Tutorial A and Tutorial B`, if all are known."""
     whole = " ".join(text.split())
     parts = tuple(filter(None, _SEPARATORS.split(whole)))
     if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):

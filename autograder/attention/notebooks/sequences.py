@@ -92,7 +92,7 @@ def blocks_in_turn(num_queries: int, num_keys: int, block_size: int, title: str 
         ValueError: there are more than 10 keys, or no block.
     """
     if not 1 <= num_keys <= _MOST_COLUMNS or block_size < 1:
-        raise ValueError(f"1 to {_MOST_COLUMNS} keys in blocks of 1 and more can be drawn")
+        raise ValueError(f"only 1 to {_MOST_COLUMNS} keys, in blocks of at least 1, can be drawn")
     with styled():
         size = (_CELL * (num_keys + 4), _CELL * (num_queries + 1) + 0.8)
         _, axes = plt.subplots(figsize=size, layout="constrained")

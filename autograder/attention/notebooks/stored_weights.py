@@ -26,7 +26,7 @@ def save_weights(model: nn.Module, path: Path | str) -> None:
 
 
 def load_weights(model: nn.Module, path: Path | str) -> None:
-    """Load stored weights into the parameters of the same names.
+    """Load stored weights into the parameters with the same names.
 
     Raises:
         FileNotFoundError: there is no such file.
