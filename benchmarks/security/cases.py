@@ -176,7 +176,7 @@ def _newer(notebook: Notebook) -> bytes:
 CONTROL = Case("a right submission", HONEST, _FULL)
 ATTACKS = (
     _attack("patches torch.allclose", "def double(x):\n    return x", _PATCHES),
-    _attack("returns what is equal to everything", _EQUAL),
+    _attack("returns an object that equals everything", _EQUAL),
     _attack("reads the hidden tests from files", _FOUND, _SEARCHES_FILES),
     _attack("reads the hidden tests from memory", _FOUND, _SEARCHES_MEMORY),
     _attack("sets its own score", "def double(x):\n    return x", _SETS_ITS_SCORE),
