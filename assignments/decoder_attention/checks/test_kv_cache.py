@@ -98,8 +98,8 @@ def test_a_prefill_of_two_positions(expect: Expect) -> None:
         "cached_attention",
         (_row(2.0, 2.0), _row(0.0, LN_3), _values(4.0, 8.0)),
         (_values(4.0, 7.0), (_row(0.0, LN_3), _values(4.0, 8.0))),
-        likely="without a past: causal attention, and the present holds the keys and values that "
-        "came in",
+        likely="without a past, this is causal attention, and the present holds the keys and "
+        "values that were passed in",
     )
 
 
@@ -139,8 +139,8 @@ def test_prefill_and_step_give_what_one_call_gives(expect: Expect) -> None:
     layer = _plain_layer(expect)
     tokens = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]])
     likely = (
-        "the new tokens are at the positions after the past, the past keys are turned already, "
-        "and the new ones see all of the past"
+        "the new tokens are at the positions after the past and see all of it; the past keys have "
+        "already been turned"
     )
     whole = _pair(layer, layer.result(tokens, likely=likely), likely)
     first = _pair(layer, layer.result(tokens[:, :2], likely=likely), likely)
@@ -225,7 +225,7 @@ def test_two_heads_after_a_past(expect: Expect) -> None:
 @pytest.mark.question("CachedAttention", points=0)
 def test_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     layer = _two_heads(expect)
-    likely = "the layer keeps nothing: what a sequence has seen is in the `past` that comes in"
+    likely = "the layer keeps nothing: what a sequence has seen is in the `past` that is passed in"
     first, second = (draw.normal(1, 2, 8) for _ in range(2))
     _, past = _pair(layer, layer.result(first[:, :1], likely=likely), likely)
     layer.result(second, likely=likely)
@@ -245,7 +245,7 @@ def test_far_from_the_start(expect: Expect) -> None:
     past = (torch.zeros(1, 2, 472, 4).double(), torch.zeros(1, 2, 472, 4).double())
     layer = _two_heads(expect).move(dtype=torch.float64)
     token = torch.tensor([[[0.0, 1, 0, 0, 0, 0, 0, 1]]]).double()
-    likely = "in a float64 layer positions and angles are float64 from the first line on"
+    likely = "in a float64 layer, positions and angles are float64 from the first line on"
     _, present = _pair(layer, layer.result(token, past, likely=likely), likely)
     got = present[0][0, 0, -1] if isinstance(present, tuple | list) else present
     right = [0.0, math.cos(4.72), 0.0, math.sin(4.72)]

@@ -210,5 +210,5 @@ def test_one_word_with_heads_of_size_two(expect: Expect) -> None:
         "per_head_attention",
         (torch.tensor([[0.0, 4.0], [length, 8.0]]), two, two, torch.tensor([[[0.0, 1]]])),
         torch.tensor([[6.0], [7.0]]),
-        likely="the root of 2 is not a whole number: round nothing",
+        likely="the root of 2 is not a whole number: do not round it",
     )

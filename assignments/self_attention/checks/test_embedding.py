@@ -165,7 +165,7 @@ def test_sentences_with_commas_in_words_and_spaces_of_any_kind(expect: Expect) -
         "encode",
         ("1,000\tpages  ,", {"1000": 2**30 + 7, "pages": 1, "000": 5}),
         torch.tensor([2**30 + 7, 1]),
-        likely="the sentence is cut into words in the same way as that of the vocabulary",
+        likely="split the sentence into words in the same way as for the vocabulary",
     )
     expect.value(
         "encode",

@@ -109,7 +109,7 @@ def test_two_tokens_by_hand(expect: Expect) -> None:
             torch.tensor([[2.0, 2.0], [3.0, 0.0]]),
             torch.tensor([[1.0, 3.0, 4.0], [0.0, 3.0, 6.0]]),
         ),
-        likely="the first query is (1*1 + 2*4, 1*0 + 2*1) = (9, 2): the token meets the columns "
+        likely="the first query is (1*1 + 2*4, 1*0 + 2*1) = (9, 2): the token times each column "
         "of the weight",
     )
 
@@ -153,7 +153,7 @@ def test_two_tokens_by_hand_weights_left(expect: Expect) -> None:
             torch.tensor([[4.0, 1.0], [6.0, 0.0]]),
             torch.tensor([[1.0, 3.0, 4.0], [0.0, 3.0, 6.0]]),
         ),
-        likely="the first query is (1*1 + 0*2, 4*1 + 1*2) = (1, 6): the token meets the rows of "
+        likely="the first query is (1*1 + 0*2, 4*1 + 1*2) = (1, 6): the token times each row of "
         "the weight",
     )
 

@@ -111,7 +111,7 @@ def test_every_query_gives_all_its_attention(expect: Expect) -> None:
         shape == (2, 5, 8),
         got=f"shape {shape}",
         expected="shape (2, 5, 8): five queries and eight keys in each of two sentences",
-        likely="only the last two dimensions of the keys change places",
+        likely="swap only the last two dimensions of the keys",
     )
     sums = got.sum(dim=-1)
     expect.that(
@@ -186,7 +186,7 @@ def test_large_scores_and_a_root_that_is_no_whole_number(expect: Expect) -> None
         "scale_scores",
         (scores, 7),
         torch.tensor([[7 * root, -7 * root], [0.5 / root, 0.0]], dtype=torch.float64),
-        likely="49 over the root of 7 is 7 roots of 7: round nothing, cut nothing off",
+        likely="49 over the root of 7 is 7 roots of 7: do not round or clip anything",
     )
 
 
@@ -197,7 +197,7 @@ def test_who_looks_at_whom_is_not_mutual(expect: Expect) -> None:
         "attention_weights",
         (torch.tensor([[2 * log_3, 0, 0, 0], [0.0, 0, 0, 0]]), torch.eye(4)[[1, 0]]),
         torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
-        likely="query 0 looks at key 1; query 1 has scores of 0, and looks at both alike",
+        likely="query 0 looks at key 1; query 1 has scores of 0 and looks at both keys equally",
     )
 
 

@@ -130,8 +130,8 @@ def test_batch_of_two_sentences(expect: Expect) -> None:
         "simplified_self_attention",
         (torch.stack([INPUTS, INPUTS.flip(0)]),),
         torch.stack([CONTEXTS, CONTEXTS.flip(0)]),
-        likely="the second sentence is the first one backwards, so its contexts come in reverse "
-        "order; words of one sentence do not see the other",
+        likely="the second sentence is the first one backwards, so its contexts are in reverse "
+        "order; the words of one sentence do not see the other sentence",
         tolerance=PRINTED,
     )
 

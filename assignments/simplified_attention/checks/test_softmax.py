@@ -41,7 +41,7 @@ def test_shares_of_the_second_word(expect: Expect) -> None:
         "normalize_by_sum",
         (SCORES,),
         SHARES,
-        likely="a single row has only one dimension; it is the last one as well",
+        likely="a single row has only one dimension, which is also the last one",
         tolerance=FROM_PRINTED,
     )
 
@@ -149,7 +149,7 @@ def test_a_forbidden_place_by_hand(expect: Expect) -> None:
         "softmax",
         (torch.tensor([LOG_3, -torch.inf, 0.0]),),
         torch.tensor([0.75, 0.0, 0.25]),
-        likely="a score of -inf is how a later assignment forbids a place: its weight is zero",
+        likely="a later assignment uses a score of -inf to hide a position: its weight is zero",
     )
 
 

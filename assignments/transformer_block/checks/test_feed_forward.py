@@ -100,5 +100,5 @@ def test_names_of_the_weights(expect: Expect) -> None:
         got == expected,
         got=f"the trainable weights {got}",
         expected=f"{expected}",
-        likely="two linear layers with these names, and nothing else learns",
+        likely="two linear layers with these names, and nothing else is trained",
     )

@@ -20,7 +20,7 @@ def test_shape_is_kept(expect: Expect, draw: Draw) -> None:
         isinstance(got, torch.Tensor) and got.shape == (2, 4, 6),
         got=f"{tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__}",
         expected="(2, 4, 6), the shape of the input",
-        likely="after merging the heads a token has d_model entries again",
+        likely="after the heads are merged, a token has d_model entries again",
     )
 
 
@@ -131,5 +131,5 @@ def test_names_of_the_weights(expect: Expect) -> None:
         got == expected,
         got=f"the trainable weights {got}",
         expected=f"{expected}",
-        likely="four linear layers with these names, and nothing else learns",
+        likely="four linear layers with these names, and nothing else is trained",
     )

@@ -128,8 +128,11 @@ def test_dropout_in_training_only(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 4, 8, 0.5)
     x = draw.normal(5, 8, 3)
     for training, likely in (
-        (False, "in eval mode two calls give the same result: dropout must know the module's mode"),
-        (True, "in train mode each call drops different weights: is the dropout layer used?"),
+        (
+            False,
+            "in eval mode, two calls give the same result: dropout must follow the module's mode",
+        ),
+        (True, "in train mode, each call drops different weights: is the dropout layer used?"),
     ):
         layer.train(training)
         first, second = layer.result(x), layer.result(x)
@@ -174,6 +177,6 @@ def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
         layer,
         torch.eye(8).repeat(6, 1, 1),
         0.3,
-        likely="in training every attention weight is dropped on its own, after softmax, and the "
-        "rest is divided by 1 - p; scores, values and results are left alone",
+        likely="in training, each attention weight is dropped independently, after softmax, and "
+        "the others are divided by 1 - p; scores, values and results are left alone",
     )

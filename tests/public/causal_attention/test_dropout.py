@@ -31,14 +31,14 @@ def test_entries_are_zero_or_larger(expect: Expect) -> None:
         found == [0.0, 4.0],
         got=f"from entries of 3 and p = 0.25, the numbers {found[:6]}",
         expected="[0.0, 4.0], because 3 / (1 - 0.25) is 4",
-        likely="while training, an entry is dropped or made larger; nothing stays as it was",
+        likely="in training, every entry is either dropped or made larger; none stays as it was",
     )
     zeros = int((got == 0).sum())
     expect.that(
         160 <= zeros <= 365,
         got=f"{zeros} of 1050 entries dropped",
         expected="about 260, a quarter of them",
-        likely="p is the probability to drop an entry, not to keep it",
+        likely="p is the probability that an entry is dropped, not that it is kept",
     )
 
 
@@ -69,7 +69,7 @@ def test_all_is_dropped_at_one(expect: Expect) -> None:
         "dropout",
         (X, 1.0),
         torch.zeros(2, 3),
-        likely="with p = 1 there is no factor 1 / (1 - p): this case needs a line of its own",
+        likely="with p = 1, there is no factor 1 / (1 - p): this case needs its own line",
     )
 
 
@@ -91,7 +91,7 @@ def test_context_by_hand(expect: Expect) -> None:
         "dropout_attention_weights",
         (WEIGHTS, VALUES, 0.7, False),
         torch.tensor([[3.0, 4.0], [4.5, 1.0]]),
-        likely="without training all weights count: row 0 is the middle of the first two values",
+        likely="outside training, all weights count: row 0 is halfway between the first two values",
     )
 
 
@@ -110,8 +110,8 @@ def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
         found <= {0, 1, 10, 11, 100, 101, 110, 111} and len(found) > 2,
         got=f"first entries, divided by 2: {sorted(found)[:8]}",
         expected="some of 0, 1, 10, 11, 100, 101, 110, 111: sums of some of the values 1, 10, 100",
-        likely="drop entries of the weights, before they meet the values; with p = 0.5 the weights "
-        "that are kept count twice",
+        likely="drop entries of the weights before they are multiplied by the values; with p = "
+        "0.5, the weights that are kept are doubled",
     )
     expect.that(
         bool(torch.allclose(got[:, 1], 2 * got[:, 0])),
@@ -210,6 +210,6 @@ def _is_dropped_one_by_one(expect: Expect, got: object, p: float) -> None:
     expect.that(
         problem is None,
         got=f"{problem}",
-        expected=f"each number is dropped on its own, with probability {p}",
+        expected=f"each number is dropped independently, with probability {p}",
         likely="how many random numbers does it take, and of which shape?",
     )

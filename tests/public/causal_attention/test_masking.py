@@ -138,7 +138,7 @@ def test_rows_of_a_batch_sum_to_one(expect: Expect) -> None:
         "mask_and_renormalize",
         (torch.tensor([[[3.0, 5], [1, 4]], [[0.2, 9], [6, 2]], [[1, 1], [1, 1]]]),),
         torch.tensor([[[1, 0], [0.2, 0.8]], [[1, 0], [0.75, 0.25]], [[1, 0], [0.5, 0.5]]]),
-        likely="with a batch in front, rows still lie along the last dimension",
+        likely="with a batch in front, rows are still along the last dimension",
     )
 
 
@@ -148,7 +148,7 @@ def test_two_scores_by_hand(expect: Expect) -> None:
         "mask_scores",
         (torch.tensor([[-4.0, 7.0], [0.0, LOG_3]]),),
         torch.tensor([[-4.0, -INF], [0.0, LOG_3]]),
-        likely="shown is what softmax makes of your scores: rows (1, 0) and (1/4, 3/4)",
+        likely="the numbers shown are the softmax of your scores: rows (1, 0) and (1/4, 3/4)",
         after=_softmax,
     )
 
@@ -159,7 +159,7 @@ def test_scores_of_two_heads(expect: Expect) -> None:
         "mask_scores",
         (SCORES,),
         MASKED_SCORES,
-        likely="the same mask for each head; shown is what softmax makes of your scores",
+        likely="the same mask for each head; the numbers shown are the softmax of your scores",
         after=_softmax,
     )
 
@@ -235,6 +235,6 @@ def test_the_future_scores_more_than_the_past(expect: Expect) -> None:
         (scores,),
         torch.tensor([[-90.0, -INF, -INF], [0.0, LOG_3, -INF], [-1.0, -1.0, -1.0]]),
         likely="a score of the future gets no weight, however large it is, and even if it is 0; "
-        "shown is what softmax makes of your scores",
+        "the numbers shown are the softmax of your scores",
         after=_softmax,
     )

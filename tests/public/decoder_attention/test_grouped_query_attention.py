@@ -46,7 +46,7 @@ def test_one_head_of_keys_for_all(expect: Expect, draw: Draw) -> None:
         query.expand(1, 3, 2, 5),
         draw.normal(1, 1, 4, 5),
         draw.normal(1, 1, 4, 2),
-        likely="with one head of keys every query head reads it",
+        likely="with one head of keys, every query head uses it",
     )
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
@@ -104,7 +104,7 @@ def test_two_ways_not_to_divide(expect: Expect) -> None:
             "GroupedQueryAttention",
             *sizes,
             error=ValueError,
-            likely="num_heads divides d_model, and num_kv_heads divides num_heads",
+            likely="num_heads must divide d_model, and num_kv_heads must divide num_heads",
         )
 
 
@@ -180,8 +180,8 @@ def test_two_heads_and_equal_keys(expect: Expect) -> None:
         layer.value(
             (x,),
             right,
-            likely="the size of a head is 4, so its scores are divided by 2; head 0 asks with the "
-            "columns 0 to 3, head 1 with the columns 4 to 7",
+            likely="the size of a head is 4, so its scores are divided by 2; the queries of head "
+            "0 are columns 0 to 3, those of head 1 are columns 4 to 7",
         )
 
 
@@ -194,7 +194,7 @@ def test_each_head_asks_for_itself(expect: Expect) -> None:
         "grouped_query_attention",
         (queries, keys, torch.tensor([[[[0.0], [8.0]]]])),
         torch.tensor([[[[6.0]], [[2.0]]]]),
-        likely="heads that share keys and values have queries of their own: nothing is averaged",
+        likely="heads that share keys and values still have their own queries: nothing is averaged",
     )
 
 

@@ -185,8 +185,8 @@ def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
         0.3,
         2,
         above=3.0,
-        likely="attn_drop works on the attention weights, after softmax, with the probability "
-        "attn_pdrop; with resid_pdrop = 0 nothing else is dropped",
+        likely="attn_drop applies to the attention weights, after softmax, with probability "
+        "attn_pdrop; if resid_pdrop is 0, nothing else is dropped",
     )
 
 
@@ -198,8 +198,8 @@ def test_outputs_are_dropped_one_by_one(expect: Expect) -> None:
     layer.load(weights)
     x = torch.eye(8, 18).repeat(8, 1, 1)
     likely = (
-        "resid_drop works on what proj returns, with the probability resid_pdrop; with "
-        "attn_pdrop = 0 nothing else is dropped"
+        "resid_drop applies to what proj returns, with probability resid_pdrop; if attn_pdrop is "
+        "0, nothing else is dropped"
     )
     undropped = layer.eval().result(x)
     check_dropped_outputs(layer, x, 0.3, undropped, likely=likely)

@@ -44,8 +44,8 @@ def test_split_two_tokens_by_hand(expect: Expect) -> None:
         (torch.tensor([[[0.0, 1, 2, 3, 4, 5], [10, 11, 12, 13, 14, 15]]]), 2),
         torch.tensor([[[[0.0, 1, 2], [10, 11, 12]], [[3, 4, 5], [13, 14, 15]]]]),
         likely="head 0 holds the first three columns of both tokens, head 1 the last three; if "
-        "the numbers are there in a different order, you changed the shape where two "
-        "dimensions must change places, or the other way round",
+        "the numbers are there in a different order, you reshaped where two dimensions must be "
+        "swapped, or the other way around",
         tolerance=EXACT,
     )
 
@@ -136,7 +136,7 @@ def test_merge_keeps_the_samples_apart(expect: Expect, draw: Draw) -> None:
     expect.that(
         bool((got[2, 3, 5:] == x[2, 1, 3]).all()),
         got="different numbers in the second half of token 3 in sample 2",
-        expected="what head 1 says about token 3 in sample 2",
+        expected="the columns of head 1 for token 3 in sample 2",
         likely="the shape is right, the order of the numbers is not",
     )
 

@@ -126,7 +126,7 @@ def test_dropout_is_for_training(expect: Expect, draw: Draw) -> None:
         not torch.equal(layer.result(x), layer.result(x)),
         got="the same output twice, in training with dropout 0.5",
         expected="a different one in each call",
-        likely="is the dropout layer called, and built with the probability that was given?",
+        likely="is the dropout layer built with the given probability, and is it called?",
     )
     layer.eval()
     layer.that(
@@ -177,6 +177,6 @@ def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
         0.3,
         2,
         above=3.0,
-        likely="in training every attention weight is dropped on its own, after softmax, and the "
-        "rest is divided by 1 - p; scores, values and results are left alone",
+        likely="in training, each attention weight is dropped independently, after softmax, and "
+        "the others are divided by 1 - p; scores, values and results are left alone",
     )

@@ -110,13 +110,14 @@ def test_two_sentences_give_two_results(expect: Expect) -> None:
         shape == (2, 6, 2),
         got=f"shape {shape}",
         expected="shape (2, 6, 2)",
-        likely="with a batch in front, only the last two dimensions of the keys change places",
+        likely="with a batch in front, swap only the last two dimensions of the keys",
     )
     layer.that(
         bool(((got[1] - V1_CONTEXT.flip(0)).abs() < 5e-4).all()),
         got="different context vectors for the same sentence read backwards",
         expected="the same context vectors in reverse order",
-        likely="each sentence is on its own; this layer sees no order of the words",
+        likely="each sentence is computed separately; this layer does not see the order of the "
+        "words",
     )
 
 
@@ -188,7 +189,7 @@ def test_two_sentences_give_two_results_linear(expect: Expect) -> None:
         shape == (2, 6, 2),
         got=f"shape {shape}",
         expected="shape (2, 6, 2)",
-        likely="with a batch in front, only the last two dimensions of the keys change places",
+        likely="with a batch in front, swap only the last two dimensions of the keys",
     )
 
 

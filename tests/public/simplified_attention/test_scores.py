@@ -63,7 +63,7 @@ def test_query_can_be_learned(expect: Expect) -> None:
         got="no gradient for at least one argument",
         expected="gradients for inputs and query",
         likely="the result must be made by tensor operations from both arguments: a number that "
-        "is taken out of a tensor does not know where it comes from",
+        "is taken out of a tensor carries no gradient",
     )
 
 
@@ -139,5 +139,5 @@ def test_one_input_that_looks_the_other_way(expect: Expect) -> None:
         "query_scores",
         (torch.tensor([[2.0, -3.0]]), torch.tensor([1.0, 4.0])),
         torch.tensor([-10.0]),
-        likely="2 - 12 is below zero, and a single input has a list of one score",
+        likely="2 - 12 is below zero, and a single input gives a list of one score",
     )

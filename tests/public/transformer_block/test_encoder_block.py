@@ -39,7 +39,7 @@ def test_every_token_has_mean_0_and_variance_1(expect: Expect, draw: Draw) -> No
         draw.normal(2, 3, 8) * 4 + 7,
         torch.ones(8),
         torch.zeros(8),
-        likely="with weight 1 and bias 0 nothing but the normalized sum is left",
+        likely="with weight 1 and bias 0, only the normalized sum is left",
     )
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
@@ -70,7 +70,8 @@ def test_documented_sentence(expect: Expect) -> None:
             torch.zeros(2),
         ),
         torch.tensor([[-0.9634, 0.9634], [-0.9998, 0.9998], [1.0, -1.0]]),
-        likely="eps (1e-5) is added to the variance, under the root; the variance is divided by D",
+        likely="eps (1e-5) is added to the variance before the square root is taken; the variance "
+        "is divided by D",
         tolerance=FROM_PRINTED,
     )
 
@@ -119,8 +120,8 @@ def test_three_tokens_through_the_block(expect: Expect) -> None:
                 ]
             ]
         ),
-        likely="attention, add and norm, feed-forward, add and norm: draw the two roads that go "
-        "past a sublayer, and where each starts and ends",
+        likely="attention, add and norm, feed-forward, add and norm: draw the two paths that go "
+        "around a sublayer, and where each starts and ends",
         tolerance=FROM_PRINTED,
     )
 
@@ -178,7 +179,8 @@ def test_a_batch_with_another_eps(expect: Expect) -> None:
             "add_and_norm",
             (x, torch.zeros_like(x), torch.ones(2), torch.zeros(2), 3.0),
             x / 2,
-            likely="the last dimension is normalized, however many there are, with the eps given",
+            likely="the last dimension is normalized, however many dimensions there are, with the "
+            "given eps",
         )
 
 
@@ -193,7 +195,7 @@ def test_a_token_whose_entries_are_nearly_equal(expect: Expect) -> None:
     layer.value(
         (torch.tensor([[[0.001, -0.001]]]),),
         torch.tensor([[[second, -second]]]),
-        likely="both norms have an eps of 1e-5: it counts where a token hardly varies",
+        likely="both norms have an eps of 1e-5: it matters for tokens that hardly vary",
         tolerance=Tolerance(atol=0.0, rtol=1e-3),
     )
 
@@ -209,7 +211,7 @@ def test_names_of_the_weights(expect: Expect) -> None:
         got == expected,
         got=f"the trainable weights {got}",
         expected=f"{expected}",
-        likely="two sublayers and two norms with these names, and nothing else learns",
+        likely="two sublayers and two norms with these names, and nothing else is trained",
     )
 
 
