@@ -89,7 +89,7 @@ class Roster:
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """`also` contains the current names on a platform of students who were renamed there."""
+        """`also` contains the new names of students whose names on a platform have changed."""
         self.people = tuple(people)
         self._index = Index([person.identity for person in self.people])
         self._also = also or {}

@@ -175,7 +175,7 @@ class SubmittedFolder:
         return None
 
     def _replace(self, made: _Placement, key: Key, digest: str) -> CollectedSubmission:
-        """Puts a pile into `submitted/`; the existing one moves to the earlier submissions."""
+        """Puts a pile into `submitted/`; moves the existing submission to the earlier ones."""
         target, earlier = made.target, None
         lacks: tuple[str, ...] = ()
         if target.exists():

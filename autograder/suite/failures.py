@@ -232,7 +232,7 @@ def wrong_refusal(
 def merge_equal_causes(messages: Sequence[tuple[str, str, str]]) -> list[str]:
     """Shorten messages with equal causes, given (title, message, cause) of each failure.
 
-    The first message of a cause says how often it occurs, the others say where it is explained.
+    The first message of a cause says how often it occurs, and the others say where it is explained.
     """
     counts: dict[str, int] = {}
     for _, _, cause in messages:

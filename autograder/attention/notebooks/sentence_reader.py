@@ -47,7 +47,7 @@ class SentenceReader(nn.Module):
     def guesses(self, sentence: list[str]) -> list[tuple[str, float]]:
         """Return the most likely word at, or after, each word of a sentence, with its probability.
 
-        Raises `ValueError` for a word that it has never read.
+        Raises `ValueError` for a word that the model has never read.
         """
         with torch.no_grad():
             shares, best = self(ids_of(sentence)[None])[0].softmax(dim=-1).max(dim=-1)

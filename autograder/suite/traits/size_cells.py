@@ -6,7 +6,7 @@ largest in one call, with everything else as small as possible there. In between
 drawn from the secret of the class: no list of sizes can be learned, and none is missed for long.
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
-  the rest is usual;
+  and the rest have their usual sizes;
 - `between`: each length is drawn between a middle size and its largest, together with all free
   sizes;
   then each is one below its largest, so that a large even and a large odd length are always tested;
@@ -384,7 +384,7 @@ class LeadingDimensions:
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """Return as many as `five`, with the 1 in a different place, which shows other mistakes."""
+        """Return dimensions like `five`, with the 1 elsewhere, which shows other mistakes."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 

@@ -86,7 +86,7 @@ class heads_merged_entry_by_entry(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="reshaping with moving an axis: tokens and heads get mixed when cutting",
+    confuses="reshaping with moving an axis: tokens and heads are mixed by the cut",
     hint="A reshape keeps the order of the numbers in memory. Which axis must be cut first, and "
     "how does the head axis then get to its place?",
 )
