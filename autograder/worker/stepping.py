@@ -22,7 +22,8 @@ def steps(
     state is the last item of a call's result, and is passed on as the same object: what a later
     call writes into it is visible in the results, which the caller reads after the last call. If no
     state is passed on, later calls reuse the tensor objects of earlier arguments with new numbers,
-    written through `.data`, so that anything cached per object, address or version is out of date.
+    written through `.data`, so that anything cached per object, address or version is out of date;
+    a dictionary is reused with new items.
     Each result is also changed in place before the next call, which a caller may do.
     """
     memo: dict[int, torch.Tensor] = {}
@@ -105,6 +106,8 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
     """Returns the earlier argument at the same position if its form is equal, with new numbers."""
+    if isinstance(arg, dict):
+        return _with_items(kept.setdefault(place, arg), dict(arg))
     leaves = tensors_in(arg)
     if not leaves or not all(leaf.is_contiguous() for leaf in leaves):
         return arg
@@ -112,6 +115,13 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
     for old, new in zip(tensors_in(before), leaves, strict=True):
         old.data.copy_(new)  # no version counter sees it
     return before
+
+
+def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
+    """Returns the dictionary with these items instead of its own."""
+    held.clear()
+    held.update(items)
+    return held
 
 
 def _apart(value: Any, memories: set[int]) -> Any:

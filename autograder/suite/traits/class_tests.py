@@ -177,15 +177,16 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     for given in traits.each_way()[1:]:
         again = [arguments(expect, given, sizes, layout=numbers) for numbers in (small, falling)]
         layer.steps(*(Step(tuple(args)) for args in again), likely=_HELD)
-    for mode in (True, False):
+    for mode in (False, True):
         layer.train(mode).same(*inputs(), likely=_MODES)
         layer.same(*inputs(), likely=_MODES, no_grad=True)
+    # weights may change while the mode stays: `train(...)` must not be needed to notice it
     for way in (COPY, DATA, STATE, REPLACE):
         refill(expect, traits, layer, way)
         likely = _WEIGHTS if way == COPY else _OTHER_WEIGHTS
-        layer.eval().same(*first, likely=likely)
+        layer.same(*first, likely=likely)
         if way != STATE:  # STATE changes weights in place, as COPY does
-            layer.train().same(*first, likely=likely)
+            layer.train(way == DATA).same(*first, likely=likely)
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
     # a layer may also learn in eval mode, and from data
     args = arguments(expect, traits, alike)
@@ -239,7 +240,7 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
     ways = (
         (_STILL, GradientOptions(still=tuple(chain(*mixed[:half])))),
         (_STILL, GradientOptions(still=tuple(chain(*mixed[half:])))),
-        (_RESULTS, GradientOptions(results=True, size=1e5, turned=True)),
+        (_RESULTS, GradientOptions(results=True, backward=True, size=1e5, turned=True)),
         (_BACKWARD, GradientOptions(backward=True, size=1e-9)),
     )
     given = traits.each_way()[0]

@@ -19,6 +19,7 @@ from .inputs import (
     OptionalInput,
     Sizes,
     Tensor,
+    Values,
     arguments_of,
     as_drawn,
     both,
@@ -30,11 +31,13 @@ from .inputs import (
     of_turn,
     positive,
     rising,
+    rows,
     shared,
     sliced,
     small,
     turned,
     whole,
+    with_unused,
     with_zeros,
 )
 from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
@@ -149,11 +152,15 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     made = arguments(expect, traits, traits.with_exact_root(sizes), torch.float64)
     factors = iter(traits.factors)
     return [
-        turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
+        turned(_ZEROS.get(item.values, as_drawn)(arg) * next(factors, 1.0))
         if isinstance(item, Tensor)
         else arg
         for item, arg in zip(traits.inputs, made, strict=True)
     ]
+
+
+#: what sets some numbers to zero, by the kind of numbers: each row of weights keeps its first one
+_ZEROS: Mapping[Values, Layout] = {normal: with_zeros, positive: with_zeros, rows: with_unused}
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
@@ -303,7 +310,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 #: the other ways in which gradients are computed
 _WAYS = (
-    (torch.float32, _RESULTS, GradientOptions(results=True, size=1e5, turned=True)),
+    (torch.float32, _RESULTS, GradientOptions(results=True, backward=True, size=1e5, turned=True)),
     (torch.float64, _BACKWARD, GradientOptions(backward=True, size=1e-9)),
 )
 

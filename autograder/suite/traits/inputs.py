@@ -68,6 +68,14 @@ def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
     return holed
 
 
+def with_unused(tensor: torch.Tensor) -> torch.Tensor:
+    """Set the second column to zero, if there is one: a key to which no query attends."""
+    unused = tensor.clone()
+    if unused.shape[-1] > 1:
+        unused[..., 1] = 0
+    return unused
+
+
 def shared(arguments: Sequence[Any]) -> list[Any]:
     """Return the arguments with one tensor for all floating-point ones of the same shape."""
     first: dict[tuple[int, ...], torch.Tensor] = {}

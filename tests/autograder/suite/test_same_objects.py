@@ -96,6 +96,17 @@ def test_what_is_kept_by_address_is_out_of_date() -> None:
     assert second.tolist() != [2.0, 2.0]
 
 
+def test_what_is_kept_by_a_dictionary_is_out_of_date() -> None:
+    kept: dict[int, int] = {}
+
+    def looked_up(numbers: dict[str, int]) -> int:
+        return kept.setdefault(id(numbers), numbers["a"])
+
+    calls = [([{"a": 1}], None), ([{"a": 2}], None)]
+    assert stepping.steps(looked_up, calls) == [1, 1]
+    assert stepping.steps(lambda numbers: numbers["a"], calls) == [1, 2]
+
+
 def test_a_view_of_an_argument_is_reported_as_it_was() -> None:
     calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
     first, second = stepping.steps(lambda x: x.view(2, 1), calls)
@@ -150,3 +161,31 @@ def test_an_argument_that_is_a_result_stays_as_it_is() -> None:
     in_place = SOLUTION.replace("2 * x + y", "2 * (x if x.is_leaf else x.mul_(1.5) / 1.5) + y")
     with pytest.raises(WrongAnswer, match="an argument was changed by the call"):
         check_trait(_expect(in_place), SHIFTED, "gradients")
+
+
+def test_weights_that_are_kept_until_the_mode_changes_fail() -> None:
+    kept = SOLUTION.replace(
+        "return shifted(self.linear(x), y)",
+        """if self.training or torch.is_grad_enabled():
+            return shifted(self.linear(x), y)
+        self.kept = getattr(self, "kept", None) or (self.linear.weight + 0, self.linear.bias + 0)
+        return shifted(nn.functional.linear(x, *self.kept), y)
+    def train(self, mode=True):
+        self.kept = None
+        return super().train(mode)""",
+    )
+    with pytest.raises(AssertionError, match="weights"):
+        check_trait(_expect(kept), LINEAR, "call after call")
+
+
+def test_a_large_gradient_that_is_clipped_in_grad_fails() -> None:
+    clipped = SOLUTION.replace(
+        "self.linear = nn.Linear(d, d)",
+        """self.linear = nn.Linear(d, d)
+        def clip(weight):
+            weight.grad.clamp_(-10, 10)
+        for weight in self.parameters():
+            weight.register_post_accumulate_grad_hook(clip)""",
+    )
+    with pytest.raises(AssertionError, match="incoming gradient may have any size"):
+        check_trait(_expect(clipped), LINEAR, "gradients")

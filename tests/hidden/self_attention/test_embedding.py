@@ -5,7 +5,7 @@ import string
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
+from autograder.suite import Draw, Expect, Step
 from autograder.suite.traits import CustomInput, Ids, Sizes, Tensor, Traits, check_trait
 
 
@@ -117,6 +117,13 @@ def test_ids_come_in_sentence_order(expect: Expect, draw: Draw) -> None:
         {a: 31, b: 2, c: 7, d: 11},
         likely="look up every word of the sentence in the given vocabulary, in the order of the "
         "sentence; the result is an int64 tensor",
+    )
+    expect.steps(
+        "encode",
+        Step((f"{b} {a}", {a: 3, b: 8})),
+        Step((f"{b} {a}", {a: 5, b: -1})),
+        likely="the dictionary may have changed since an earlier call, so look the words up in "
+        "every call; any integer may be an id",
     )
 
 
