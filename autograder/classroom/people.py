@@ -336,8 +336,9 @@ class _Merge:
         if others := same or (here if len(here) == len(new) == 1 else ()):
             who = " or ".join(repr(self.people[n].student) for n in others)
             self._doubts.append(
-                f"{person.name!r} ({person.email or person.student}) may be {who}, and has a new "
-                "row: if it is one person, write the address into the old row, and remove the new"
+                f"{person.name!r} ({person.email or person.student}) may be {who}, and has a "
+                "new row: if it is one person, write the address into the old row, and remove the "
+                "new one"
             )
         return None
 

@@ -265,7 +265,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         more = f" and {len(waiting) - _MOST_WAITING} more" if len(waiting) > _MOST_WAITING else ""
         some = f"{', '.join(waiting[:_MOST_WAITING])}{more}"
         console.print(
-            f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for a person: "
+            f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} waiting for a person: "
             f"{for_terminal(some)}. Correct the file and grade again, enter points or a comment "
             "with autograder mark (--points auto agrees with the grader), or withdraw it.",
             soft_wrap=True,

@@ -184,7 +184,7 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
     if name == source:
         return True
     raise UserError(
-        f"all of {source} is in the folder {name!r}, and names in it are a platform's: is that "
+        f"all of {source} is in the folder {name!r}, and names in it are from a platform: is that "
         "folder a student's or the download's?\n  fix: unzip it and collect the folder itself"
     )
 

@@ -90,7 +90,7 @@ def _archives(
             notes.append(f"{student}/{assignment}: not collected from {platform}")
         elif way is DeliveryFormat.MOODLE and not _is_of_person(origin, to):
             notes.append(
-                f"{student}/{assignment}: nobody on the roster, so Moodle's number {origin.number} "
+                f"{student}/{assignment}: not on the roster, so Moodle's number {origin.number} "
                 "may be that of a group: give the class a roster with this person, or with groups"
             )
             waits = True

@@ -292,8 +292,8 @@ class _Push:
             return None
         if not is_same and self._is_anothers(grade, pushed):
             self._waits.append(
-                f"{where}: {grade.points:g} there, which somebody else has given, and "
-                f"{result.score:g} here: it stays (--overwrite writes ours)"
+                f"{where}: {grade.points:g} there, given by somebody else, and "
+                f"{result.score:g} here: the grade there stays (--overwrite writes ours)"
             )
             return None
         return GradeChange(result.student, result.assignment, grade.points, update, digest)

@@ -36,7 +36,7 @@ from .tracing import traced
 _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
-_COMPARE = "compare with the reference way"
+_COMPARE = "compare with the reference solution"
 #: the folder of our own code, whose lines mean nothing to a student
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways, as code, and what they cost"

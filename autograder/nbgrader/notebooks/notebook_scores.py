@@ -14,7 +14,7 @@ from .course import NotebookCourse
 from .submitted_files import is_regular
 
 #: the message to a student about a cell that a human grades
-BY_HAND = "waits for a grade by hand"
+BY_HAND = "waiting for a grade by hand"
 #: the endings of files that are graded by cells
 NOTEBOOKS = (".ipynb",)
 _LONGEST_MESSAGE = 1_000

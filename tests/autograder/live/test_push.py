@@ -79,8 +79,8 @@ def test_our_grade_is_changed_and_a_persons_grade_stays(
     report = on_canvas.push()
     assert scores(canvas) == {101: 6.0, 102: 5.5}
     assert report.waits == (
-        "ben/masks: 5.5 there, which somebody else has given, and 6 here: it stays (--overwrite "
-        "writes ours)",
+        "ben/masks: 5.5 there, given by somebody else, and 6 here: the grade there stays "
+        "(--overwrite writes ours)",
     )
     on_canvas.push(overwrite=True)
     assert scores(canvas) == {101: 6.0, 102: 6.0}
