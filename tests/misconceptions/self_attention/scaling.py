@@ -947,8 +947,8 @@ def weights_dropped_anew(queries, keys, values):
 
 @misconception(
     "scale_scores",
-    confuses="no gradients with nobody who needs the scores: scores without gradients are divided "
-    "in place",
+    confuses="a call without gradients with a caller who no longer needs the scores: scores "
+    "without gradients are divided in place",
     hint="Print your scores before and after a call under `torch.no_grad()`. Whose are they?",
 )
 def divided_in_place_without_gradients(scores, d_k):
