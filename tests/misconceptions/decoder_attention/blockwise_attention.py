@@ -472,6 +472,23 @@ def maximum_of_the_first_block_kept(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
+    confuses="fixed and counted dimensions: keys and values are split along dimension 1, which "
+    "holds the keys only in three dimensions",
+    hint="Call it with matrices, and with heads: which dimension holds the keys? Count it from the "
+    "end.",
+)
+def split_along_dimension_one(queries, keys, values, block_size):
+    outputs, sums = [], []
+    for key, value in zip(keys.split(block_size, 1), values.split(block_size, 1), strict=False):
+        scores = scores_of(queries, key)
+        outputs.append(weights_of(scores) @ value)
+        sums.append(torch.logsumexp(scores, dim=-1, keepdim=True))
+    shares = torch.exp(torch.stack(sums) - torch.logsumexp(torch.stack(sums), dim=0))
+    return (shares * torch.stack(outputs)).sum(dim=0)
+
+
+@misconception(
+    "blockwise_attention",
     confuses="a way to compute with another function: softmax is taken in each block, and the "
     "outputs are averaged",
     hint="Should a block whose scores are all low count as much as the others?",

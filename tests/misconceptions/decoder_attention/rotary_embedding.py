@@ -263,7 +263,8 @@ def halves(x):
 )
 def neighbours_paired(x, angles):
     even, odd = x[..., 0::2], x[..., 1::2]
-    cos, sin = angles.cos(), angles.sin()
+    cos = angles.cos()
+    sin = angles.sin()
     return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
 
 

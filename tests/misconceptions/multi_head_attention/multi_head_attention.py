@@ -20,9 +20,12 @@ class _Layers(nn.Module):
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.out_proj = nn.Linear(d_out, d_out)
+        self.out_proj = nn.Linear(d_out, d_out, bias=self.has_bias(qkv_bias))
         self.dropout = nn.Dropout(dropout)
         self.make_mask(context_length)
+
+    def has_bias(self, qkv_bias):
+        return True
 
     def make_mask(self, context_length):
         future = torch.ones(context_length, context_length).triu(1)
@@ -530,9 +533,8 @@ class out_proj_not_called(_Layers):
     hint="Does qkv_bias apply to out_proj, too?",
 )
 class out_proj_without_bias(_Layers):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-        self.out_proj = nn.Linear(d_out, d_out, bias=qkv_bias)
+    def has_bias(self, qkv_bias):  # a second layer would also draw again
+        return qkv_bias
 
 
 @misconception(

@@ -234,6 +234,16 @@ def no_transpose(queries, keys):
 
 @misconception(
     "attention_scores",
+    confuses="entries with keys: the products are added up over the keys, not over the entries of "
+    "a vector",
+    hint="Which dimension does a dot product add up? Print the shape before and after the sum.",
+)
+def products_summed_over_the_keys(queries, keys):
+    return (queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(dim=-2)
+
+
+@misconception(
+    "attention_scores",
     confuses="the whole table with its diagonal: each query meets only the key of its own position",
     hint="How many pairs of a query and a key are there?",
 )
