@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,10 @@ _COUNT = re.compile(r"(?<![\w.])\d+(?![\w.])")
 MOST_SENTENCES = 3
 #: the text above the sentences if there are several
 _SEVERAL = "{} known mistakes give these results. Which one is yours?"
+#: the text below the sentence of a mistake that does not explain all failing checks
+_ANOTHER = " There may be another mistake as well."
+#: the most failing checks of which some may have a mistake of their own
+_MOST_CHECKS = 10
 #: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
 #: the most numbers of a tensor, and the most characters of anything else
@@ -95,19 +99,38 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
     """Return the sentence about mistakes with equal answers to the checks; empty if unknown.
 
-    A sentence that mentions code is returned only for an answer whose `text` contains that code.
+    If there is none, the answer may contain two mistakes. Then a mistake is named that has equal
+    answers to more than half of the failing checks, and fails no other. A sentence that mentions
+    code is returned only for an answer whose `text` contains that code.
     """
     try:
-        found = json.loads((checks / MISTAKES).read_text(encoding="utf-8"))
-        sentences = found.get(question, {}).get(sealed([], answers)[0], "")
-        known = _mixed(base64.b64decode(sentences), _all(answers)).decode()
+        known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})
+        found = _fitting(known, answers, text)
+        of_most = {tuple(_fitting(known, part, text)) for part in _most_of(answers)} - {()}
     except (OSError, ValueError, AttributeError, TypeError):  # students can do without it
         return ""
-    fitting = [sentence for sentence in known.splitlines() if _is_spoken_of(sentence, text)]
-    if len(fitting) <= 1:
-        return "".join(fitting)
-    heading = _SEVERAL.format("Two" if len(fitting) == 2 else "Three")
-    return "\n".join([heading, *(f"- {sentence}" for sentence in fitting)])
+    if not found:
+        sentences = [*of_most.pop()] if len(of_most) == 1 else []
+        return f"{sentences[0]}{_ANOTHER}" if len(sentences) == 1 else ""
+    if len(found) == 1:
+        return found[0]
+    heading = _SEVERAL.format("Two" if len(found) == 2 else "Three")
+    return "\n".join([heading, *(f"- {sentence}" for sentence in found)])
+
+
+def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]:
+    """Return the sentences that are sealed with these answers and fit a text."""
+    sentences = known.get(sealed([], answers)[0], "")
+    found = _mixed(base64.b64decode(sentences), _all(answers)).decode().splitlines()
+    return [sentence for sentence in found if _is_spoken_of(sentence, text)]
+
+
+def _most_of(answers: Answers) -> Iterator[Answers]:
+    """Yield the answers to more than half of the checks, unless all of them are errors."""
+    for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
+        for names in combinations(answers, size):
+            if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):
+                yield {name: answers[name] for name in names}
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:

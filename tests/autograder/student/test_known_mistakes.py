@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -103,6 +103,25 @@ def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
     )
     assert sentence_of(tmp_path, "question", {"one": [right]}) == ""
     assert sentence_of(tmp_path, "another", again) == ""
+
+
+def test_a_mistake_is_named_that_explains_most_failing_checks(tmp_path: Path) -> None:
+    answers = {name: [name] for name in ("one", "two", "three", "four")}
+    error = {"one": ["raised ValueError"], "two": ["raised KeyError"], "three": ["3"]}
+
+    def told(came: Mapping[str, Sequence[str]], *mistakes: str) -> str:
+        some = [{name: came[name] for name in names.split()} for names in mistakes]
+        pairs = [sealed([f"Mistake {at}?"], part) for at, part in enumerate(some)]
+        (tmp_path / MISTAKES).write_text(json.dumps({"question": dict(pairs)}))
+        return sentence_of(tmp_path, "question", came)
+
+    assert told(answers, "one two three", "four") == (
+        "Mistake 0? There may be another mistake as well."
+    )
+    assert told(answers, "one two", "three four") == ""  # half of them each
+    assert told(answers, "one two three", "two three four") == ""  # two mistakes
+    assert told(answers, "one two three", "one two three four") == "Mistake 1?"
+    assert told(error, "one two") == ""  # errors alone may have another cause
 
 
 def test_a_sentence_about_code_needs_an_answer_with_it(tmp_path: Path) -> None:
