@@ -33,7 +33,7 @@ from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.probe import Probe, ProbeReplies, Replies, replies_of
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search, SearchResult
-from autograder.grading.naming.table import Table
+from autograder.grading.naming.table import Pairs, Table
 from autograder.grading.validation.cases import chosen_of
 from tools.unseen import Namer, UnseenAnswer, unseen_of
 
@@ -161,8 +161,10 @@ def _stages() -> Mapping[str, Off]:
         **{
             f"two at once: {what}": _pairs_off(name)
             for what, name in (
-                ("an entry, executed", "_of_changed_entries"),
-                ("frequent ones", "_frequent"),
+                ("pairs of the table", "_of_table"),
+                ("likely members", "_equal"),
+                ("an entry, executed", "_of_entry"),
+                ("two entries", "_apart"),
             )
         },
         "most of it": lambda: mock.patch.object(Search, "most", lambda self: SearchResult()),
@@ -188,8 +190,16 @@ def _without(is_off: Callable[[Row], bool]) -> AbstractContextManager[Any]:
         found = whole(self, question)
         kept = [at for at, row in enumerate(found.rows) if not is_off(row)]
         numbers = {at: number for number, at in enumerate(kept)}
+        pairs = [
+            own
+            for own in zip(found.pairs.ids, found.pairs.sums, strict=True)
+            if own[0][0] in numbers
+        ]
+        ids = [(numbers[row], second) for (row, second), _ in pairs]
+        sums = np.array([total for _, total in pairs], np.float32)
         return replace(
             found,
+            pairs=Pairs(found.pairs.at, np.array(ids, np.int16).reshape(-1, 2), sums),
             rows=tuple(found.rows[at] for at in kept),
             cells=found.cells[np.array(kept, int)],
             samples={(numbers[r], t): s for (r, t), s in found.samples.items() if r in numbers},

@@ -1,19 +1,20 @@
-"""Executes entries of the catalogue with a second mistake, a change that belongs to a family.
+"""Executes a known mistake with a second one, a change that belongs to a family.
 
-Entries are answers of students, so changed entries run in a worker, many in one module under
-different names.
+The first one may be an entry of the catalogue, the answer of a student, so they run in a worker,
+many in one module under different names.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache, partial
 
 from ...sandbox.replies import Batch
 from .families import Member, members_of
 from .families.places import changed
+from .families.words import id_of, most_frequent
 from .probe import Probe, Replies
 from .record import AnswerRecord
 from .rows import Row
@@ -22,7 +23,8 @@ from .rows import Row
 AskText = Callable[[str, Batch], Replies | None]
 #: the most changes of one entry that one family may make with the same effect
 _ALIKE = 3
-
+#: the number of the most frequent changes of a mistake that are tried
+_SECOND = 24
 
 _KINDS = ast.FunctionDef | ast.ClassDef
 #: the definitions of one answer: first the entry's, then the definitions that it uses
@@ -50,15 +52,32 @@ class ChangedEntries:
         """Returns an entry's definitions with changes that have a member's effect."""
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
-        own = self._definitions(entry.name)
-        for number, definition in enumerate(own):
-            for member in self._members(definition):
-                is_alike = (member.key, member.rank) == (row.key, row.rank)
-                if is_alike and len(found) < _ALIKE and member.detail() == row.detail:
-                    rest = own[number + 1 :] if number else ()  # only the entry uses the others
-                    whole = _changed(member)
-                    found += [[*own[:number], whole, *rest]] if whole else []
+        for number, member in self._changes(entry):
+            is_alike = (member.key, member.rank) == (row.key, row.rank)
+            if is_alike and len(found) < _ALIKE and member.detail() == row.detail:
+                found += self._with(entry, number, member)
         return found
+
+    @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
+    def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
+        """Returns the second mistakes that a known one is likely to have, the likeliest first."""
+        changes = self._changes(base)
+        found = most_frequent((id_of(member.key), (n, member)) for n, member in changes)
+        return [
+            (Row.of_member(member, 0), partial(self._with, base, number, member))
+            for number, member in found[:_SECOND]
+        ]
+
+    def _changes(self, base: Row) -> Iterator[tuple[int, Member]]:
+        """Yields the changes of a known mistake, each with the number of its definition."""
+        for number, definition in enumerate(self._definitions(base)):
+            yield from ((number, member) for member in self._members(definition))
+
+    def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
+        """Returns a list of the definitions with a change of one; an empty list if it fails."""
+        own, whole = self._definitions(base), _changed(member)
+        rest = own[number + 1 :] if number else ()  # only the entry uses the others
+        return [[*own[:number], whole, *rest]] if whole else []
 
     def answered(
         self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
@@ -78,7 +97,7 @@ class ChangedEntries:
         replies = self._ask_text("\n\n".join(texts), batch)
         return self._probe.answered_by_names(replies, tests, count) if replies else []
 
-    @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
+    @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
         """Returns the changes of a definition; none if a changed loop might not end."""
         if definition is self._others[1].get(self._question):
@@ -92,10 +111,13 @@ class ChangedEntries:
             return ()
 
     @cache  # noqa: B019
-    def _definitions(self, entry: str) -> Definitions:
-        """Returns an entry's definition, and the definitions of its module that it uses."""
+    def _definitions(self, base: Row) -> Definitions:
+        """Returns a mistake's definition, and the definitions of its module that it uses."""
+        if not base.is_entry:
+            whole = _changed(self._of_solution[base.member])
+            return [whole] if whole else []
         _, others = self._others
-        found = [self._of_entry(entry)]
+        found = [self._of_entry(base.name)]
         for own in found:  # the list grows while it is read
             names = [part.id for part in ast.walk(own) if isinstance(part, ast.Name)]
             used = [others[name] for name in dict.fromkeys(names) if name in others]
@@ -130,9 +152,5 @@ def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
 
 def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
     """Returns the text of a definition with new names for itself and the ones it uses."""
-    own = copy.deepcopy(definition)
-    for part in ast.walk(own):
-        if isinstance(part, ast.Name):
-            part.id = names.get(part.id, part.id)
-    own.name = names[own.name]
-    return ast.unparse(own)
+    own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # no attribute, and no text
+    return re.sub(own, lambda found: names[found[1]], ast.unparse(definition))

@@ -9,7 +9,7 @@ calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -120,13 +120,16 @@ class Diagnosis:
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns this misconception's name; each `time` has different random numbers."""
-        asked = self._entry(variant, time)
-        name = self.diagnose(variant.question, asked, "")[0] if asked else ""
+        replies = self._known.entry_replies(variant, (time,))
+        if not replies:
+            return None
+        asked = ProbeReplies(self._known.probe(variant.question), replies)
+        name = self.diagnose(variant.question, asked, "")[0]
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
         """Returns misconceptions with answers equal to this one's, and whether all share a hint."""
-        table, columns = self._known.table(question), self._columns(question)
+        table, columns = self._known.table(question), self._known.columns(question)
         names = [row.name if row.is_entry else "" for row in table.rows]
         if name not in names:
             return (), True
@@ -138,10 +141,6 @@ class Diagnosis:
         """Returns whether a misconception draws random numbers when it answers."""
         table = self._known.table(variant.question)
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
-
-    def _entry(self, variant: Variant, time: int) -> ProbeReplies | None:
-        replies = self._known.entry_replies(variant, (time,))
-        return ProbeReplies(self._known.probe(variant.question), replies) if replies else None
 
     def diagnose(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
         """Returns name, hint and behavior of an answer."""
@@ -164,19 +163,7 @@ class Diagnosis:
 
     def _search(self, question: str, answers: RecordedAnswers) -> Search:
         ask = partial(self._known.of_member, question)
-        return Search(self._known.table(question), self._columns(question), answers, ask)
-
-    def _columns(self, question: str) -> Mapping[str, slice]:
-        """Returns the columns of each test in a table."""
-        columns, start = {}, 0
-        for test, requests in self._known.probe(question).requests.items():
-            columns[test] = slice(start, start + len(requests))
-            start += len(requests)
-        return columns
-
-    def _pair(self, question: str, search: Search) -> list[Row]:
-        known = self._known
-        return search.pair(partial(known.of_pair, question), known.changed_entries(question))
+        return Search(self._known.table(question), self._known.columns(question), answers, ask)
 
     def _others(
         self, question: str, asked: ProbeReplies, search: Search, entries: Sequence[Row]
@@ -195,16 +182,12 @@ class Diagnosis:
         members, parameters = search.members(), of_parameters(known, question, asked)
         if any(row.name == CUT for row in members):  # a weight of another kind has no gradient
             members = parameters or members
-        if entries or _agree(members):
+        if entries or name_and_hint((), members)[0]:  # all that fit give the same name
             return SearchResult((), members)
         causes = of_causes(known, question, asked)
-        members = causes or self._pair(question, search) or parameters
+        ask, changed = partial(known.of_pair, question), known.changed_entries(question)
+        members = causes or search.pair(ask, changed) or parameters
         if members:
             return SearchResult((), members)
         most = search.most()
         return most if most.entries or most.members else SearchResult((), shown())
-
-
-def _agree(rows: Sequence[Row]) -> bool:
-    """Returns whether all rows that fit give the same name."""
-    return bool(name_and_hint((), rows)[0])

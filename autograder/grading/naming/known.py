@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from ...worker import wire
 from ..judging.suites import SuiteRunner
 from .changed_entries import AskText, ChangedEntries
 from .families import Member, is_left_out, is_small, members
+from .pairs import known_pairs
 from .probe import Probe, Replies, silence
 from .record import PASSED, AnswerRecord
 from .rows import Row
@@ -33,7 +35,7 @@ from .where import CallDeclaration
 
 #: the version of the contents of tables. Raise it if rows, figures or the choice of members change
 #: in a way that the solution's answers do not show
-VERSION = 11
+VERSION = 12
 _FAMILIES = Path(__file__).with_name("families")
 #: the files on which members and their details depend
 _TABLES = ("steps", "details")
@@ -91,6 +93,15 @@ class KnownMistakes:
     def probe(self, question: str) -> Probe:
         """Returns the probe for a question."""
         return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
+
+    @cache  # noqa: B019
+    def columns(self, question: str) -> Mapping[str, slice]:
+        """Returns the columns of each test in a table."""
+        columns, start = {}, 0
+        for test, requests in self.probe(question).requests.items():
+            columns[test] = slice(start, start + len(requests))
+            start += len(requests)
+        return columns
 
     @cache  # noqa: B019
     def calls(self, question: str) -> CallDeclaration | None:
@@ -220,7 +231,9 @@ class KnownMistakes:
                 return {t: a for t, a in found.items() if a} if all(found.values()) else None
 
             maker.add_member(Row.of_member(member, number), ask)
-        return maker.table()
+        table = maker.table()
+        pairs = known_pairs(table, self.columns(question), self.changed_entries(question))
+        return replace(table, pairs=pairs)
 
     def _add_entry(self, maker: TableMaker, probe: Probe, variant: Variant) -> None:
         replies = self.entry_replies(variant, range(2))

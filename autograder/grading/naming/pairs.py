@@ -3,40 +3,47 @@
 Where one of two mistakes has no effect, both together answer like the other one, except for few
 calls. So a pair is likely if the answer equals each of them where the other one is right: in some
 calls, or in some numbers of a result. Two members are combined and executed; the likeliest entry is
-executed with changes of families. If nothing indicates which two mistakes they are, pairs of
-frequent ones are tried.
+executed with changes of families. If nothing indicates which two mistakes they are, the pairs of
+known mistakes and frequent changes are searched that give the same result in one call; a table has
+the results of all of them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations, compress
+from itertools import accumulate, combinations, compress, islice
 from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .changed_entries import ChangedEntries
+from .changed_entries import ChangedEntries, Definitions
 from .families import may_be_in_a_pair
-from .families.words import frequency_place
+from .families.words import frequency_place, most_frequent
 from .record import OF_GRADIENTS, AnswerRecord, Call
 from .rows import Row
-from .table import SCREEN, UNKNOWN, Column, Table
+from .table import SCREEN, UNKNOWN, Pairs, Table, total_of
 
 #: the number of pairs to try
 _PAIRS = 60
 #: the place of a family that is not among the frequent ones
 _RARE = 100
-#: the most calls to likely pairs, and to pairs of frequent mistakes
-MOST_CALLS, _BLIND_CALLS = 400, 400
-#: the most calls to changes of the likeliest entry, and the most changes that run in all tests
-_ENTRY_CALLS, _EXECUTED = 30, 2
+#: the most calls to likely pairs
+MOST_CALLS = 400
+#: the most calls to pairs with changed definitions, and the most of them that run in all tests
+_TRIED_CALLS, _EXECUTED = 30, 2
+#: the most members of families that a table has with a second mistake, and the most requests up to
+#: the one that shows it
+_MOST_BASES, _MOST_REQUESTS = 16, 8
+
+_CALLS = ("call", "forward")
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
 AskPair = Callable[[int, int, str, int | None], AnswerRecord | None]
+#: two mistakes, and the definitions of an answer with both
+_Pair = tuple[Row, Row, Definitions]
 
 
 @dataclass(slots=True)
@@ -88,33 +95,60 @@ class PairSearch:
         columns = self._columns()
         if not columns:
             return []
-        likely, with_entries = self._likely(columns)
+        likely, with_entries, entries = self._likely(columns)
         return (
-            self._equal(likely, ask, Budget(MOST_CALLS))
-            or self._of_changed_entries(with_entries)
-            or self._equal(self._frequent(columns), ask, Budget(_BLIND_CALLS))
+            self._executed(self._of_table())
+            or self._equal(likely, ask, Budget(MOST_CALLS))
+            or self._executed(self._of_entry(with_entries))
+            or self._apart(entries)
         )
 
-    def _of_changed_entries(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns the row of the first pair of an entry and a member that explains the answer.
+    def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
+        """Returns the row of two entries if each number is that of one, where the other is right.
 
-        The likeliest entry is executed with each of its changes up to the first wrong call; the
-        first changes that give the same answers are then executed in all tests.
+        Then they change different results, so they need not be executed together.
         """
-        rows, (test, count) = self._table.rows, self._first_wrong()
+        every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
+        places = [at for at in every if len(self._came[at].figures) == self._count(at)]
+        right, alike = self._figures(places, self._right), self._figures(places, self._came)
+        for one, other in pairs:
+            if (alike[one] & right[other] | alike[other] & right[one]).all():
+                return [Row.of_both(self._table.rows[one], self._table.rows[other])]
+        return []
+
+    def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
+        """Yields the likeliest entry with each change that may be its second mistake."""
+        rows = self._table.rows
         likeliest = next((row for pair in pairs for row in pair if rows[row].is_entry), None)
-        tried = [
-            (pair, definitions)
-            for pair in pairs
-            if likeliest in pair
-            for definitions in self._changed_entries.changed(*(rows[row] for row in pair))
-        ][: max(1, _ENTRY_CALLS // count)]
-        asked = self._changed_entries.answered([own for _, own in tried], [test], count)
+        for pair in pairs:
+            one, other = (rows[row] for row in pair)
+            if likeliest in pair:
+                found = self._changed_entries.changed(one, other)
+                yield from ((one, other, definitions) for definitions in found)
+
+    def _of_table(self) -> Iterator[_Pair]:
+        """Yields the pairs of the table that may give the answer's result in one call."""
+        known = self._table.pairs
+        if self._came and self._came[known.at].is_wrong(self._right[known.at]):
+            for row, number in known.like(self._came[known.at]):
+                base = self._table.rows[row]
+                other, definitions = self._changed_entries.second(base)[number]
+                yield from ((base, other, own) for own in definitions())
+
+    def _executed(self, pairs: Iterator[_Pair]) -> list[Row]:
+        """Returns the row of the first pair that explains the answer.
+
+        The pairs are executed up to the first wrong call; the first ones that give the same answers
+        are then executed in all tests.
+        """
+        test, count = self._first_wrong()
+        tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
+        asked = self._changed_entries.answered([own for *_, own in tried], [test], count)
         fits = [self._is_came(of_test, [test]) for of_test in asked]
-        for pair, definitions in [*compress(tried, fits)][:_EXECUTED]:
+        for one, other, definitions in [*compress(tried, fits)][:_EXECUTED]:
             of_all = self._changed_entries.answered([definitions], self._shortest)
             if of_all and self._is_came(of_all[0], self._shortest):
-                return self._both(*pair)
+                return [Row.of_both(one, other)]
         return []
 
     def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
@@ -123,9 +157,6 @@ class PairSearch:
             all(map(Call.equals, record.calls, self._came[self._tests[test]]))
             for record, test in zip(records, tests, strict=True)
         )
-
-    def _both(self, one: int, other: int) -> list[Row]:
-        return [Row.of_both(self._table.rows[one], self._table.rows[other])]
 
     def _equal(self, pairs: Sequence[tuple[int, int]], ask: AskPair, budget: Budget) -> list[Row]:
         parts: list[tuple[str, int | None]] = [self._first_wrong()]
@@ -141,7 +172,7 @@ class PairSearch:
                 if len(calls) != len(came) or not all(map(Call.equals, calls, came)):
                     break
             else:
-                return self._both(*pair)
+                return [Row.of_both(*(self._table.rows[row] for row in pair))]
         return []
 
     def _first_wrong(self) -> tuple[str, int]:
@@ -175,17 +206,17 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns pairs of members, and pairs with one entry, the likeliest first.
+        """Returns pairs of members, pairs with one entry, and of two, the likeliest first.
 
         Of equal rows, only the one with the lowest rank is used in pairs.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
         alike = _bits(self._figures(places, self._came))
-        wrong = _bits(~self._came_right(places))[0] if places else 0
         found = []
         for one, other in combinations(self._different(self._chosen, columns), 2):
-            own, its = right[other] & alike[one] & wrong, right[one] & alike[other] & wrong
+            own = right[other] & alike[one] & ~right[one]
+            its = right[one] & alike[other] & ~right[other]
             missed = right[one] & ~alike[other] | right[other] & ~alike[one]
             explains = (own | its).bit_count() - missed.bit_count()
             if explains > 0:
@@ -195,27 +226,7 @@ class PairSearch:
         by_entries: tuple[list[tuple[int, int]], ...] = ([], [], [])
         for _, one, other in sorted(found, key=itemgetter(0)):
             by_entries[entry[one] + entry[other]].append((one, other))
-        return by_entries[0][:_PAIRS], by_entries[1][:_PAIRS]
-
-    def _frequent(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Returns pairs of rows that are right where the answer is, the most frequent first.
-
-        A row has less weight the rarer its family is, and the more rows of the family precede it.
-        """
-        places = [at for at in columns if self._is_informative(at)]
-        is_right = self._right_cells(places)
-        came_right = np.array([self._came[at].equals(self._right[at]) for at in places], bool)
-        fits = (is_right | ~came_right).all(1) & ~self._raised(places).any(1) & ~is_right.all(1)
-        weights: dict[int, float] = {}
-        turns: Counter[int] = Counter()
-        for row in self._different(self._chosen & fits, columns):
-            place = frequency_place(self._table.rows[row].name)
-            if place is not None:
-                weights[row] = (1 + place / 2) * (1 + turns[place])
-                turns[place] += 1
-        return sorted(
-            combinations(weights, 2), key=lambda pair: weights[pair[0]] * weights[pair[1]]
-        )
+        return tuple(pairs[:_PAIRS] for pairs in by_entries)
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
         """Returns one row per group of equal answers: the most frequent, then the lowest rank.
@@ -244,53 +255,71 @@ class PairSearch:
         place = frequency_place(self._table.rows[row].name)
         return _RARE if place is None else place
 
-    # comparisons of all rows with some requests
-
-    def _right_cells(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda at: self._column(at).equal_to(self._right[at])[:, None])
-
-    def _raised(self, columns: Sequence[int]) -> Cells:
-        return self._cells(columns, lambda at: self._column(at).raised[:, None])
-
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
-        """Returns for each row which numbers of its results equal another answer's."""
-        return self._cells(
-            columns, lambda at: self._column(at).figures_equal_to(others[at], self._count(at))
-        )
+        """Returns for each row which numbers of its results equal another answer's.
 
-    def _came_right(self, columns: Sequence[int]) -> Cells:
-        """Returns which numbers of the answer's results are right, as one row."""
-        pairs = ((self._came[at], self._right[at], self._count(at)) for at in columns)
-        return np.array([[fits for pair in pairs for fits in _equal_figures(*pair)]], bool)
+        All cells of the rows that are looked at must be known.
+        """
+        found = [np.zeros((len(self._table.rows), 0), bool)]
+        for at in columns:
+            equal = self._table.column(at).figures_equal_to(others[at], self._count(at))
+            found.append(equal[self._table.cells[:, at]])
+        return np.hstack(found)
 
     def _count(self, at: int) -> int:
         """Returns the number of figures to compare in a request."""
         return max(1, len(self._right[at].figures))
-
-    def _column(self, at: int) -> Column:
-        return self._table.column(at)
-
-    def _cells(self, columns: Sequence[int], holds: Callable[[int], Cells]) -> Cells:
-        """Returns for each row and request whether something holds; all cells must be known."""
-        found = [np.zeros((len(self._table.rows), 0), bool)]
-        found += [holds(at)[self._table.cells[:, at]] for at in columns]
-        return np.hstack(found)
 
     def _is_informative(self, at: int) -> bool:
         came, right = self._came[at], self._right[at]
         return not (came.raised or right.raised or came.operation in OF_GRADIENTS)
 
 
+def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntries) -> Pairs:
+    """Returns pairs of a table's mistakes and frequent changes, and what each answers to a request.
+
+    The request is the one with the most different answers. Mistakes that it does not show, and
+    pairs that it does not distinguish from their first mistake, are left out.
+    """
+    places = [
+        (len(table.answers[at]), -count, at, test)
+        for test, columns in tests.items()
+        for count, at in enumerate(range(columns.start, columns.stop)[:_MOST_REQUESTS], 1)
+        if (table.cells[:, at] != UNKNOWN).all() and table.answers[at][0].operation in _CALLS
+    ]
+    if not places:
+        return Pairs()
+    _, cost, at, test = max(places)
+    ids, sums = [], []
+    for row in _bases(table, at, test):
+        own, known = table.rows[row], table.answers[at]
+        tried = [
+            (number, definitions)
+            for number, (_, changed) in enumerate(entries.second(own))
+            for definitions in changed()
+        ]
+        asked = entries.answered([definitions for _, definitions in tried], [test], -cost)
+        for (number, _), (record,) in zip(tried, asked, strict=False):
+            call, others = record.calls[-1], (table.right[at], table.cells[row, at])
+            if not call.raised and not any(call.equals(known[other]) for other in others):
+                ids.append((row, number))
+                sums.append(total_of(call))
+    return Pairs(at, np.array(ids, np.int16).reshape(-1, 2), np.array(sums, np.float32))
+
+
+def _bases(table: Table, at: int, test: str) -> list[int]:
+    """Returns entries, and members of frequent families, that a request shows to be wrong."""
+    cells, answers = table.cells[:, at].tolist(), table.answers[at]
+    shown = [
+        row
+        for row, cell in enumerate(cells)
+        if cell != table.right[at] and not answers[cell].raised and (row, test) not in table.samples
+    ]
+    entries = [row for row in shown if table.rows[row].is_entry]
+    members = {cells[row]: (table.rows[row].name, row) for row in reversed(shown)}
+    return entries + most_frequent(members.values())[:_MOST_BASES]
+
+
 def _bits(cells: Cells) -> list[int]:
     """Returns each row as an integer with one bit per cell."""
     return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
-
-
-def _equal_figures(own: Call, other: Call, count: int) -> list[bool]:
-    """Returns which figures are equal; all or none if the results differ in more than numbers."""
-    if own.form != other.form or own.raised or other.raised or len(own.figures) != count:
-        return [own.equals(other)] * count
-    if len(other.figures) != count:
-        return [False] * count
-    triples = zip(own.figures, other.figures, own.bounds, strict=True)
-    return [abs(one - another) <= bound for one, another, bound in triples]

@@ -57,7 +57,9 @@ PASSED, OFF_PLAN = "passed", "asks something else"
 _ON_PURPOSE = ("ValueError", "KeyError")
 #: the rounding of a share; the number of samples needed to judge others; the number of different
 #: values up to which they are not a range
-_ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 3
+_ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 2
+#: how far outside a range a share may be, in widths of the range: an answer has hundreds of them
+_WIDTHS = 1.5
 #: the student's own words: a line of code below the error, and the error's message
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
 _DTYPE = re.compile(r"torch\.\w+")
@@ -188,7 +190,7 @@ def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Returns whether a figure is at most the width of the others' range away from that range.
+    """Returns whether a figure is at most some widths of the others' range away from that range.
 
     If the others have few different values, such as all or nothing, it must be one of these.
     """
@@ -197,7 +199,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
     values = set(drawn)
     if len(values) <= _FEW:
         return any(abs(figure - value) <= rounding for value in values)
-    margin = high - low + rounding
+    margin = _WIDTHS * (high - low) + rounding
     return low - margin <= figure <= high + margin
 
 

@@ -54,7 +54,7 @@ class ExplainedCalls:
     """The number of calls that a mistake explains, leaves open, and contradicts.
 
     Of the calls that are left open, `slopes` are gradients that differ only in their numbers or
-    can't be computed, which may be a consequence of the mistake.
+    can't be computed, and numbers instead of nan, which may be a consequence of the mistake.
     """
 
     wrong: int = 0
@@ -212,16 +212,14 @@ class Search:
     def members(self) -> list[Row]:
         """Returns the members of the lowest rank with equal answers that share a wrong value."""
         found: list[Row] = []
-        for row in self._by_rank(~self._entries):
+        rows = np.flatnonzero(~self._entries).tolist()
+        for row in sorted(rows, key=lambda row: self.table.rows[row].rank):
             own = self.table.rows[row]
             if found and own.rank > found[0].rank:
                 break
             if self._equal[row].all() and self._all(row, self._is) and self._is_carried(row):
                 found.append(own)
         return found
-
-    def _by_rank(self, chosen: Cells) -> list[int]:
-        return sorted(np.flatnonzero(chosen).tolist(), key=lambda row: self.table.rows[row].rank)
 
     def _is_carried(self, row: int) -> bool:
         """Returns whether the row has the same wrong value; for checks, an error suffices."""
@@ -287,12 +285,14 @@ class Search:
         for row, test in self.table.samples:  # their samples are compared later
             if by_test[row, numbers[test], 2]:
                 by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
-        sums = by_test.sum(1).tolist()
+        sums = by_test.sum(1)
         # a member is asked no further if none of its known answers explains a wrong value
         may_explain = (self._known * wrong).sum(1) == 0
         may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
-        chosen = np.flatnonzero(self._entries | (self._plain & may_explain)).tolist()
-        return {row: ExplainedCalls(*sums[row]) for row in chosen}
+        # what applies to any step must not contradict any call
+        may_explain &= self._plain | (sums[:, 2] == 0)
+        chosen = np.flatnonzero(self._entries | may_explain).tolist()
+        return {row: ExplainedCalls(*sums[row].tolist()) for row in chosen}
 
     def _explained(self, row: int) -> ExplainedCalls:
         """Returns the calls that a row explains; all zero if that can't be computed.
@@ -335,7 +335,8 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
 
     A row need not explain a call that fails in either of them for another reason, such as an
     unknown device or dtype. It need not explain gradients either: if two numbers are equal,
-    gradients depend on how the larger one is found.
+    gradients depend on how the larger one is found. Where a row returns nan, other code with the
+    same mistake may return numbers, as torch's attention does if all keys are hidden.
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):
@@ -344,7 +345,8 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
         return _EXPLAINS
     if own.raised and outcome.is_right:
         return _NONE
-    if outcome.is_open or own.is_failing(right):
+    is_nan = came.form == own.form and len(own.figures) > len(came.figures) and not outcome.is_right
+    if outcome.is_open or own.is_failing(right) or is_nan:
         is_slope = outcome.of_gradients and (came.form == own.form or came.raised or own.raised)
-        return _SLOPE if is_slope else _OPEN
+        return _SLOPE if is_slope or is_nan else _OPEN
     return _AGAINST_RIGHT if outcome.is_right else _AGAINST

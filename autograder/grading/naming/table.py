@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ _WEIGHTS = "weights"
 #: figures are rounded to this fraction of their bounds, and shares to this fraction of themselves;
 #: more digits would only make the file larger
 _OF_BOUND, _OF_SHARE = 1 / 16, 1e-5
+#: the fraction of a sum that is lost in float32, and the most numbers for forms
+_OF_SUM, _FORMS = 1e-6, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,31 @@ class Samples:
 
     judged: tuple[AnswerRecord, ...]
     may_be_right: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of mistakes, and what each answers to one request, as one number.
+
+    `at` is the column of the request; `ids` are the row of a mistake and the number of a second
+    one (see `ChangedEntries.second`).
+    """
+
+    at: int = 0
+    ids: NDArray[np.int16] = field(default_factory=lambda: np.zeros((0, 2), np.int16))
+    sums: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def like(self, call: Call) -> list[tuple[int, int]]:
+        """Returns the pairs that may answer like a call."""
+        total, near = total_of(call), sum(call.bounds)
+        with np.errstate(invalid="ignore"):
+            alike = np.abs(self.sums - total) <= near + _OF_SUM * abs(total)
+        return [(row, number) for row, number in self.ids[alike].tolist()]
+
+
+def total_of(call: Call) -> float:
+    """Returns the sum of a call's figures; a number for its form if it has none."""
+    return sum(call.figures) if call.figures else zlib.crc32(call.form.encode()) % _FORMS
 
 
 class Column:
@@ -118,6 +146,7 @@ class Table:
     right: tuple[int, ...]
     samples: Mapping[tuple[int, str], Samples]
     words: Mapping[tuple[int, str], str]
+    pairs: Pairs = field(default_factory=Pairs)
     _columns: dict[int, Column] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, at: int) -> Column:
@@ -148,6 +177,7 @@ class Table:
                 [row, test, found.may_be_right, [[a.words, _forms(a)] for a in found.judged]]
                 for (row, test), found in self.samples.items()
             ],
+            "at": self.pairs.at,
             "said": [[row, test, words] for (row, test), words in self.words.items()],
         }
         file = io.BytesIO()
@@ -155,6 +185,8 @@ class Table:
             file,
             plain=np.frombuffer(json.dumps(plain).encode(), np.uint8),
             cells=self.cells.T,
+            pairs=self.pairs.ids.T,
+            sums=self.pairs.sums,
             figures=_by_place(_rounded(figures, bounds * _OF_BOUND)),
             bounds=_by_place(bounds),
             shares=_by_place(_rounded(shares, np.abs(shares) * _OF_SHARE)),
@@ -171,6 +203,7 @@ class Table:
             plain = json.loads(arrays["plain"].tobytes())
             figures, bounds, shares = (_values(arrays[n]) for n in ("figures", "bounds", "shares"))
             cells = arrays["cells"].astype(np.int16).T
+            known_pairs = Pairs(plain["at"], arrays["pairs"].T, arrays["sums"])
         if list(cells.shape) != plain["shape"] or len(figures) != len(bounds):
             raise ValueError("not a table")
         pairs, its_shares = iter(zip(figures, bounds, strict=True)), iter(shares)
@@ -187,6 +220,7 @@ class Table:
                 for row, test, may_be_right, judged in plain["samples"]
             },
             {(row, test): words for row, test, words in plain["said"]},
+            known_pairs,
         )
 
     def is_right_like(self, right: Iterable[Call]) -> bool:

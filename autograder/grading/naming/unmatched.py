@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from ...suite.raised import cause_of, kind_of
 from .families.step_tables import CHECK, IN_PLACE
@@ -15,27 +14,15 @@ from .record import OF_GRADIENTS, OFF_PLAN, PASSED, UNCHANGED, AnswerRecord, Cal
 from .rows import Row
 from .where import SHOWN, CallFacts, where_right
 
-_PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
-_OWN = "Print each name of `named_parameters()` with its `requires_grad`: is it there, and trained?"
-_RETURNED = "Print the type and the shape of the result, and compare them with the docstring."
+#: hints by what they are about
+_LEADS: Mapping[str, str] = SHOWN["leads"]
 #: the id and the words for an answer with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
 _GRADIENTS_WRONG = "all values are right, but gradients are not"
-_GRADIENTS = "Which step cuts the gradient, as `no_grad()`, `.detach()` and `.item()` do?"
 #: sentences whose words were changed: the words of each that results have as its id
-_FIRST_WORDS: Mapping[str, str] = {
-    "kept entries are as they were before dropout": "what_is_kept_is_as_it_was_before_dropout",
-    "a module is imported that does not exist": "a_module_is_imported_that_is_not_there",
-    "a device is used that this machine does not have": "a_device_is_used_that_is_not_there",
-    "values and indices are used as one tensor": "two_results_are_taken_for_one_tensor",
-    "several results are used as one tensor": "several_results_are_taken_for_one_tensor",
-    "the line with `def` takes different arguments than the question gives": (
-        "the_line_with_def_takes_other_arguments_than_the_question_gives"
-    ),
-}
+_FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
 #: the number of characters of an id
 _LONGEST = 60
-_ERRORS = "The message shows the line where the code stops, and what to do about it."
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 #: ids for wrong parameters, which results keep, and a sentence for each
 OTHER_NAMES = "the_trained_parameters_have_other_names_than_the_question_gives"
@@ -44,15 +31,6 @@ MISSING = "trained_parameters_are_missing_that_the_question_gives"
 TOO_MANY = "there_are_trained_parameters_that_the_question_does_not_give"
 SHARED = "a_weight_is_no_trained_parameter_of_its_own"
 OTHER_LAYERS = "the_trained_parameters_have_other_names_and_sizes_than_the_question_gives"
-_SENTENCES: Mapping[str, str] = {
-    OTHER_NAMES: "the trained parameters do not have the names that the question gives: "
-    "there is {extra}, but no {missing}",
-    OTHER_SIZES: "the parameters of {layers} do not have the sizes that the question gives",
-    MISSING: "trained parameters of the question are missing: {missing}",
-    TOO_MANY: "there are trained parameters that the question does not name: {extra}",
-    OTHER_LAYERS: "the trained parameters have neither the names nor the sizes that the question "
-    "gives: there is {extra}, but no {missing}",
-}
 #: the number of parameters that are named in a text
 _MOST_NAMED = 4
 #: ids for wrong types of results
@@ -75,12 +53,8 @@ _PLACES = ("first", "second", "third", "fourth", "fifth")
 #: the number of dimensions of each result; one tensor is not a tuple of one
 _Kind = int | tuple[int, ...] | None
 #: the row of an answer that returns different values when it is asked again
-BY_CHANCE = Row.shown(
-    "two_equal_calls_give_different_results",
-    "two equal calls give different results",
-    "What in it is random, or never gets a value: dropout that is always on, a layer that is built "
-    "in `forward`, `torch.rand`, `torch.empty`?",
-)
+_CHANCE = "two equal calls give different results"
+BY_CHANCE = Row.shown(id_of(_CHANCE), _CHANCE, _LEADS["chance"])
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -97,7 +71,7 @@ def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -
 def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
     """Returns a row about wrong parameters of a layer."""
     name, sentence = parameter_sentences(*_came_and_right(known, question, answers))
-    lead = _OWN if name == SHARED else _PARAMETERS
+    lead = _LEADS["trained" if name == SHARED else "parameters"]
     return [_shown(name, lead, sentence)] if name else []
 
 
@@ -110,7 +84,7 @@ def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
         if call.raised and call.is_asked
     }
     causes = found - {""}
-    return [_shown(causes.pop(), _ERRORS)] if len(causes) == 1 else []
+    return [_shown(causes.pop(), _LEADS["errors"])] if len(causes) == 1 else []
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -118,7 +92,7 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
     if writes_into_arguments(came, right):
         return [_of_family(IN_PLACE)]
     name, sentence = kind_returned(came, right)
-    return [_shown(name, _RETURNED, sentence)] if name else []
+    return [_shown(name, _LEADS["returned"], sentence)] if name else []
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -138,7 +112,7 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     """Returns a row about the calls that are right, or about errors if all calls raise one."""
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
-        return [_shown(GRADIENTS, _GRADIENTS, _GRADIENTS_WRONG)]
+        return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
         return [_of_family(CHECK)]
     cases: list[CallFacts] = []
@@ -154,7 +128,7 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
         return [_shown(words, lead, sentence)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
     if words := kind_of(errors, question) if only_errors else "":
-        return [_shown(words, _ERRORS)]
+        return [_shown(words, _LEADS["errors"])]
     return []
 
 
@@ -220,7 +194,7 @@ def parameter_sentences(
             return "", ""
         shown = " and ".join(sorted(layers))
         name = OTHER_SIZES.format(id_of(shown))
-        return name, _SENTENCES[OTHER_SIZES].format(layers=shown)
+        return name, SHOWN["parameters"][OTHER_SIZES].format(layers=shown)
     if not all(loads) or any(own.keys() == others.keys() for own, others in found):
         return "", ""
     missing = sorted({name for own, others in found for name in others.keys() - own.keys()})
@@ -229,7 +203,7 @@ def parameter_sentences(
     name = OTHER_NAMES if same else OTHER_LAYERS
     name = MISSING if not too_many else TOO_MANY if not missing else name
     names = {"extra": _some_names(too_many), "missing": _some_names(missing)}
-    return name, _SENTENCES[name].format(**names)
+    return name, SHOWN["parameters"][name].format(**names)
 
 
 def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
@@ -279,13 +253,13 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
 
 
 def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
-    """Returns whether all values are right, and the only fault is that arguments are changed.
+    """Returns whether each wrong call changes its arguments, as several do.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
     to are wrong as a consequence.
     """
     wrong = _wrong(answer, right)
-    changed = [own for own, asked in wrong if _changes_only_arguments(own, asked)]
+    changed = [own for own, asked in wrong if _changes_arguments(own, asked)]
     follow = [
         own
         for own, asked in wrong
@@ -294,17 +268,10 @@ def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[Answer
     return len(changed) >= _ENOUGH and len(changed) + len(follow) == len(wrong)
 
 
-def _changes_only_arguments(own: Call, asked: Call) -> bool:
-    value, _, after = asked.form.rpartition(f"'{UNCHANGED}'")
-    count = len(asked.figures)  # those of the value are first
-    figures, bounds = own.figures[:count], own.bounds[:count]
-    return (
-        own.operation in _CALLS
-        and after == ")"
-        and own.form.startswith(value)
-        and not own.form.endswith(f"'{UNCHANGED}')")
-        and replace(own, form=asked.form, figures=figures, bounds=bounds).equals(asked)
-    )
+def _changes_arguments(own: Call, asked: Call) -> bool:
+    unchanged = f"'{UNCHANGED}')"
+    is_other = asked.form.endswith(unchanged) and not own.form.endswith(unchanged)
+    return own.operation in _CALLS and is_other and not own.raised
 
 
 def _kind(form: str) -> _Kind | str:

@@ -96,7 +96,9 @@ class CallDeclaration:
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
         leading = next(_leading(pairs), None)
         facts = {**_facts(pairs), **dict(self._switches(given, args))}
-        facts |= {} if leading is None else {"without a batch": not leading}
+        if leading is not None:
+            facts |= {"without a batch": not leading}
+            facts |= {"with exactly one leading dimension": len(leading) == 1}
         return _sizes(pairs), facts, leading or ()
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:

@@ -9,39 +9,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
+from . import step_tables as ids
 from .definition_names import DefinitionNames, is_or_are
-from .step_tables import (
-    ADDED,
-    ANOTHER,
-    ARGUMENT_LEFT_OUT,
-    AXIS,
-    BIAS_LEFT_OUT,
-    BIAS_TOO_MANY,
-    CHECK,
-    CUT,
-    DIAGONAL,
-    FUNCTION,
-    LEFT_OUT,
-    NUMBER,
-    OF_ANOTHER_SIZE,
-    OF_PART_OF_SUM,
-    ON_THE_WAY,
-    OPERATION,
-    SWAPPED,
-)
 from .words import DETAILS, STEPS, words_of
 
 #: a node and its replacement; None removes a statement
 Part = tuple[ast.AST, ast.AST | None]
 
-_OF_WRAPPED = frozenset(key for _, key in STEPS["wrapped"]) - {CUT}
+_OF_WRAPPED = frozenset(key for _, key in STEPS["wrapped"]) - {ids.CUT}
 _OPERATIONS, _FUNCTIONS = DETAILS["operations"], DETAILS["functions"]
 _PARTS_LEFT_OUT, _FAR = DETAILS["parts_left_out"], DETAILS["far"]
 
 
 def detail_of(names: DefinitionNames, key: str, parts: Sequence[Part]) -> str:
     """Returns a sentence with more detail than a family's words; empty if there is none."""
-    if key in (BIAS_LEFT_OUT, BIAS_TOO_MANY):
+    if key in (ids.BIAS_LEFT_OUT, ids.BIAS_TOO_MANY):
         return _of_bias(key, [names.made.get(node, "") for node, _ in parts])
     if key in _OF_WRAPPED:
         found = {_wrapped(names, words_of(key), node) for node, _ in parts}
@@ -67,7 +49,7 @@ def _unchecked(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> 
     if not isinstance(node, ast.If):
         return ""
     checked = names.arguments_in(node.test)
-    return words_of(CHECK).replace("a check", f"a check of {checked}", 1) if checked else ""
+    return words_of(ids.CHECK).replace("a check", f"a check of {checked}", 1) if checked else ""
 
 
 def _number(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
@@ -162,12 +144,8 @@ def _of_bias(key: str, names: Sequence[str]) -> str:
     *first, last = (f"`{name}`" for name in names)
     layers = f"{', '.join(first)} and {last}" if first else last
     has = "have" if first else "has"
-    one = (
-        "no bias, although one is required"
-        if key == BIAS_LEFT_OUT
-        else "a bias that is not required"
-    )
-    return f"{layers} {has} {one}"
+    lacks = "no bias, although one is required"
+    return f"{layers} {has} {lacks if key == ids.BIAS_LEFT_OUT else 'a bias that is not required'}"
 
 
 def _of_part_of_sum(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
@@ -207,17 +185,17 @@ def _is_number(node: ast.AST) -> bool:
 
 #: the functions that describe a change of one node, by the words of its family
 _DETAILS: Mapping[str, Callable[[DefinitionNames, ast.AST, ast.AST | None], str]] = {
-    ANOTHER: _takes_the_place,
-    LEFT_OUT: _left_out,
-    ARGUMENT_LEFT_OUT: _argument,
-    SWAPPED: _swapped,
-    CHECK: _unchecked,
-    NUMBER: _number,
-    **dict.fromkeys((ON_THE_WAY, ADDED), _returned),
-    OF_ANOTHER_SIZE: _root,
-    OF_PART_OF_SUM: _of_part_of_sum,
-    OPERATION: _operation,
-    FUNCTION: _function,
-    AXIS: _axis,
-    DIAGONAL: _diagonal,
+    ids.ANOTHER: _takes_the_place,
+    ids.LEFT_OUT: _left_out,
+    ids.ARGUMENT_LEFT_OUT: _argument,
+    ids.SWAPPED: _swapped,
+    ids.CHECK: _unchecked,
+    ids.NUMBER: _number,
+    **dict.fromkeys((ids.ON_THE_WAY, ids.ADDED), _returned),
+    ids.OF_ANOTHER_SIZE: _root,
+    ids.OF_PART_OF_SUM: _of_part_of_sum,
+    ids.OPERATION: _operation,
+    ids.FUNCTION: _function,
+    ids.AXIS: _axis,
+    ids.DIAGONAL: _diagonal,
 }

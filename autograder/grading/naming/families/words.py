@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,3 +54,17 @@ def id_of(words: str) -> str:
 def frequency_place(name: str) -> int | None:
     """Returns the place of a family among the most frequent ones, by its id; None if it is rare."""
     return _FREQUENT.get(name)
+
+
+def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
+    """Returns the items of frequent families, given with the families' ids, the likeliest first.
+
+    An item is the less likely the rarer its family is, and the more of its family precede it.
+    """
+    turns: Counter[str] = Counter()
+    found: list[tuple[float, Any]] = []
+    for name, item in items:
+        if name in _FREQUENT:
+            found.append(((1 + _FREQUENT[name] / 2) * (1 + turns[name]), item))
+            turns[name] += 1
+    return [item for _, item in sorted(found, key=lambda item: item[0])]

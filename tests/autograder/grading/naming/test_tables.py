@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,16 +18,15 @@ import torch
 
 from autograder.course import TABLES, graded_files, load_course
 from autograder.grading.judging.suites import collect_suites
-from autograder.grading.naming import pairs as pairs_module
 from autograder.grading.naming import search as search_module
-from autograder.grading.naming.changed_entries import ChangedEntries, Definitions
 from autograder.grading.naming.families.words import lead_of, words_of
 from autograder.grading.naming.known import KnownMistakes, without_words
+from autograder.grading.naming.pairs import known_pairs
 from autograder.grading.naming.record import AnswerRecord, Event, answered
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Search
 from autograder.grading.naming.store import Store
-from autograder.grading.naming.table import UNKNOWN, Samples, Table, TableMaker
+from autograder.grading.naming.table import UNKNOWN, Pairs, Samples, Table, TableMaker
 
 X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
 ROOT = Path(__file__).resolve().parents[4]
@@ -95,9 +94,13 @@ def test_a_table_asks_only_for_what_it_must() -> None:
 
 
 def test_a_table_is_the_same_after_it_was_read_again() -> None:
-    table = _table()
+    pairs = Pairs(3, np.array([[1, 7], [2, 300]], np.int16), np.array([0.5, 1e6], np.float32))
+    table = replace(_table(), pairs=pairs)
     again = Table.from_bytes(table.to_bytes()).with_words({"entry": ENTRY})
     assert np.array_equal(again.cells, table.cells)
+    assert again.pairs.at == 3
+    assert again.pairs.ids.tolist() == pairs.ids.tolist()
+    assert again.pairs.sums.tolist() == pairs.sums.tolist()
     assert (again.rows, again.right, again.words) == (table.rows, table.right, table.words)
     assert again.to_bytes() == table.to_bytes()
 
@@ -146,41 +149,63 @@ def test_a_test_without_a_call_is_no_error() -> None:
     assert search.most().entries == []
 
 
-class _Unchanged(ChangedEntries):
-    """Entries to which the change of no family can be applied."""
+class _Multiplied:
+    """Mistakes with a second one, which multiplies each result by two or by three."""
 
-    def changed(self, one: Row, other: Row) -> list[Definitions]:
+    def __init__(self) -> None:
+        self.executed: list[int] = []
+
+    def changed(self, one: Row, other: Row) -> list[Any]:
         return []
 
+    def second(self, base: Row) -> Any:
+        rows = [Row(f"times {factor}", "", words=f"times {factor}") for factor in (2, 3)]
+        return [(row, partial(_together, base, row)) for row in rows]
 
-NO_ENTRIES = _Unchanged("", {}, (), cast(Any, None), lambda text, batch: None)
-FREQUENT = {"softmax_is_left_out": 2, "the_mask_has_no_effect": 3, "a rare one": 5}
+    def answered(
+        self, answers: Sequence[Any], tests: Sequence[str], count: int | None = None
+    ) -> list[list[AnswerRecord]]:
+        self.executed.append(len(answers))
+        return [
+            [AnswerRecord(_answers(factor, factor)[test].calls[:count]) for test in tests]
+            for factor in answers
+        ]
 
 
-def _pair(factor: float) -> list[str]:
+def _together(base: Row, row: Row) -> list[int]:
+    return [FREQUENT[base.name] * int(row.name.split()[1])]
+
+
+FREQUENT = {"softmax_is_left_out": 5, "the_mask_has_no_effect": 7, "a rare one": 11}
+
+
+def _pair(factor: float, entries: Any) -> list[str]:
     """Returns the words for an answer that is wrong by the same factor in every call."""
     maker = TableMaker(REQUESTS, RIGHT)
     for number, (name, wrong) in enumerate(FREQUENT.items()):
         row = Row(name, "as if", 0, words=name, member=number)
         maker.add_member(row, partial(_chosen, _answers(wrong, wrong)))
-    factors = list(FREQUENT.values())
-
-    def ask(one: int, other: int, test: str, count: int | None) -> AnswerRecord:
-        whole = _answers(*[factors[one] * factors[other]] * 2)[test]
-        return AnswerRecord(whole.calls[:count])
-
-    search = Search(maker.table(), COLUMNS, _Given(factor, factor), lambda number, test: None)
-    return [row.words for row in search.pair(ask, NO_ENTRIES)]
+    table = maker.table()
+    table = replace(table, pairs=known_pairs(table, COLUMNS, entries))
+    search = Search(table, COLUMNS, _Given(factor, factor), lambda number, test: None)
+    return [row.words for row in search.pair(lambda *pair: None, entries)]
 
 
 def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
-    assert _pair(6) == ["the_mask_has_no_effect; and softmax_is_left_out"]
-    assert _pair(7) == _pair(10) == []
+    entries = _Multiplied()
+    assert _pair(21, entries) == ["the_mask_has_no_effect; and times 3"]
+    made, tried = [2, 2], [1, 1]  # each mistake with its second ones; then one pair, in two steps
+    assert entries.executed == made + tried
+    assert _pair(22, entries) == _pair(6, entries) == []
 
 
-def test_pairs_of_frequent_mistakes_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs_module, "_BLIND_CALLS", 81)
-    assert _pair(6) == []
+def test_few_of_many_pairs_that_give_one_result_are_executed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Pairs, "like", lambda self, call: [(0, 0)] * 1000)
+    entries = _Multiplied()
+    assert _pair(6, entries) == []
+    assert max(entries.executed) == 30
 
 
 def test_refusals_that_both_share_name_no_member_but_a_check() -> None:

@@ -110,13 +110,14 @@ def test_indistinguishable_sizes_are_not_named() -> None:
 
 
 def test_a_coinciding_leading_size_may_make_any_answer_right() -> None:
-    shapes = [(3,), (5,), (4,), (3, 3), (2, 5), (4, 6), (6, 2, 4), (2, 2, 3)]
+    shapes = [(3,), (5,), (4,), (3, 3), (2, 5), (4, 6), (3, 7), (6, 2, 4), (2, 2, 3), (2, 3, 2)]
     requests: list[Request] = [("call", "f", [torch.ones(shape)]) for shape in shapes]
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
-    came = [Event("call", torch.ones(1) * (1 if shape[0] == shape[-1] else 2)) for shape in shapes]
     calls = CallDeclaration(Traits("f", [Tensor("... T")]), lambda scores: scores)
-    found = list(calls.cases(requests, answered(came).calls, right))
-    assert _words(found) == "it is right without a batch only"
+    for dims, condition in ((1, "without a batch"), (2, "with exactly one leading dimension")):
+        fits = [len(shape) == dims or shape[-1] in shape[:-1] for shape in shapes]
+        came = answered([Event("call", torch.ones(1) * (2 - fit)) for fit in fits]).calls
+        assert _words(list(calls.cases(requests, came, right))) == f"it is right {condition} only"
 
 
 def test_where_an_error_should_have_come_is_another_mistake() -> None:
