@@ -1,7 +1,7 @@
 """Attention scores: how well a query matches each input.
 
-Each score is a dot product. It grows with the lengths of both vectors, and the more similar their
-directions are.
+Each score is a dot product: the product of both lengths and the cosine of the angle between the
+vectors. So a positive score grows with the lengths.
 """
 
 import torch
