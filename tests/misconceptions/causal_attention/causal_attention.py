@@ -334,7 +334,7 @@ class divided_by_d(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a square root with a whole number: the root is cut to a whole number",
+    confuses="a square root with a whole number: the root is truncated to a whole number",
     hint="What is the square root of 5? What does your code make of it?",
 )
 class whole_number_root(_Right):

@@ -668,7 +668,7 @@ def divided_by_d(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a square root with a whole number: the root is cut to a whole number",
+    confuses="a square root with a whole number: the root is truncated to a whole number",
     hint="What is the square root of 3? What does your code make of it?",
 )
 def whole_number_root(queries, keys):

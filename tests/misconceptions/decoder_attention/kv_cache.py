@@ -198,7 +198,7 @@ def near_past_forbidden(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="window positions in all with window positions before the own one, as "
+    confuses="window positions in all with window positions before the query's own, as "
     "flash-attention's window_size counts them: the window does not count the query's own position",
     hint="With window 1, how many positions does a query see?",
 )
@@ -253,7 +253,7 @@ def window_of_zero_accepted(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window that can't be with one that is repaired: a window of 0 is treated as 1",
+    confuses="an impossible window with one that is repaired: a window of 0 is treated as 1",
     hint="Calling it with 0 is a mistake that should be reported: raise a ValueError.",
 )
 def window_of_zero_repaired(num_queries, num_keys, window):
@@ -663,7 +663,7 @@ class NeverMasked(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a past that is given with a cache in the module: two sequences get mixed",
+    confuses="a past that is given with a cache in the module: two sequences are mixed",
     hint="Two sequences take turns. Whose keys are in the module?",
 )
 class CacheKeptInTheModule(Cached):

@@ -461,7 +461,7 @@ def written_into_the_input(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the dtype of the input with float32: cosine and sine lose digits on the way",
+    confuses="the dtype of the input with float32: cosine and sine lose digits along the way",
     hint="Print the dtype of every tensor for an input in float64.",
 )
 def turned_in_float32(x, angles):

@@ -153,7 +153,7 @@ class scaled_by_length(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a root with its whole part: the root is cut to a whole number",
+    confuses="a root with its whole part: the root is truncated to a whole number",
     hint="It is right for heads of size 4 and 9. Try size 3.",
 )
 class root_rounded_down(_Layers):

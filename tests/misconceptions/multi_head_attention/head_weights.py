@@ -214,7 +214,7 @@ def heads_scored_together(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="a root with its whole part: the root is cut to a whole number",
+    confuses="a root with its whole part: the root is truncated to a whole number",
     hint="It is right for keys of size 4 and 9. Try size 3.",
 )
 def scale_rounded_down(inputs, W_query, W_key, W_value):

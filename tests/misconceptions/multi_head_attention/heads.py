@@ -406,7 +406,7 @@ def divided_by_root_of_model_size(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a root with its whole part: the root is cut to a whole number",
+    confuses="a root with its whole part: the root is truncated to a whole number",
     hint="It is right for heads of size 4, 9 and 16. Try size 3.",
 )
 def root_rounded_down(queries, keys, values):

@@ -113,8 +113,8 @@ def all_punctuation_removed(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas with all punctuation at the ends of words: full stops are removed as well",
-    hint="Which punctuation mark does the exercise remove? What happens to a full stop at the end?",
+    confuses="commas with all punctuation at the ends of words: periods are removed as well",
+    hint="Which punctuation mark does the exercise remove? What happens to a period at the end?",
 )
 def stripped_of_signs(sentence):
     words = [word.strip(string.punctuation) for word in _split(sentence)]
@@ -123,7 +123,7 @@ def stripped_of_signs(sentence):
 
 @misconception(
     "build_vocabulary",
-    confuses="commas and full stops: full stops are removed as well as commas",
+    confuses="commas and periods: periods are removed as well as commas",
     hint="Is `big.` one of the words that the exercise shows?",
 )
 def full_stop_removed(sentence):
@@ -330,7 +330,7 @@ def unknown_word_not_named(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="integers that index a table and floating point numbers: the ids are floating-point "
+    confuses="integers that index a table and floating-point numbers: the ids are floating-point "
     "numbers",
     hint="Print the dtype of your result. Can it index a table?",
 )
@@ -463,7 +463,7 @@ def split_at_each_space(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="commas and full stops: full stops are removed as well as commas",
+    confuses="commas and periods: periods are removed as well as commas",
     hint="Are `big` and `big.` the same entry of the vocabulary?",
 )
 def full_stop_cut_off(sentence, vocabulary):
@@ -587,7 +587,7 @@ def gradient_divided_by_frequency(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the table given and a new one with random numbers: a new random table is used "
+    confuses="the given table and a new one with random numbers: a new random table is used "
     "instead of the given one",
     hint="Does your code use its second argument, or only its shape?",
 )

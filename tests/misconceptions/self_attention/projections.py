@@ -228,7 +228,7 @@ def squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights given with their numbers: no gradient flows to the given weights",
+    confuses="the given weights with their numbers: no gradient flows to the given weights",
     hint="Does the gradient of your results reach the weights?",
 )
 def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
@@ -238,7 +238,7 @@ def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights given and random ones: random weights are used instead of the given ones",
+    confuses="the given weights and random ones: random weights are used instead of the given ones",
     hint="Does your result change with the numbers in the weights?",
 )
 def random_weights(inputs, W_query, W_key, W_value):
@@ -278,8 +278,8 @@ def activation_added(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="an own copy of the inputs and the caller's tensor, which is changed in place: the "
-    "caller's inputs are changed in place",
+    confuses="a separate copy of the inputs and the caller's tensor, which is changed in place: "
+    "the caller's inputs are changed in place",
     hint="What does the caller find in its inputs after your call?",
 )
 def inputs_centred_in_place(inputs, W_query, W_key, W_value):
@@ -350,7 +350,7 @@ def weight_times_rows(inputs, W_query, W_key, W_value):
     confuses="the numbers of a token with the tokens of a sentence: in a batch, the weights are "
     "multiplied along the tokens",
     hint="For a batch of two sentences, what is the shape of the tensor that the weight is "
-    "multiplied with?",
+    "multiplied by?",
 )
 def all_dimensions_turned(inputs, W_query, W_key, W_value):
     dims = tuple(reversed(range(inputs.dim())))
@@ -489,7 +489,7 @@ def left_squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the weights given with their numbers: no gradient flows to the given weights",
+    confuses="the given weights with their numbers: no gradient flows to the given weights",
     hint="Does the gradient of your results reach the weights?",
 )
 def layers_with_copied_weights(inputs, W_query, W_key, W_value):
@@ -503,7 +503,7 @@ def layers_with_copied_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="a projection with the weights given and a layer with its own random bias: each "
+    confuses="a projection with the given weights and a layer with its own random bias: each "
     "projection adds a random bias",
     hint="What does `nn.Linear` add if you do not say otherwise?",
 )

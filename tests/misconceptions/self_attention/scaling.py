@@ -49,7 +49,7 @@ def multiplied_by_the_root(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the root and its whole part: the root is cut to a whole number",
+    confuses="the root and its whole part: the root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 def root_rounded_down(scores, d_k):
@@ -329,7 +329,7 @@ def scaled_by_dimension_one(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the root and its whole part: the root is cut to a whole number",
+    confuses="the root and its whole part: the root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 def scaled_by_rounded_root(queries, keys):
@@ -467,7 +467,7 @@ def queries_score_themselves(queries, keys):
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
     hint="For a batch of two sentences, print the shape of the tensor that the queries are "
-    "multiplied with.",
+    "multiplied by.",
 )
 def all_dimensions_of_the_keys_turned(queries, keys):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -672,7 +672,7 @@ def context_scaled_by_dimension_one(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the root and its whole part: the root is cut to a whole number",
+    confuses="the root and its whole part: the root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 def context_scaled_by_rounded_root(queries, keys, values):
@@ -840,7 +840,7 @@ def best_value_only(queries, keys, values):
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
     hint="For a batch of two sentences, print the shape of the tensor that the queries are "
-    "multiplied with.",
+    "multiplied by.",
 )
 def context_with_all_dimensions_turned(queries, keys, values):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))

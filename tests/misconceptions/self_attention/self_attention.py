@@ -258,7 +258,7 @@ class ScaledByDimensionOne(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the root and its whole part: the root is cut to a whole number",
+    confuses="the root and its whole part: the root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 class ScaledByRoundedRoot(_Parameters):
@@ -273,7 +273,7 @@ class ScaledByRoundedRoot(_Parameters):
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
     hint="For a batch of two sentences, print the shape of the tensor that the queries are "
-    "multiplied with.",
+    "multiplied by.",
 )
 class AllDimensionsTurned(_Parameters):
     def forward(self, x):
@@ -792,7 +792,7 @@ class RootOfDimensionOne(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the root and its whole part: the root is cut to a whole number",
+    confuses="the root and its whole part: the root is truncated to a whole number",
     hint="What is the square root of 3?",
 )
 class RootRoundedDown(_Linears):
@@ -807,7 +807,7 @@ class RootRoundedDown(_Linears):
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
     hint="For a batch of two sentences, print the shape of the tensor that the queries are "
-    "multiplied with.",
+    "multiplied by.",
 )
 class EveryDimensionTurned(_Linears):
     def forward(self, x):

@@ -693,7 +693,7 @@ def best_match_only(inputs):
     "simplified_self_attention",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch, print the shape of the tensor that the inputs are multiplied with.",
+    hint="For a batch, print the shape of the tensor that the inputs are multiplied by.",
 )
 def dimensions_reversed(inputs):
     return _attention(inputs @ inputs.permute(*range(inputs.dim() - 1, -1, -1)), inputs)

@@ -360,7 +360,7 @@ def last_of_four_dimensions_swapped(queries, keys):
     "attention_scores",
     confuses="the last two dimensions with all of them: in a batch, the first dimension is swapped "
     "as well",
-    hint="For a batch of keys, print the shape of the tensor that the queries are multiplied with.",
+    hint="For a batch of keys, print the shape of the tensor that the queries are multiplied by.",
 )
 def all_dimensions_reversed(queries, keys):
     return queries @ keys.permute(*range(keys.dim() - 1, -1, -1))

@@ -660,8 +660,8 @@ class _UnbiasedNorm(nn.LayerNorm):
 
 @misconception(
     "EncoderBlock",
-    confuses="the unbiased variance (divided by D - 1) with the biased one in own norms: the "
-    "variance is divided by D - 1 instead of D",
+    confuses="the unbiased variance (divided by D - 1) with the biased one in hand-written norms: "
+    "the variance is divided by D - 1 instead of D",
     hint="Do you divide by D or by D - 1? By default, torch's var divides by D - 1.",
 )
 class own_norms_with_unbiased_variance(_Parts):

@@ -98,7 +98,7 @@ class cut_by_reshape_alone(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="reshaping with moving an axis: tokens and heads get mixed when merging",
+    confuses="reshaping with moving an axis: tokens and heads are mixed by the merge",
     hint="Before heads can be side by side in a token's row, which two axes must change places?",
 )
 class merged_by_reshape_alone(_FourLayers):
@@ -227,7 +227,7 @@ class scaled_by_number_of_tokens(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the square root with its whole part: the root is cut to a whole number",
+    confuses="the square root with its whole part: the root is truncated to a whole number",
     hint="Try a head size that is not 1, 4, 9 or 16. What number do you divide by?",
 )
 class scaled_by_whole_root(_FourLayers):
