@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ..worker.execution import CHANGED, HOOK, SEED_CHANGED
+from ..worker.execution import CHANGED, CLEARED, HOOK, SEED_CHANGED
 from .compare import EXACT, describe, difference, is_finite, is_rounding, tolerance_of_gradient
 from .implementation import PLAIN, GradientOptions, Gradients, Outcome
 from .witness import After, Witness
@@ -106,6 +106,11 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
         "the incoming gradient was changed by the backward pass",
         "the incoming gradient belongs to others, too: an in-place operation, such as "
         "`grad.mul_(...)`, changes it for everybody; work on a new tensor",
+    ),
+    CLEARED: (
+        "the call cleared or changed `.grad`",
+        "gradients of several calls add up in `.grad` until the optimizer's step: `forward` must "
+        "not call `zero_grad()`",
     ),
 }
 

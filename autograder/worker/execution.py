@@ -170,17 +170,20 @@ def gradients(
     handed = _mapped(given, lambda leaf: leaf)
     with _held_still(function, still):
         named = _trainable(function)
-        value = function(*given)
         sources = wanted + list(named.values())
+        earlier = _with_grad(sources) if BACKWARD in ways else []
+        value = function(*given)
+        cleared = any(source.grad is not grad or grad._version for source, grad in earlier)
         roots, seeds = _roots(value, cotangent)
         before = [seed.clone() for seed in seeds] if ways else []
-        grads = _pulled(roots, seeds, sources, BACKWARD in ways)
+        grads = _pulled(roots, seeds, sources, BACKWARD in ways, earlier)
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
     inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
     found = value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
     if ways:
         pairs = zip(seeds, before, strict=True)
         left = _left_behind(tensors_in([*memo.values(), handed]), args, handed, pairs)
+        left += [CLEARED] * cleared
         return (*found, left) if left else found
     return found
 
@@ -189,8 +192,8 @@ def gradients(
 #: `.grad`
 RESULTS, BACKWARD = "results", "backward"
 #: things that a call may leave behind for its caller
-HOOK, CHANGED, SEED_CHANGED = "hook", "argument", "cotangent"
-LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED})
+HOOK, CHANGED, SEED_CHANGED, CLEARED = "hook", "argument", "cotangent", "grad"
+LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
@@ -225,11 +228,20 @@ def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
             weight.requires_grad_(True)
 
 
+def _with_grad(sources: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Gives each tensor a gradient of zeros, as if an earlier one were there; returns them."""
+    given = [(source, torch.zeros_like(source)) for source in sources if not is_lazy(source)]
+    for source, grad in given:
+        source.grad = grad
+    return given
+
+
 def _pulled(
     roots: tuple[torch.Tensor, ...],
     seeds: tuple[Any, ...],
     sources: Sequence[torch.Tensor],
     by_backward: bool,
+    earlier: Sequence[tuple[torch.Tensor, torch.Tensor]],
 ) -> Sequence[torch.Tensor | None]:
     if not roots or not sources:
         return [None] * len(sources)
@@ -239,7 +251,11 @@ def _pulled(
         _engine_run_backward(
             *(roots, seeds, False, False, ()), allow_unreachable=True, accumulate_grad=True
         )
-        found: Sequence[torch.Tensor | None] = [source.grad for source in sources]
+        # a gradient of zeros that nothing was added to is none
+        empty = {id(grad) for _, grad in earlier if not grad._version}
+        found: Sequence[torch.Tensor | None] = [
+            None if id(source.grad) in empty else source.grad for source in sources
+        ]
         for source in sources:
             source.grad = None
     else:

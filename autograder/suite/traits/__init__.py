@@ -1,5 +1,6 @@
 """General properties of a question, and the tests generated from its declaration."""
 
+from .class_tests import check_drops
 from .declaration import NO_TENSORS, TRAITS, Case, Traits
 from .function_tests import check_rule
 from .inputs import (
@@ -35,6 +36,7 @@ __all__ = [
     "Tensor",
     "Traits",
     "check_by_itself",
+    "check_drops",
     "check_rule",
     "check_trait",
     "declarations",

@@ -73,6 +73,10 @@ _RESTORED = (
     "a new layer with the `state_dict()` of this one computes the same: everything that a layer "
     "knows is in its parameters, buffers and arguments"
 )
+_DOUBLE = (
+    "after `.double()`, a layer computes in float64, whatever it computed in float32 before: keep "
+    "no numbers of an earlier dtype"
+)
 _DATA = (
     "weights learn even from inputs that require no gradient, such as data: do not let this "
     "depend on `x.requires_grad`"
@@ -114,6 +118,9 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     middle.eval()
     for given in traits.each_way():
         middle.same(*arguments(expect, given, sizes, layout=_turned_with_zeros), likely=likely)
+    if traits.dtype == torch.float32:
+        middle.move(dtype=torch.float64)
+        middle.same(*arguments(expect, given, sizes, torch.float64), likely=_DOUBLE)
 
 
 def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> None:
@@ -232,12 +239,13 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """Freeze one half of the weights, then the other; use results as inputs; call `backward()`."""
+    """Freeze all weights, then each half; use results as inputs; call `backward()`."""
     sizes = traits.usual((2, 3))
     together = _frozen_together(layer.reference.weights())
     mixed = [together[place] for place in expect.draw.permutation(len(together))]
     half = (len(mixed) + 1) // 2
     ways = (
+        (_STILL, GradientOptions(still=tuple(chain(*mixed)))),
         (_STILL, GradientOptions(still=tuple(chain(*mixed[:half])))),
         (_STILL, GradientOptions(still=tuple(chain(*mixed[half:])))),
         (_RESULTS, GradientOptions(results=True, backward=True, size=1e5, turned=True)),
@@ -246,7 +254,7 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
     given = traits.each_way()[0]
     for turn, (likely, options) in enumerate(ways):
         args = arguments(expect, given, sizes, torch.float64)
-        layer.train(turn % 2 == 0).gradients(*args, likely=likely, options=options)
+        layer.train(turn % 2 == 1).gradients(*args, likely=likely, options=options)
 
 
 def _frozen_together(names: Iterable[str]) -> list[list[str]]:
@@ -340,9 +348,9 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     # the weight of a single token is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):
         args = arguments(expect, traits, now, layout=numbers)
-        _drops(layer, args, _in_eval_mode(layer, args))
-    _drops(layer, first, right)
-    _drops(layer, first, right, no_grad=True)
+        check_drops(layer, args, _in_eval_mode(layer, args))
+    check_drops(layer, first, right)
+    check_drops(layer, first, right, no_grad=True)
 
 
 def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
@@ -351,11 +359,12 @@ def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
     return layer.reference.forward(args).value
 
 
-def _drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = False) -> None:
+def check_drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = False) -> None:
+    """Check that a call in train mode differs from the `right` value of eval mode."""
     got = layer.train().result(*args, likely=_TRAIN, no_grad=no_grad)
     layer.that(
         is_apart(got, right),
         got="the output of eval mode, although the layer is back in train mode",
-        expected=f"a different output: with a rate of {RATE}, the kept entries are doubled",
+        expected="a different output: some entries are dropped, and the others are larger",
         likely=_TRAIN,
     )

@@ -189,3 +189,34 @@ def test_a_large_gradient_that_is_clipped_in_grad_fails() -> None:
     )
     with pytest.raises(AssertionError, match="incoming gradient may have any size"):
         check_trait(_expect(clipped), LINEAR, "gradients")
+
+
+@pytest.mark.parametrize(
+    "cleared", ["self.zero_grad()", "self.zero_grad(set_to_none=False)"], ids=["none", "zeros"]
+)
+def test_a_call_that_clears_gradients_fails(cleared: str) -> None:
+    wrong = SOLUTION.replace(
+        "        return shifted(self", f"        {cleared}\n        return shifted(self"
+    )
+    with pytest.raises(AssertionError, match="must not call `zero_grad"):
+        check_trait(_expect(wrong), LINEAR, "gradients")
+
+
+def test_weights_that_cut_the_gradient_if_all_are_frozen_fail() -> None:
+    wrong = SOLUTION.replace(
+        "shifted(self.linear(x), y)",
+        "shifted(self.linear(x if any(w.requires_grad for w in self.parameters()) else x.data), y)",
+    )
+    with pytest.raises(AssertionError, match="with linear.bias, linear.weight frozen"):
+        check_trait(_expect(wrong), LINEAR, "gradients")
+
+
+def test_numbers_kept_in_an_earlier_dtype_fail() -> None:
+    wrong = SOLUTION.replace(
+        "return shifted(self.linear(x), y)",
+        """
+        self.shift = getattr(self, "shift", None) or (torch.tensor(1e2 / 3, dtype=x.dtype),)
+        return shifted(self.linear(x + (self.shift[0].double() - 1e2 / 3).to(x.dtype)), y)""",
+    )
+    with pytest.raises(AssertionError, match="whatever it computed in float32 before"):
+        check_trait(_expect(wrong), LINEAR, "any size")

@@ -62,11 +62,15 @@ def _two_samples(draw: Draw, scores: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _far_apart(draw: Draw, num_keys: int) -> torch.Tensor:
-    """Rows of scores up to 1e3: all high, all low, rising, falling, wide, and two that are near."""
+    """Rows of scores up to 1e3: all high, all low, rising, falling, wide, near, and partly near.
+
+    In the last row, the keys after the second score 13 less: they hardly count, but are not lost.
+    """
     near = draw.uniform(num_keys, low=-2.0, high=2.0, dtype=DOUBLE)
     steps = torch.linspace(-1, 1, num_keys, dtype=DOUBLE)
     wide = 900 * steps[draw.permutation(num_keys)]
-    return torch.stack([990 + near, -990 + near, 900 * steps, -900 * steps, wide, near])
+    less = near - 13 * (torch.arange(num_keys) > 1)
+    return torch.stack([990 + near, -990 + near, 900 * steps, -900 * steps, wide, near, less])
 
 
 # attend_block: 4 points

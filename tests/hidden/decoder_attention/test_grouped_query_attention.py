@@ -207,7 +207,7 @@ def test_layer_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
 def test_layer_with_heads_that_do_not_divide(expect: Expect, draw: Draw) -> None:
     of_columns = [(d_model, heads, heads) for d_model, heads in undivided(draw)]
     of_heads = [(2 * heads, heads, kv_heads) for heads, kv_heads in undivided(draw)]
-    for d_model, heads, kv_heads in (*of_columns, (10, 4, 2), *of_heads):
+    for d_model, heads, kv_heads in (*of_columns, (10, 4, 2), (10, 4, 1), *of_heads):
         expect.construction_raises(
             LAYER,
             d_model,

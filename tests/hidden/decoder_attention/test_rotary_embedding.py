@@ -40,6 +40,8 @@ def test_positions_of_any_kind(expect: Expect, draw: Draw) -> None:
     every_other = draw.uniform(12, high=90.0)[1::2]
     expect.same(ANGLES, every_other, 6, likely=likely)
     expect.same(ANGLES, torch.tensor([3.5]).expand(4), 6, likely=likely)
+    for between in (2.0, 1.0):  # the same ends and the same number of positions
+        expect.same(ANGLES, torch.tensor([0.0, between, 3.0, 4.0]), 6, likely=likely)
 
 
 @pytest.mark.question(ANGLES, points=0.5)

@@ -19,7 +19,7 @@ from autograder.attention.suites.dropped_gradients import (
 from autograder.attention.suites.low_scores import low_scoring, low_tokens
 from autograder.suite import Draw, Expect, difference
 from autograder.suite.compare import FLOAT32
-from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_trait
+from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_drops, check_trait
 
 GPT = "CausalSelfAttention"
 #: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
@@ -169,7 +169,11 @@ def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, rates: st
     likely = "draw new random numbers in every layer and every call: set no seed"
     for attention, output in ((0.3, 0.0), (0.0, 0.3)):  # one could hide the other
         build = (config(12, 2, 8, attention, output),)
-        check_layers_apart(expect, GPT, build, draw.normal(3, 8, 12), likely=likely)
+        x = draw.normal(3, 8, 12)
+        check_layers_apart(expect, GPT, build, x, likely=likely)
+        layer = expect.layer(GPT, *build)
+        right = layer.eval().same(x, likely="in eval mode, nothing is dropped")
+        check_drops(layer, [x], right, no_grad=True)
 
 
 def _check_dropout(
