@@ -238,7 +238,7 @@ def test_double_precision_of_strided_scores(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("causal_attention_weights", points=1)
 def test_weights_of_one_token_and_two_tokens(expect: Expect, draw: Draw) -> None:
-    likely = "token 0 can look only at itself, so its weight there is 1"
+    likely = "row t has the weights of query t over keys 0 to t, and they sum to one"
     for num_tokens in (1, 2):
         expect.same(
             "causal_attention_weights",

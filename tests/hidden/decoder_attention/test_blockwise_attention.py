@@ -210,9 +210,9 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
 # blockwise_attention: 6 points
 
 EXACT = (
-    "working block by block gives the same numbers as using all keys at once: when the largest "
-    "score grows, multiply the sums so far by exp(old - new), and divide by the sum of "
-    "exponentials at the end"
+    "working block by block gives the same numbers as using all keys at once, even if the last "
+    "block is shorter: when the largest score grows, multiply the sums so far by exp(old - new), "
+    "and divide by the sum of exponentials at the end"
 )
 
 

@@ -46,7 +46,7 @@ def test_two_groups(expect: Expect, draw: Draw) -> None:
         *_heads(draw, 1, 4, 2, (5, 7, 3, 6)),
         likely="neighboring query heads share keys and values: heads 0 and 1 use keys and values "
         "0, heads 2 and 3 use keys and values 1; scores are divided by the square root of d, and "
-        "softmax runs over the keys",
+        "softmax runs over all keys: none is masked",
     )
 
 
@@ -226,8 +226,8 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
     layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 5, 6),
-        likely="scores can be far below zero: a masked score must be so low that softmax gives it "
-        "no weight",
+        likely="a token attends to the tokens up to itself; scores can be far below zero, so a "
+        "masked score must be so low that softmax gives it no weight",
     )
 
 

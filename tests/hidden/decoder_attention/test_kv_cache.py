@@ -119,7 +119,8 @@ PAST_FIRST = (
 
 
 HIDDEN = (
-    "scores can be far below zero: a masked score must be so low that softmax gives it no weight"
+    "a position attends to the past and to the positions up to itself; scores can be far below "
+    "zero, so a masked score must be so low that softmax gives it no weight"
 )
 
 
@@ -248,7 +249,8 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
     layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 4, 24),
-        likely=f"rotate queries and keys at the positions 0, 1, ..., but not the values; {HIDDEN}",
+        likely="rotate queries and keys at the positions 0, 1, ..., each head by itself, but not "
+        f"the values; {HIDDEN}",
     )
 
 

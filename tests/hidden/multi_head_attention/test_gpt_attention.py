@@ -45,8 +45,8 @@ def config(
 @pytest.mark.question(GPT, points=1)
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     likely = (
-        "a single token attends only to itself: its value goes through proj, and no dimension is "
-        "lost"
+        "a single token attends only to itself: its value goes through proj; in eval mode, nothing "
+        "is dropped"
     )
     longer = expect.layer(GPT, config(3, 1, 4))
     layer, x = expect.layer(GPT, config(6, 2, 1, 0.5, 0.0)).eval(), draw.normal(1, 1, 6)

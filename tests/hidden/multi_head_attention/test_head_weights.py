@@ -154,7 +154,7 @@ def test_slices_of_equal_width(expect: Expect, draw: Draw) -> None:
         draw.normal(5, 6),
         3,
         likely="every slice of neighboring value columns is multiplied by the same attention "
-        "weights; put the contexts side by side in the order of the slices",
+        "weights, as they are; put the contexts side by side in the order of the slices",
     )
     likely = "with one head and one column, the result still has a column dimension"
     expect.same("slice_value_heads", draw.normal(3, 4), draw.normal(4, 1), 1, likely=likely)

@@ -185,8 +185,8 @@ def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
 def test_one_token_in_one_sequence(expect: Expect, draw: Draw) -> None:
     _block(expect, 8, 2, 5).same(
         draw.normal(1, 1, 8),
-        likely="check these steps in order: attention, add and norm, feed-forward, add and norm; "
-        "all three dimensions must stay",
+        likely="norm1 gets the input plus the attention's output; the feed-forward network gets "
+        "the result of norm1, and norm2 gets that result plus the network's output",
     )
 
 

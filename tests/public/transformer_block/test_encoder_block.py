@@ -70,8 +70,8 @@ def test_documented_sentence(expect: Expect) -> None:
             torch.zeros(2),
         ),
         torch.tensor([[-0.9634, 0.9634], [-0.9998, 0.9998], [1.0, -1.0]]),
-        likely="eps (1e-5) is added to the variance before the square root is taken; the variance "
-        "is divided by D",
+        likely="x plus the sublayer's output is normalized; eps (1e-5) is added to its variance "
+        "before the square root is taken, and the variance is divided by D",
         tolerance=FROM_PRINTED,
     )
 
@@ -195,7 +195,8 @@ def test_a_token_whose_entries_are_nearly_equal(expect: Expect) -> None:
     layer.value(
         (torch.tensor([[[0.001, -0.001]]]),),
         torch.tensor([[[second, -second]]]),
-        likely="both norms have an eps of 1e-5: it matters for tokens that hardly vary",
+        likely="attention and feed-forward return 0 here, so norm1 gets x, and norm2 gets the "
+        "result of norm1; eps is 1e-5, which matters for tokens that hardly vary",
         tolerance=Tolerance(atol=0.0, rtol=1e-3),
     )
 
