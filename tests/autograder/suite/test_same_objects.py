@@ -215,8 +215,8 @@ def test_numbers_kept_in_an_earlier_dtype_fail() -> None:
     wrong = SOLUTION.replace(
         "return shifted(self.linear(x), y)",
         """
-        self.shift = getattr(self, "shift", None) or (torch.tensor(1e2 / 3, dtype=x.dtype),)
-        return shifted(self.linear(x + (self.shift[0].double() - 1e2 / 3).to(x.dtype)), y)""",
+        self.shift = getattr(self, "shift", None) or (torch.tensor(1e1 / 3, dtype=x.dtype),)
+        return shifted(self.linear(x + (self.shift[0].double() - 1e1 / 3).to(x.dtype)), y)""",
     )
     with pytest.raises(AssertionError, match="whatever it computed in float32 before"):
         check_trait(_expect(wrong), LINEAR, "any size")
