@@ -181,7 +181,7 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
 
 
 def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> PeopleList:
-    """Returns the people of a table; raises `UserError` if it has no column that says who."""
+    """Returns the people of a table; raises `UserError` if no column identifies them."""
     roles = Columns(columns, rows)
     entries = [one for row in rows if (one := roles.values_of(row)) and one.key]
     staff = tuple(one.name or one.key for one in entries if one.is_staff)

@@ -121,7 +121,7 @@ def record_thread_starts() -> None:
 
 
 def _await_others() -> None:
-    """Waits a moment for threads that another question left to end."""
+    """Waits a moment for the end of threads that another question left running."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)
