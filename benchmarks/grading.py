@@ -263,7 +263,7 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "",
         f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
         "notebooks contain the modules in their answer cells. Each grader of notebooks must find "
-        "the wrong answers, otherwise there is no table, because a grader that ran nothing would "
+        "the wrong answers; otherwise, there is no table, because a grader that ran nothing would "
         "be fast.",
         "",
         f"Measured on {date.today()} with Python {platform.python_version()}, PyTorch "

@@ -60,7 +60,7 @@ Disturbance = Callable[["ClassFolder", UndisturbedRun, random.Random], str]
 def disturb(
     kind: str, disturbances: Mapping[str, Disturbance], count: int, seed: int, first: int = 0
 ) -> int:
-    """Disturbs that many runs, beginning with this number; returns how many failed."""
+    """Disturbs `count` runs, numbered from `first`; returns how many failed."""
     if not count:
         return 0
     with tempfile.TemporaryDirectory() as name:

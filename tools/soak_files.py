@@ -84,7 +84,7 @@ def _too_much(read: FileResult) -> str:
 
 
 def feed(count: int, seed: int, first: int = 0) -> int:
-    """Reads that many files, beginning with one of that number; returns how many failed."""
+    """Reads `count` files, numbered from `first`; returns how many failed."""
     seen = FileResults()
     for start in range(first, first + count, _AT_ONCE):
         for read in _chunk(seed, start, min(_AT_ONCE, first + count - start)):

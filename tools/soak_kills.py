@@ -79,7 +79,7 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Makes that many disturbances, from this number on; returns how many had an effect."""
+    """Makes `count` disturbances, numbered from `first`; returns how many had an effect."""
     return disturb("kill", {str(blow): blow for blow in BLOWS}, count, seed, first)
 
 

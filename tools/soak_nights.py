@@ -250,13 +250,13 @@ NIGHTS: tuple[Disturbance, ...] = (
 
 
 def live_through(count: int, seed: int, first: int = 0) -> int:
-    """Makes that many nights, beginning with this number; returns how many failed."""
+    """Plays `count` bad nights, numbered from `first`; returns how many failed."""
     named = {night.__name__.replace("_", " "): night for night in NIGHTS}
     return disturb("night", named, count, seed, first)
 
 
 def many_at_once(count: int) -> int:
-    """Grades that many small submissions in one run; returns 1 if one is lost, otherwise 0.
+    """Grades `count` small submissions in one run; returns 1 if one is lost, otherwise 0.
 
     One in ten has a right or wrong answer; the others are empty files.
     """

@@ -143,7 +143,7 @@ def _parsed(text: str) -> tuple[str, int | None]:
     if document or not isinstance(path, str) or not (attempt is None or _is_number(attempt)):
         raise UserError(
             'a line is a path, or {"path": PATH, "attempt": N} with N from 1; write ./{ for a path '
-            "that begins so"
+            "that begins with {"
         )
     return path, attempt
 

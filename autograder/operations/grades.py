@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: whose, for missing work, and with or without names."""
+    """The options for showing grades: whose they are, missing work, and whether to show names."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP

@@ -34,7 +34,7 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """Uses that many patterns in turn, each repeatedly, and different ones in every process."""
+    """Uses `number` patterns in turn, each repeatedly, and different ones in every process."""
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1

@@ -338,7 +338,7 @@ _TRAIN = (
 
 
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """Check that a layer of this rate drops in train mode only, in calls of any size."""
+    """Check that a layer with this rate drops in train mode only, in calls of any size."""
     sizes = traits.usual(rate=RATE)
     first = arguments(expect, traits, sizes)
     layer.train().result(*first, likely=EVAL)
