@@ -125,7 +125,7 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
 
 
 def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
-    """Makes a notebook that nbgrader executed safe, in place; keeps its cells and grade ids.
+    """Makes an executed notebook safe, in place; keeps its cells and grade ids.
 
     Outputs of its cells need no cleaning, because the worker returned only text and pictures.
     """

@@ -76,7 +76,7 @@ def unused_files(
 ) -> tuple[str, ...]:
     """Returns the files of a submission that answer no exercise, as paths below its folder.
 
-    Files that were `given` with the assignment or made by systems are left out.
+    Files that were `given` with the assignment or made by an operating system are left out.
     """
     return tuple(
         name

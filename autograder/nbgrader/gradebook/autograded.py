@@ -154,7 +154,7 @@ def _copied(cell: Cell, answers: SubmittedCode) -> Cell:
 
 
 def _other_code(released: ReleasedNotebook, answers: SubmittedCode) -> str:
-    """Returns the student's code outside the questions that differs from the stub."""
+    """Returns the student's code that is outside the questions and differs from the stub."""
     stub = released.stub
     parts = [] if same_code(answers.rest, stub.rest) else [answers.rest]
     for name, code in answers.definitions.items():

@@ -74,7 +74,7 @@ class _Rounded:
 
 
 def _few_steps(leaf: Any) -> Any:
-    """Returns three times the distance of two numbers, like a different order of sums."""
+    """Returns three times the distance of two numbers, as a different order of sums would."""
     return leaf * (1 + 3 * torch.finfo(leaf.dtype).eps) if _is_float(leaf) else leaf
 
 
