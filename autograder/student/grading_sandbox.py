@@ -119,7 +119,7 @@ _hook = _Hook()
 
 @contextlib.contextmanager
 def as_in_grading() -> Iterator[None]:
-    """Refuse in this thread the operations that grading refuses; like there, compile nothing."""
+    """As in grading, refuse some operations in this thread, and compile nothing."""
     _hook.install()
     replaced = _replaced()
     with not_compiling(), _eager():
