@@ -3,7 +3,7 @@
     .venv/bin/python -m tools.wheels [--to FOLDER]
 
 No network is needed, and the same sources give the same bytes. Every bundle contains the students'
-wheel (`autograder release` packs it), so only other courses need it from here.
+wheel (`autograder release` packs it), so only other courses need the one written here.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ _hook = _Hook()
 
 @contextlib.contextmanager
 def as_in_grading() -> Iterator[None]:
-    """As in grading, refuse some operations in this thread, and compile nothing."""
+    """Refuse the same operations in this thread as grading does, and compile nothing."""
     _hook.install()
     replaced = _replaced()
     with not_compiling(), _eager():

@@ -224,7 +224,8 @@ class FoundSubmissions:
     def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
         """Returns this record; raises `UserError` if no submission was found.
 
-        The error suggests another folder if this one is a student's, by the `known` assignments.
+        If this is a student's folder, judging by the `known` assignments, the error suggests
+        another.
         """
         if self.submissions:
             return self

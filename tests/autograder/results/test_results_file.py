@@ -1,4 +1,4 @@
-"""For a damaged results file, one line states the problem, and nothing is written from it."""
+"""A damaged results file is reported in one line, and nothing is made from it."""
 
 from __future__ import annotations
 
