@@ -44,6 +44,7 @@ from .record import (
     OF_GRADIENTS,
     OFF_PLAN,
     PASSED,
+    THROUGH_NAN,
     UNCHANGED,
     AnswerRecord,
     Event,
@@ -64,7 +65,6 @@ _MAKING = ("restore", "build", "load_weights")
 _MOST_BYTES = Limits().reply_bytes
 #: the power of ten up to which incoming gradients are compared without scaling
 _ORDINARY = 2
-_THROUGH_NAN = "gradients of what is not finite"
 
 
 class Probe:
@@ -329,7 +329,7 @@ def _compared_parts(request: Request, value: Any) -> Any:
     if operation in OF_GRADIENTS:
         found = gradients_of(value, request[2])
         if not _is_finite(found.value):
-            return found.value, _THROUGH_NAN
+            return found.value, THROUGH_NAN
         inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
         inputs, weights = _without_zeros([inputs, weights])
         return found.value, inputs, _by_name(weights), *found.left

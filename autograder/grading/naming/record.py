@@ -32,6 +32,8 @@ _OF_GRADIENTS = 100.0
 
 #: recorded in place of the arguments of a call if none was changed
 UNCHANGED = "arguments as they were"
+#: recorded in place of gradients if the result is not finite
+THROUGH_NAN = "gradients of what is not finite"
 #: a layer that could not be built or did not accept its weights is only asked for its parameters
 NOT_ASKED = "not asked"
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .changed_entries import ChangedEntries
 from .families import is_plain
 from .pairs import AskPair, Budget, PairSearch
-from .record import OF_GRADIENTS, AnswerRecord, Call
+from .record import OF_GRADIENTS, THROUGH_NAN, AnswerRecord, Call
 from .rows import Row
 from .table import UNKNOWN, Table
 
@@ -348,5 +348,5 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     is_nan = came.form == own.form and len(own.figures) > len(came.figures) and not outcome.is_right
     if outcome.is_open or own.is_failing(right) or is_nan:
         is_slope = outcome.of_gradients and (came.form == own.form or came.raised or own.raised)
-        return _SLOPE if is_slope or is_nan else _OPEN
+        return _SLOPE if is_slope or is_nan or THROUGH_NAN in own.form else _OPEN
     return _AGAINST_RIGHT if outcome.is_right else _AGAINST

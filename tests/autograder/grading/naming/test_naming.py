@@ -24,6 +24,7 @@ from autograder.grading.naming.families.words import id_of
 from autograder.grading.naming.pairs import PairSearch
 from autograder.grading.naming.probe import Replies, events_of, replies_of
 from autograder.grading.naming.record import (
+    THROUGH_NAN,
     UNCHANGED,
     AnswerRecord,
     Call,
@@ -131,6 +132,8 @@ def test_numbers_where_a_mistake_has_nan_do_not_contradict_it() -> None:
     right, mistake = _of(X, X), _of(X * torch.nan, X)
     assert _explained(_of(X * 2, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
     assert _explained(_of(X, X), mistake, right).against > 100  # a right answer contradicts it
+    mistake = _of(X * torch.nan, (X, THROUGH_NAN))
+    assert _explained(_of(X * 2, X * 2), mistake, right) == ExplainedCalls(0, 2, 0, 2)
 
 
 def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
