@@ -1,6 +1,6 @@
 """Matches people whose names are written differently on different platforms.
 
-Keys have tiers of certainty. The surest tier that contains a name decides; if the name fits two
+Keys have tiers of certainty. The highest tier that contains a name decides; if the name fits two
 people there, nobody is matched.
 """
 
@@ -29,7 +29,7 @@ class Identity:
     numbers: tuple[str, ...] = ()
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """Returns keys, the surest first: identifiers, numbers, names, unpunctuated names."""
+        """Returns keys, most certain first: identifiers, numbers, names, unpunctuated names."""
         forms = tuple(form for name in self.names for form in _forms(name))
         numbered = [f"{form}_{self.number}" for form in (*forms, *map(squashed, forms))]
         mails = [id.partition("@")[0] for id in self.ids if "@" in id]

@@ -44,14 +44,14 @@ class Origin:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The platform's names for the person with this number, the surest first."""
+        """The platform's names for the person with this number, the most certain first."""
         own = f"{self.name}_{self.number}"
         of_platform = _NUMBERS.get(self.platform)
         return (of_platform(self.number), own) if of_platform else (own,)
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
-        """Names that mean the same person in every assignment, the surest first.
+        """Names that mean the same person in every assignment, the most certain first.
 
         Moodle's number is not among them: it belongs to one assignment.
         """

@@ -114,7 +114,7 @@ def _names(person: Person) -> list[str]:
 
 
 def _keys(owner: Owner) -> list[str]:
-    """Returns the names that a table may use for an owner, the surest first."""
+    """Returns the names that a table may use for an owner, the most certain first."""
     numbered = f"{owner.student}_{owner.number}" if owner.number else ""
     return [numbered, owner.student, owner.email, owner.number]
 

@@ -105,7 +105,7 @@ class merged_in_turn(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="a swap with a new memory order: `view` is used after a swap of dimensions",
-    hint="Read the error message of torch to its end: it names a way out.",
+    hint="Read torch's error message to its end: it names a way out.",
 )
 class view_of_swapped_heads(_Layers):
     def merge(self, context):
