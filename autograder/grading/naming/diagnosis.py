@@ -60,12 +60,12 @@ class Diagnosis:
         return self._known.variants
 
     def prepare(self, result: QuestionResult) -> None:
-        """Makes the table for diagnosing a result if there is none yet; this may take long."""
+        """Makes the table for diagnosing a result if there is none yet; this may take a while."""
         if result.verdict in _DIAGNOSED:
             self._known.table(result.question)
 
     def may_keep_draws(self, result: QuestionResult) -> bool:
-        """Returns whether an answer may keep random numbers: some known mistake draws some."""
+        """Returns whether an answer may keep random numbers, because a known mistake draws some."""
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
     def renew_table(self, question: str) -> None:

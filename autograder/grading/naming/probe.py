@@ -191,7 +191,7 @@ def _with_name(name: str, request: Request) -> Request:
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """Returns the replies of a module in this process to a batch; never of a student's module."""
+    """Returns the replies of a module in this process to a batch; never a student's module."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [

@@ -105,7 +105,7 @@ class Call:
         )
 
     def _is_of_a_kind(self, other: Call) -> bool:
-        """Compares all except figures and form; results that are not finite have more figures."""
+        """Compares operation, error and count of figures; results that are not finite have more."""
         return (
             self.operation == other.operation
             and self.raised == other.raised
@@ -298,7 +298,7 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Returns all numbers of a tensor as a row of numpy, which is three times as fast here."""
+    """Returns all numbers of a tensor as a row in numpy, which is three times as fast here."""
     return tensor.detach().flatten().double().numpy()
 
 

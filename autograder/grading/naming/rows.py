@@ -66,7 +66,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns the row of two members: both sentences, and the name of the lower rank."""
+        """Returns the row of two members: both sentences, and the name with the lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)

@@ -136,8 +136,8 @@ class Table:
     """The rows of a question, and the answers of each.
 
     `answers` are the different answers to each request, `cells` their numbers by row, and `right`
-    the numbers of the solution's answers. `samples` are by row and test, and so are `words`, the
-    words of tests for entries whose answers are all right.
+    the numbers of the solution's answers. `samples` are by row and test, and so are `words`, which
+    are the words of tests for entries whose answers are all right.
     """
 
     rows: tuple[Row, ...]

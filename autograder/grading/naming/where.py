@@ -226,7 +226,7 @@ def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
     """Yields conditions in words, with whether each call meets it.
 
     An answer that is right if two sizes are equal need not be right if one is smaller, or twice the
-    other, so a right call must show it.
+    other, so a condition needs a right call that shows it.
     """
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]

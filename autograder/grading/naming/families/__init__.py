@@ -88,9 +88,9 @@ def is_plain(rank: int) -> bool:
 
 
 def may_be_in_a_pair(rank: int) -> bool:
-    """Returns whether a change may be one of two mistakes: of a known step, or a small one.
+    """Returns whether a change may be one of two mistakes: it alters a known step, or is small.
 
-    There are too many changes that apply to any step.
+    Changes that apply to any step are too many for pairs.
     """
     return rank == 0 or _SMALL <= rank < _SIZE
 
