@@ -198,7 +198,7 @@ def _module(exercise: Exercise) -> str:
         raise ContentError(
             exercise.stub,
             error.lineno,
-            f"without its solutions the module is not valid Python: {error.msg}",
+            f"without its solutions, the module is not valid Python: {error.msg}",
             f"move the markers in {exercise.solution}",
         ) from error
     return text

@@ -165,5 +165,5 @@ def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:
     except MissingZone as error:
         raise UserError(
             f"{path}: {error}\n"
-            "  fix: give the platform's own with --zone, such as --zone Europe/Berlin"
+            "  fix: give the platform's own zone with --zone, such as --zone Europe/Berlin"
         ) from error
