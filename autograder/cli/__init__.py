@@ -92,7 +92,7 @@ _SECTIONS = {
         "mark": ("marking", "Enter points, a comment, or the answer to a request."),
         "comments": ("marking", "Add a comment for graders to reuse, or list them."),
         "requests": ("marking", "List requests for a second look, or read new ones."),
-        "graders": ("marking", "Show which answers are waiting for a grader, and who graded."),
+        "graders": ("marking", "Show which answers are waiting, and who graded which ones."),
         "changes": ("changes", "Show what the last grading changed, and why."),
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a feedback page for every student."),
