@@ -25,7 +25,7 @@ from .inputs import (
     Sizes,
     Tensor,
     arguments_of,
-    contiguous,
+    as_drawn,
     letters_of,
     with_and_without,
 )
@@ -218,7 +218,7 @@ def arguments(
     traits: Traits,
     sizes: Sizes,
     dtype: torch.dtype | None = None,
-    layout: Layout = contiguous,
+    layout: Layout = as_drawn,
 ) -> list[Any]:
     """Make the arguments of a call, all in one layout."""
     return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])

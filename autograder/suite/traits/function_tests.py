@@ -23,7 +23,6 @@ from .inputs import (
     arguments_of,
     as_drawn,
     both,
-    contiguous,
     expanded,
     falling,
     level,
@@ -91,7 +90,7 @@ def _all_alike(
     expect: Expect,
     traits: Traits,
     dtype: torch.dtype,
-    numbers: Layout = contiguous,
+    numbers: Layout = as_drawn,
     size: int = _ALIKE,
     samples: tuple[int, ...] = (),
 ) -> list[Any]:
@@ -209,7 +208,7 @@ def _made(
     traits: Traits,
     sizes: Sizes,
     dtype: torch.dtype,
-    numbers: Layout = contiguous,
+    numbers: Layout = as_drawn,
 ) -> list[Any]:
     """Make arguments; in float64, with sums that nearly cancel: float32 would lose their digits."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)

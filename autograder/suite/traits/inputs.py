@@ -16,8 +16,8 @@ from ..arguments import Draw
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 
-def contiguous(tensor: torch.Tensor) -> torch.Tensor:
-    """Lay the rows out one after another."""
+def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor unchanged: its rows lie one after another."""
     return tensor
 
 
@@ -69,11 +69,8 @@ def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def with_unused(tensor: torch.Tensor) -> torch.Tensor:
-    """Set the second column to zero, if there is one: a key to which no query attends."""
-    unused = tensor.clone()
-    if unused.shape[-1] > 1:
-        unused[..., 1] = 0
-    return unused
+    """Set the second column, if there is one, to zero: a key to which no query attends."""
+    return torch.cat([tensor[..., :1], 0 * tensor[..., 1:2], tensor[..., 2:]], dim=-1)
 
 
 def shared(arguments: Sequence[Any]) -> list[Any]:
@@ -138,9 +135,7 @@ class Input(Protocol):
     def letters(self) -> list[str]:
         """The letters on which the argument depends."""
 
-    def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
-    ) -> Any:
+    def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
         """Make a new argument."""
 
 
@@ -172,7 +167,7 @@ class Tensor:
         return letters_of(self.shape)
 
     def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn
     ) -> torch.Tensor:
         """See `Input.make`; `layout` sets the order in memory."""
         return layout(self.values(draw, sizes.shape(self.shape), dtype))
@@ -191,7 +186,7 @@ class Ids:
         return letters_of(f"{self.shape} {self.below}")
 
     def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn
     ) -> torch.Tensor:
         """See `Input.make`; `layout` sets the order in memory."""
         below = sizes.of(self.below)
@@ -211,9 +206,7 @@ class Size:
         """See `Input.letters`."""
         return letters_of(self.text)
 
-    def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
-    ) -> int:
+    def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> int:
         """See `Input.make`."""
         return sizes.of(self.text)
 
@@ -225,7 +218,7 @@ class Rate:
     letters: list[str] = field(default_factory=list)
 
     def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn
     ) -> float:
         """See `Input.make`."""
         return sizes.rate
@@ -242,9 +235,7 @@ class CustomInput:
     letters: list[str] = field(default_factory=list)
     rate: bool = False
 
-    def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
-    ) -> Any:
+    def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
         """See `Input.make`."""
         return self.function(draw, sizes)
 
@@ -262,7 +253,7 @@ class InputPair:
         return [*self.first.letters, *self.second.letters]
 
     def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn
     ) -> tuple[Any, Any]:
         """See `Input.make`; both have the same layout."""
         first = self.first.make(draw, sizes, dtype, layout)
@@ -275,9 +266,7 @@ class NoArgument:
 
     letters: list[str] = field(default_factory=list)
 
-    def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
-    ) -> Any:
+    def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
         """See `Input.make`."""
         return None
 
@@ -296,9 +285,7 @@ class OptionalInput:
         """See `Input.letters`."""
         return self.item.letters
 
-    def make(
-        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
-    ) -> Any:
+    def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
         """See `Input.make`; the first one is None."""
         given = draw.turn() % 3 > 0
         return self.item.make(draw, sizes, dtype, layout) if given else None
@@ -319,7 +306,7 @@ def arguments_of(
     draw: Draw,
     sizes: Sizes,
     dtype: torch.dtype,
-    layouts: Sequence[Layout] = (contiguous,),
+    layouts: Sequence[Layout] = (as_drawn,),
 ) -> list[Any]:
     """Make new arguments of a call, using the layouts in turn."""
     return [
@@ -331,11 +318,6 @@ def arguments_of(
 _SMALL = 1 / 64
 #: sums of products of one sign grow with their length: this factor keeps scores moderate
 _ONE_SIGN = 1 / 2
-
-
-def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor unchanged."""
-    return tensor
 
 
 def rising(tensor: torch.Tensor) -> torch.Tensor:
