@@ -249,7 +249,6 @@ def _parts(person: Person, column: str) -> list[str]:
 
 
 def _person(entry: RoleValues, sections: Iterable[str] = ()) -> Person:
-    groups = parts_of(entry.get(Role.GROUP).replace(",", ";"), ())
     number = entry.get(Role.NUMBER)
     return Person(
         student=entry.key,
@@ -261,7 +260,7 @@ def _person(entry: RoleValues, sections: Iterable[str] = ()) -> Person:
         grader=entry.get(Role.GRADER),
         login=entry.get(Role.LOGIN),
         sis_id=entry.get(Role.SIS),
-        group=_SEVERAL.join(groups),
+        group=_SEVERAL.join(parts_of(entry.get(Role.GROUP).replace(",", ";"), ())),
         git_login=entry.get(Role.REPOSITORY),
     )
 

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
-from ..worker import execution, operator_watch, stepping
+from ..worker import execution, operator_watch, stepping, wire
 from ..worker.execution import COPY
 from .forbidden_calls import watched
 from .implementation import PLAIN, GradientOptions, Gradients, Outcome, Step, WatchedCall
@@ -188,5 +188,5 @@ def _faults(name: str) -> Iterator[None]:
     except Exception as error:
         bases = tuple(base.__name__ for base in type(error).__mro__)
         raise AnswerRaised(
-            f"{type(error).__name__}: {execution.error_text(error)}", type(error).__name__, bases
+            f"{type(error).__name__}: {wire.error_text(error)}", type(error).__name__, bases
         ) from error

@@ -213,7 +213,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
     if kind is NotDefined:
         return ("missing", str(error)[:500])
     try:
-        text = execution.error_text(error)[:1000]
+        text = wire.error_text(error)[:1000]
     except Exception:
         text = "(its text can't be read)"
     if isinstance(error, MemoryError) or any(phrase in text for phrase in _OUT_OF_MEMORY):

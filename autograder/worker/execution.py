@@ -7,7 +7,6 @@ the same replies.
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,25 +18,6 @@ from torch.nn.parameter import UninitializedParameter, is_lazy
 from . import late
 from .devices import second_device
 from .wire import memory_of
-
-
-def error_text(error: BaseException) -> str:
-    """Returns an error's message; for an unknown name, also the most similar known one.
-
-    Empty if the message can't be read, because the error's class may be the student's.
-    """
-    try:
-        return _error_text(error)
-    except Exception:
-        return ""
-
-
-def _error_text(error: BaseException) -> str:
-    if isinstance(error, NameError | AttributeError):
-        return str(traceback.TracebackException.from_exception(error, limit=0))
-    if isinstance(error, KeyError) and len(error.args) == 1:
-        return str(error.args[0]) if isinstance(error.args[0], str) else str(error)
-    return str(error)
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Protocol
 
-from .execution import error_text
 from .experiments import Statement, experiments, names_reached
+from .wire import error_text
 
 _OPERATORS = (
     *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),

@@ -14,6 +14,7 @@ import ctypes
 import json
 import math
 import struct
+import traceback
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
@@ -307,3 +308,22 @@ def _shape(shape: Any) -> tuple[int, ...]:
         if type(size) is not int or not 0 <= size < _MOST_OF_ONE_SIZE:
             raise BadFrame("bad shape")
     return tuple(shape)
+
+
+def error_text(error: BaseException) -> str:
+    """Returns an error's message; for an unknown name, also the most similar known one.
+
+    Empty if the message can't be read, because the error's class may be the student's.
+    """
+    try:
+        return _error_text(error)
+    except Exception:
+        return ""
+
+
+def _error_text(error: BaseException) -> str:
+    if isinstance(error, NameError | AttributeError):
+        return str(traceback.TracebackException.from_exception(error, limit=0))
+    if isinstance(error, KeyError) and len(error.args) == 1:
+        return str(error.args[0]) if isinstance(error.args[0], str) else str(error)
+    return str(error)

@@ -304,7 +304,8 @@ def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntrie
             if not call.raised and not any(call.equals(known[other]) for other in others):
                 ids.append((row, number))
                 sums.append(total_of(call))
-    return Pairs(at, np.array(ids, np.int16).reshape(-1, 2), np.array(sums, np.float32))
+    with np.errstate(over="ignore"):  # a larger sum is infinite, and looked up as such
+        return Pairs(at, np.array(ids, np.int16).reshape(-1, 2), np.array(sums, np.float32))
 
 
 def _bases(table: Table, at: int, test: str) -> list[int]:

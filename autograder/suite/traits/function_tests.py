@@ -317,9 +317,9 @@ _WAYS = (
 def _frozen_in_turn(
     expect: Expect, traits: Traits, asked: CallSizes
 ) -> Iterator[tuple[list[Any], list[int]]]:
-    """Yield arguments with a size of 1 in turn, and the place of one that needs no gradient.
+    """Yield arguments with a size of 1 in turn, and the places of those that need no gradient.
 
-    A single argument always needs one.
+    These are one argument and all but one in turn; a single argument always needs a gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
@@ -330,7 +330,8 @@ def _frozen_in_turn(
         least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
         sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
         held = arguments(expect, traits.each_way()[0], sizes, torch.float64, numbers)
-        yield held, [place] if len(places) > 1 else []
+        others = [other for other in places if other != place]
+        yield held, ([place] if turn % 2 == 0 else others) if others else []
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

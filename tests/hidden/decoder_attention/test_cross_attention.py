@@ -128,6 +128,8 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
     padding = torch.arange(6) >= torch.tensor([[2], [6], [1]])
     arguments = (draw.normal(3, 4, 5), draw.normal(3, 6, 5), draw.normal(3, 6, 2))
     expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
+    many = (draw.normal(3, 70, 5), *arguments[1:])
+    expect.same(ATTENTION, *many, padding[:, None], likely=likely)
     # all samples alike, and no key forbidden at all, where queries lie far apart
     expect.same(ATTENTION, *arguments, torch.arange(6) > 3, likely=likely)
     far = rows_far_apart(draw, (3, 4, 1), (3, 6, 1))

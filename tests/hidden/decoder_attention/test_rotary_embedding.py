@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
+from autograder.suite import Draw, Expect, Step
 from autograder.suite.traits import Case, Size, Tensor, Traits, check_trait
 
 ANGLES = "rotary_angles"
@@ -40,6 +40,14 @@ def test_positions_of_any_kind(expect: Expect, draw: Draw) -> None:
     every_other = draw.uniform(12, high=90.0)[1::2]
     expect.same(ANGLES, every_other, 6, likely=likely)
     expect.same(ANGLES, torch.tensor([3.5]).expand(4), 6, likely=likely)
+    again = Step((torch.arange(5.0), 6))
+    expect.steps(
+        ANGLES,
+        again,
+        again,
+        likely="a result belongs to the caller, who may change it in place: compute the angles in "
+        "every call, or return a copy",
+    )
     for between in (2.0, 1.0):  # the same ends and the same number of positions
         expect.same(ANGLES, torch.tensor([0.0, between, 3.0, 4.0]), 6, likely=likely)
 
