@@ -111,7 +111,7 @@ class Roster:
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """Returns the people that none of these names can mean, in the roster's order."""
+        """Returns the people to whom none of these names can refer, in the roster's order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 

@@ -65,7 +65,7 @@ class CollectReport:
 
 @dataclass(frozen=True, slots=True)
 class CollectOptions:
-    """Facts about a download that its names do not contain.
+    """Facts about a download that its file names do not contain.
 
     `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
     case, to students, `times` is a platform's own table of times, and `ends` gives the deadline of

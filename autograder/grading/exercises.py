@@ -147,9 +147,9 @@ class ExerciseGrader:
     ) -> list[QuestionResult]:
         """Adds the names of mistakes to the results.
 
-        The worker that was judged makes the calls for this, because starting one costs as much as
-        the calls. It is replaced if it has ended, if a thread is left in it, or if the answer may
-        keep random numbers of earlier calls.
+        The worker that was judged makes the calls for this, because starting another one costs as
+        much as the calls themselves. It is replaced if it has ended, if a thread is left in it, or
+        if the answer may keep random numbers of earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         named = []

@@ -121,7 +121,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the only question of an assignment that a text names; empty for none or several."""
+    """Returns the assignment's only question that a text names, or "" for none or several."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]

@@ -46,7 +46,7 @@ class LastResults(Sequence[SubmissionResult]):
 
     @property
     def keys(self) -> Sequence[Key]:
-        """The student and the assignment of each result, without reading the file."""
+        """The student and the assignment of each result, available without reading the file."""
         return self._keys
 
     def __len__(self) -> int:

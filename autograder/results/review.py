@@ -35,7 +35,7 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
 
 
 def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]) -> bool:
-    """Returns whether there is a reason to look that no person has dealt with.
+    """Returns whether there is a reason for a review that nobody has dealt with yet.
 
     `done` are the exercises and questions of this submission in which a person has entered
     something. An entry for a question settles it; an entry for any question of an exercise settles

@@ -48,7 +48,7 @@ def check_folder(
 
 
 def status(folder: Path) -> Progress:
-    """Return the progress in an assignment's folder; raises `UserError` for any other folder."""
+    """Return the progress in an assignment's folder; raise `UserError` for any other folder."""
     manifest = read_manifest(folder)
     return Progress(manifest.title, check_folder(folder), dict(manifest.points), manifest.due)
 

@@ -193,7 +193,10 @@ def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _is_there(path: Any) -> bool:
-    """Return whether a path exists in grading: Python's own, and folders above it or the answer."""
+    """Return whether a path also exists during grading.
+
+    These are Python's own files, and the folders above them or above the answer.
+    """
     if _is_known(path) or _is_read_by_python():
         return True
     place = os.path.join(os.path.abspath(os.fsdecode(path)), "")

@@ -242,7 +242,7 @@ def _hint(question: str) -> str:
 
 
 def _here(question: str) -> Path:
-    """Return the assignment's folder; raises `UserError` if it was moved or deleted meanwhile."""
+    """Return the assignment's folder; raise `UserError` if it was moved or deleted meanwhile."""
     try:
         return assignment_folder(Path.cwd(), question)
     except FileNotFoundError:

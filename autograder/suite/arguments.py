@@ -155,7 +155,7 @@ class GradientFault:
 def weight_faults(
     got: Mapping[str, Any], expected: Mapping[str, Any], compare: Compare
 ) -> Iterator[GradientFault]:
-    """Yield the gradients to weights that differ from the expected ones."""
+    """Yield the gradients with respect to weights that differ from the expected ones."""
     for name, other in expected.items():
         text = compare(got.get(name), other)
         if text is not None:
@@ -165,7 +165,7 @@ def weight_faults(
 def gradient_faults(
     args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
 ) -> Iterator[GradientFault]:
-    """Yield the gradients to arguments that differ from the expected ones."""
+    """Yield the gradients with respect to arguments that differ from the expected ones."""
     compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
         yield from _faults(f"argument {index + 1}", arg, one, other, compare)

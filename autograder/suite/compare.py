@@ -142,7 +142,7 @@ def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | 
 
 
 def _numbers_difference(bound: Tolerance, got: torch.Tensor, expected: torch.Tensor) -> str | None:
-    """Describe the difference of two tensors with equal shape and dtype."""
+    """Describe the difference between two tensors of equal shape and dtype."""
     if torch.equal(got, expected):
         return None
     wrong = ~_close(got, expected, bound)

@@ -116,7 +116,7 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that the answer equals a value and changes no argument; returns it, if right.
+        """Assert that the answer equals a value and changes no argument; return it, if right.
 
         With `after`, both values are compared after that function.
         """
@@ -183,11 +183,11 @@ class Expect:
         options: GradientOptions = PLAIN,
         after: After | None = None,
     ) -> None:
-        """Assert that value and gradients to every floating-point input equal the solution's.
+        """Assert that the value, and the gradient for every float input, equal the solution's.
 
         The cotangent is random; with `after`, it is pulled back through that function, and values
-        are compared after it. With `to`, only gradients to the arguments at these places are
-        compared; `options` say how the gradients are computed.
+        are compared after it. With `to`, only gradients with respect to the arguments at these
+        places are compared; `options` say how the gradients are computed.
         """
         value = self.solution.call(question, args).value
         cotangent = cotangent_of(self.draw, value, after, options)

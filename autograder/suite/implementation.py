@@ -73,8 +73,8 @@ class GradientOptions:
 
     Arguments at the places `frozen` and the `still` weights need no gradient, like data that is not
     trained. With `results` the arguments are results of other operations; with `backward` gradients
-    are read from `.grad` after `backward()`. The incoming gradient is normal times `size`, and with
-    `turned` it is not contiguous.
+    are read from `.grad` after `backward()`. The incoming gradient is drawn from a normal
+    distribution and multiplied by `size`; with `turned`, it is not contiguous.
     """
 
     frozen: tuple[int, ...] = ()
@@ -107,13 +107,13 @@ class Layer(Protocol):
         """Call the layer and pull the cotangent back to its weights and inputs."""
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
-        """Call the layer several times; returns the values as they are after the last call."""
+        """Call the layer several times; return the values as they are after the last call."""
 
     def weights(self) -> dict[str, torch.Tensor]:
         """Return a copy of every trainable parameter by its name, in registration order."""
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """Set weights by name; raises `AnswerRaised` for an unknown name or a wrong shape.
+        """Set weights by name; raise `AnswerRaised` for an unknown name or a wrong shape.
 
         `way` is one of `COPY`, `DATA`, `STATE`, `REPLACE` of `worker.execution`.
         """
@@ -143,7 +143,7 @@ class Implementation(Protocol):
         """Call the function and pull the cotangent back to floating-point inputs."""
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
-        """Call the function several times; returns the values as they are after the last call."""
+        """Call the function several times; return the values as they are after the last call."""
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
         """Call the function while it is watched, and again without the watch.

@@ -132,14 +132,14 @@ class ExpectLayer:
             self._failures.add(report_assertion(self._call, text, likely, ExpectationKind.WEIGHTS))
 
     def train(self, mode: bool = True) -> ExpectLayer:
-        """Set both layers to train mode (default) or eval mode; returns `self`."""
+        """Set both layers to train mode (default) or eval mode; return `self`."""
         self.answer.train(mode)
         if self._reference is not None:
             self._reference.train(mode)
         return self
 
     def eval(self) -> ExpectLayer:
-        """Set both layers to eval mode; returns `self`."""
+        """Set both layers to eval mode; return `self`."""
         return self.train(False)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> ExpectLayer:
@@ -166,7 +166,7 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that forward equals the solution's and changes no argument; returns the value."""
+        """Assert that forward equals the solution's and changes no argument; return the value."""
         expected = self.reference.forward(args).value
         return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
 
@@ -179,7 +179,7 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that forward equals a given value and changes no argument; returns the value."""
+        """Assert that forward equals a given value and changes no argument; return the value."""
         right = expected
         with self._failures.softly():
             got = self.result(*args, likely=likely, no_grad=no_grad)
@@ -201,7 +201,7 @@ class ExpectLayer:
         return outcome.value
 
     def steps(self, *steps: Step, likely: str) -> None:
-        """Assert that several calls, which pass a state on, return what the solution's return.
+        """Assert that calls that pass on a state return the same values as the solution's.
 
         Each state is passed on as the same object, and all values are compared after the last
         call: a later call must not write into what an earlier one returned.

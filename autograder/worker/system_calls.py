@@ -1,8 +1,8 @@
 """The system calls that a worker may make, by number; `seccomp` builds a filter from them.
 
-Found by tracing answers to all assignments, and extended by the calls that other versions of the C
-library and of Python use for the same purposes; the test run grades every right answer of the
-course under the filter. All other calls fail with EPERM.
+The list was found by tracing answers to all assignments, and extended with the calls that other
+versions of the C library and of Python use for the same purposes; the test run grades every right
+answer of the course under the filter. All other calls fail with EPERM.
 """
 
 from __future__ import annotations

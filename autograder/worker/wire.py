@@ -175,11 +175,13 @@ class _Encoder:
             return self._added(value, value, value.shape, None)
         with torch._C.DisableTorchFunctionSubclass():
             if value.layout != torch.strided:
-                raise BadFrame(f"a tensor of layout {value.layout} can't cross")
+                raise BadFrame(
+                    f"a tensor of layout {value.layout} can't be sent to or from the sandbox"
+                )
             plain = value.detach().as_subclass(torch.Tensor)
             if plain.dtype not in NAMES:
                 name = str(plain.dtype).removeprefix("torch.")
-                raise BadFrame(f"a tensor of dtype {name} can't cross")
+                raise BadFrame(f"a tensor of dtype {name} can't be sent to or from the sandbox")
             if plain.device.type == "meta":
                 return f'{{"M": ["{NAMES[plain.dtype]}", {_sizes(plain.shape)}]}}'
             shape, strides = plain.shape, None

@@ -1,4 +1,4 @@
-"""One call of a solution that a defect spoils."""
+"""A call of the solution, whose result a defect changes."""
 
 from __future__ import annotations
 

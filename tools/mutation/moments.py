@@ -1,4 +1,4 @@
-"""Defects that show only at some moment: conditions on a call, combined with faults."""
+"""Defects that show up only at certain moments: conditions on a call, combined with faults."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ def side_by_side(
         title: the text above both.
         rows: one label per row.
         columns: one label per column.
-        within: the largest error of an equal cell, which should be larger for means of random
-            numbers; None if `expected` is only an example and nothing is compared.
+        within: the largest error at which a cell still counts as equal; use a larger one for means
+            of random numbers, or None if `expected` is only an example and nothing is compared.
 
     Raises:
         ValueError: `expected` has more than two dimensions, or no entries.

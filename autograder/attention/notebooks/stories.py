@@ -123,7 +123,7 @@ def tokens(text: str) -> list[str]:
 
 
 def known(found: list[str], vocabulary: Collection[str]) -> list[str]:
-    """Return the tokens of a text; raises `UnknownTokenError` for one outside the vocabulary."""
+    """Return the tokens of a text; raise `UnknownTokenError` for one outside the vocabulary."""
     for token in found:
         if token not in vocabulary:
             raise UnknownTokenError(

@@ -152,7 +152,7 @@ class PairSearch:
         return []
 
     def _is_came(self, records: Sequence[AnswerRecord], tests: Sequence[str]) -> bool:
-        """Returns whether a record equals the answer in tests, or in the first requests of each."""
+        """Returns whether these records equal the answer's for all given tests."""
         return all(
             all(map(Call.equals, record.calls, self._came[self._tests[test]]))
             for record, test in zip(records, tests, strict=True)

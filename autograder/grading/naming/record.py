@@ -95,7 +95,7 @@ class Call:
         )
 
     def has_equal_numbers(self, other: Call) -> bool:
-        """Returns whether both results are equal in different dtypes, up to rounding in either."""
+        """Returns whether the results, whatever their dtypes, are equal up to rounding."""
         return (
             self._is_of_a_kind(other)
             and all(

@@ -211,7 +211,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test gradients to inputs and weights, in both modes and dtypes."""
+    """Test gradients with respect to inputs and weights, in both modes and dtypes."""
     _middling_gradients(expect, traits, likely)
     asked = CallSizes(traits, expect.draw)
     sizes = traits.usual(asked.leads.five())
@@ -316,7 +316,7 @@ def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _enlarged(item: Input, arg: Any) -> Any:
-    """Make large numbers and zeros, not contiguous: small weights make them moderate again."""
+    """Make a non-contiguous tensor of zeros and large numbers, which small weights reduce again."""
     return turned(with_zeros(arg) * _LARGE) if isinstance(item, Tensor) else arg
 
 

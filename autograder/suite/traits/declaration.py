@@ -105,11 +105,11 @@ class Traits:
     and results stay moderate. `loops` counts the steps of the plainest right answer, in letters
     (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. The default is the
     product of all letters of a call and the heads, with `T` twice if there is no `S`, because every
-    token may attend to every other one. With `judged`, only gradients to the arguments at these
-    places are compared; the `case` of a function is called with gradients, too. `likely` replaces
-    the likely cause in the message of a trait's failure. `root` is the size whose square root is a
-    divisor, with inputs that show a wrong one. `own` names, by trait, a test of the suite that
-    shows it; `without` says why there is none.
+    token may attend to every other one. With `judged`, only gradients with respect to the arguments
+    at these places are compared; the `case` of a function is called with gradients, too. `likely`
+    replaces the likely cause in the message of a trait's failure. `root` is the size whose square
+    root is a divisor, with inputs that show a wrong one. `own` names, by trait, a test of the suite
+    that shows it; `without` says why there is none.
     """
 
     question: str

@@ -260,7 +260,7 @@ def _dimension(item: Tensor, part: str) -> int:
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test gradients to all differentiable arguments together, and to each one."""
+    """Test gradients with respect to all differentiable arguments, and to each alone."""
 
     def check(arguments: Sequence[Any], cause: str = likely, way: GradientOptions = PLAIN) -> None:
         expect.gradients(

@@ -29,7 +29,7 @@ def turned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def heads(tensor: torch.Tensor) -> torch.Tensor:
-    """Lay out as `(B, H, T, d)` after moving the heads of `(B, T, H, d)` to the front."""
+    """Use the layout of a tensor `(B, T, H, d)` whose heads were moved: `(B, H, T, d)`."""
     if tensor.dim() < 3:
         return turned(tensor)
     return tensor.transpose(-3, -2).contiguous().transpose(-3, -2)
@@ -308,7 +308,7 @@ def arguments_of(
     dtype: torch.dtype,
     layouts: Sequence[Layout] = (as_drawn,),
 ) -> list[Any]:
-    """Make new arguments of a call, using the layouts in turn."""
+    """Make new arguments for a call, using the layouts in turn."""
     return [
         item.make(draw, sizes, dtype, layouts[index % len(layouts)])
         for index, item in enumerate(inputs)

@@ -164,7 +164,7 @@ class CallSizes:
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
 
     def rooted(self, root: Root) -> Sizes:
-        """Draw the size whose root is taken near its largest."""
+        """Draw the size under the root, close to its largest value."""
         others = {x: 2 if x in LENGTHS else 1 for x in [*self._letters, *self._built]}
         drawn = self._draw.integer(root.largest - root.largest // 8, root.largest)
         leading = (1,) if self._is_batched else ()

@@ -209,7 +209,7 @@ def _problems(row: Row, tests: list[tuple[str, str, Any]]) -> Iterator[str]:
 
 
 def check_trait(expect: Expect, traits: Traits, trait: str) -> None:
-    """Run the generated test of a trait; raises `LookupError` if no trait has this name."""
+    """Run the generated test of a trait; raise `LookupError` if no trait has this name."""
     if trait not in GENERATED:
         raise LookupError(f"no generated test is called {trait!r}; there are {GENERATED}")
     tests = FUNCTION_TESTS if traits.build is None else LAYER_TESTS
