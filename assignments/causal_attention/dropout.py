@@ -21,8 +21,8 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
         ValueError: p lies outside [0, 1], in training or not.
 
     Not allowed: torch's dropout (`nn.Dropout`, `F.dropout` and others), because it is what this
-    question builds. Everything in torch that draws random numbers is allowed. Threads and processes
-    are not allowed either.
+    question builds. Everything else in torch that draws random numbers is allowed. Threads and
+    processes are not allowed either.
 
     Source: Srivastava et al. 2014, "Dropout" (JMLR 15).
     """
