@@ -151,7 +151,7 @@ class SubmissionResult:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> SubmissionResult:
-        """Returns the record of a line that the schema accepts."""
+        """Returns the record for a line that the schema accepts."""
         return cls(
             student=intern(document["student"]),  # thousands of lines share these names
             assignment=intern(document["assignment"]),

@@ -16,7 +16,7 @@ _HOLDERS = (dict, list)
 
 
 def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
-    """Returns the value of a text; raises `ValueError` if it is not JSON or nested too deeply.
+    """Returns the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
     With `strict`, NaN and Infinity are errors, too: JSON does not have them, but notebooks contain
     them. The caller limits the size of the text.

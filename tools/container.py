@@ -262,7 +262,7 @@ def _give(folder: Path) -> None:
 
 
 def _run(program: str, *arguments: str, printed: bool = False) -> str:
-    """Returns the output of a program; empty if it was printed while the program ran."""
+    """Returns the output of a program, or "" if it was printed while the program ran."""
     output = None if printed else subprocess.PIPE
     done = subprocess.run([program, *arguments], stdout=output, text=True)
     if done.returncode:

@@ -269,7 +269,7 @@ def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
 
 
 def _way(way: CourseMap, assignment: Assignment) -> str:
-    """Returns the README's section on the path through the course; empty without a map."""
+    """Returns the README's section on the path through the course, or "" without a map."""
     if not way.number(assignment.name):
         return ""
     return (
@@ -324,7 +324,7 @@ def _notebook(path: Path, text: str, assignment: str) -> str:
 
 
 def generate_assignment(root: Path, assignment: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """Makes released notebooks from nbgrader source notebooks, by exercise.
+    """Makes a released notebook for each exercise from nbgrader's source notebooks.
 
     `root` is a temporary folder. Raises `GraderError` with nbgrader's log if that fails.
     """

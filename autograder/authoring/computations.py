@@ -56,7 +56,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _results(node: ast.expr) -> Iterator[str]:
-    """Yields keys of an expression that may be a whole answer: its form, and its calls."""
+    """Yields the form and the calls of an expression as keys, if it may be a whole answer."""
     inner = list(ast.walk(node))
     spread = [item for item in inner if isinstance(item, ast.Subscript) and _adds_a_size(item)]
     if sum(isinstance(item, _OPERATIONS) for item in inner) + len(spread) >= _RETURNED:
@@ -77,7 +77,7 @@ def _form(node: ast.expr) -> str:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """Yields keys of an expression that contains a matrix product: its text or its form."""
+    """Yields the text or the form of an expression as a key, if it contains a matrix product."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return
@@ -107,7 +107,7 @@ class _Named(ast.NodeTransformer):
         self._values: dict[str, ast.expr] = {}
 
     def resolved(self, statement: ast.stmt) -> ast.stmt:
-        """Replaces names in a statement with their values; remembers a value that it assigns."""
+        """Replaces names in a statement with their values, and remembers the value it assigns."""
         found: ast.stmt = self.visit(copy.deepcopy(statement))
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

@@ -17,7 +17,7 @@ STARS = "stars.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
-    """Reads the hints of each question in teaching order; empty if the file does not exist.
+    """Reads the hints of each question in teaching order, or {} if the file does not exist.
 
     Raises `ContentError` if a question does not exist or has no hints.
     """
@@ -26,7 +26,7 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the text that follows each question's right answer; empty without such a file.
+    """Reads the text that follows each question's right answer, or {} without such a file.
 
     Raises `ContentError` if a question does not exist or has no text.
     """

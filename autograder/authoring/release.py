@@ -164,7 +164,7 @@ def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, b
 
 
 def _ways(course: Course, name: str) -> dict[str, bytes]:
-    """Returns the file with the code of other right answers; empty if the assignment has none."""
+    """Returns the file with the code of other right answers, or {} if the assignment has none."""
     found = ways_of(course, course.assignment(name))
     ways = {question: [[way.text, way.code] for way in ways] for question, ways in found.items()}
     return {f"checks/{WAYS}": texts_text(ways).encode("utf-8")} if ways else {}

@@ -39,7 +39,7 @@ def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str
 def _places(
     path: Path, node: ast.FunctionDef | ast.ClassDef, rules: QuestionRules
 ) -> Iterator[tuple[ast.expr, list[str]]]:
-    """Yields the docstrings of a question that get rules, with their paragraphs."""
+    """Yields a question's docstrings to which rules are added, with the paragraphs to add."""
     for method in ("", "forward"):
         promises = [promise for promise in rules.promises if promise.method == method]
         calls = rules.not_allowed if not method else None
@@ -169,7 +169,7 @@ def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _lines_of(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> range:
-    """Returns the lines of a definition with its decorators, comments above and end markers."""
+    """Returns the lines of a definition, its decorators, the comments above it, and end markers."""
     first = first_line_of(node) - 1
     while first > 0 and lines[first - 1].startswith("#"):
         first -= 1

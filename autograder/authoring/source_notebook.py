@@ -264,7 +264,7 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """Returns the last line that contains `part`; of two, it is the superfluous one."""
+    """Returns the last line that contains `part`: if there are two, it is the superfluous one."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 

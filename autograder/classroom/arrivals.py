@@ -47,7 +47,7 @@ class Lateness:
 
     @property
     def text(self) -> str:
-        """The lateness in words; empty if the submission is not late or nothing is known."""
+        """The lateness in words, or "" if the submission is not late or nothing is known."""
         if self.late:
             return duration_text(self.late)
         return "by an unknown amount" if self.is_late else ""
@@ -169,7 +169,7 @@ def _due(assignment: Assignment) -> datetime | None:
 
 
 def utc_text(moment: datetime | None) -> str:
-    """Formats a time in UTC for tables; empty if it is unknown."""
+    """Formats a time in UTC for tables, or an empty string if it is unknown."""
     if moment is None:
         return ""
     naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

@@ -81,7 +81,10 @@ def read_bank(class_folder: Path) -> CommentBank:
 
 
 def keep_comment(class_folder: Path, comment: BankComment) -> bool:
-    """Adds a comment, or gives it a new text; returns whether it is new. Raises `UserError`."""
+    """Adds a comment, or gives it a new text; returns whether it is new.
+
+    Raises `UserError` if the name or the text is not allowed.
+    """
     _check(comment)
     key = comment.question, comment.name.casefold()
     known: list[dict[str, str]] = []

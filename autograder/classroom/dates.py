@@ -67,7 +67,7 @@ class ClassDates:
         return max(sections, key=lambda due: due.at, default=None)
 
     def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
-        """Returns how much later a person's section is due than the default; the latest of several.
+        """Returns how much later than the default a person's section is due; the latest one counts.
 
         The value is negative if the section is due earlier.
         """

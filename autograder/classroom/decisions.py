@@ -73,7 +73,7 @@ class Withdrawals:
         return bool(self.why(key))
 
     def why(self, key: Key) -> str:
-        """Returns why a submission is withdrawn; empty if it counts. The newest decision wins."""
+        """Returns why a submission is withdrawn, or "" if it counts. The newest decision wins."""
         rows = (self._rows.get(key), self._rows.get((key[0], EVERYTHING)))
         _, last = max((row for row in rows if row), default=(0, None), key=lambda row: row[0])
         return last.why if last and last.decision != BACK else ""

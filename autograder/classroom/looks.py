@@ -20,7 +20,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class ReviewMark:
-    """A look at an assignment: how many lines it had, and the time in UTC."""
+    """A look at an assignment's results: how many lines they had, and the time in UTC."""
 
     assignment: str
     lines: int
@@ -28,7 +28,7 @@ class ReviewMark:
 
 
 class ReviewMarks:
-    """All looks at a class, in their order."""
+    """All looks at a class's results, in their order."""
 
     def __init__(self, looks: Iterable[ReviewMark]) -> None:
         self._looks = tuple(looks)
@@ -57,7 +57,7 @@ _COLUMNS = tuple(field.name for field in fields(ReviewMark))
 
 
 def read_review_marks(class_folder: Path) -> ReviewMarks:
-    """Returns the looks at a class; raises `UserError` for a broken table."""
+    """Returns all looks at a class's results; raises `UserError` for a broken table."""
     path = class_folder / LOOKED_FILE
     return ReviewMarks(_look(row, path) for row in read_table(path, _COLUMNS))
 

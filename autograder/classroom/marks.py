@@ -36,7 +36,7 @@ _COLUMNS = tuple(field.name for field in fields(Mark))
 
 
 def read_marks(class_folder: Path) -> tuple[Mark, ...]:
-    """Returns graders' entries made with `autograder mark`, in order; raises `UserError`."""
+    """Returns graders' entries in order; raises `UserError` for a broken table."""
     return tuple(Mark(**row) for row in read_table(class_folder / MARKED_FILE, _COLUMNS))
 
 
@@ -46,7 +46,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Knows the grader of each answer: the question's, otherwise the student's in the roster."""
+    """Knows the grader of each answer: the question's, otherwise the student's on the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
@@ -58,7 +58,7 @@ class Graders:
         return frozenset({*self._by_question.values(), *of_people} - {""})
 
     def of(self, student: str, question: str) -> str:
-        """Returns the grader of an answer to `exercise/question`; empty if none is named."""
+        """Returns the grader of an answer to `exercise/question`, or "" if none is named."""
         exercise = question.partition("/")[0]
         if found := self._by_question.get(question) or self._by_question.get(exercise):
             return found

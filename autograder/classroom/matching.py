@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people that a name may mean; only one if it is certain.
+        """Returns the positions of the people whom a name may mean; only one if that is certain.
 
         The name may have any of the forms of a person's name, such as `Lovelace, Ada`.
         """

@@ -84,7 +84,7 @@ _COLUMNS = tuple(field.name for field in fields(Person))
 
 
 class Roster:
-    """The people of a class; finds the person that a student's name means."""
+    """The people of a class; finds the person whom a student's name means."""
 
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
@@ -95,7 +95,7 @@ class Roster:
         self._also = also or {}
 
     def person(self, student: str) -> Person | None:
-        """Returns the person that a student's name means; None if that is not certain."""
+        """Returns the person whom a student's name means, or None if that is not certain."""
         number = only_item(self._find(student))
         return None if number is None else self.people[number]
 
@@ -123,7 +123,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """The changes of a list to the roster: people added, and people who stay but are not listed.
+    """The changes that a list makes to the roster: people added, and people it does not list.
 
     `staff` are people in the list who teach and are therefore not students; `doubts` are sentences
     about people who may or may not be the same person. `updated` are people whose entries change,
@@ -214,7 +214,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people of a list, whose sections are needed to split several in one cell."""
+    """Returns the people in a list; its sections show how to split a cell that names several."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []

@@ -39,7 +39,7 @@ def request_text(*files: bytes) -> str:
 
 
 def read_requests(class_folder: Path) -> tuple[Request, ...]:
-    """Returns all requests in the order in which they arrived; raises `UserError`."""
+    """Returns all requests in order of arrival; raises `UserError` for a broken table."""
     rows = read_table(class_folder / REQUESTS_FILE, _COLUMNS)
     return tuple(Request(**row) for row in rows)
 

@@ -138,7 +138,7 @@ class Columns:
         return frozenset(role for _, role in self._columns)
 
     def values_of(self, row: Row) -> RoleValues | None:
-        """Returns the values of a row; None for rows that are not people."""
+        """Returns the values in a row, or None if the row is not about a person."""
         roles: dict[Role, str] = {}
         for column, role in self._columns:
             if text := row.get(column, "").strip():

@@ -115,7 +115,10 @@ def change_table(
     columns: Sequence[str],
     change: Callable[[list[dict[str, str]]], Iterable[Row]],
 ) -> Path:
-    """Reads a table, changes its rows and writes it, under a lock; raises `UserError`."""
+    """Reads a table, changes its rows and writes it, under a lock.
+
+    Raises `UserError` if the table can't be read or written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(path.parent / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -132,9 +135,10 @@ def change_table(
 def change_rows(
     path: Path, columns: Sequence[str], new: Mapping[Key, Row], gone: Iterable[Key] = ()
 ) -> None:
-    """Changes rows in a table that has one row for each submission; raises `UserError`.
+    """Changes rows in a table that has one row for each submission.
 
-    Its first two columns are the student and the assignment.
+    Its first two columns are the student and the assignment. Raises `UserError` as `change_table`
+    does.
     """
     without = set(gone)
 
@@ -148,6 +152,6 @@ def change_rows(
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:
-    """Writes a table in one step, escaping formulas of spreadsheets; may raise `UserError`."""
+    """Writes a table in one step; formulas are escaped, so that no spreadsheet runs them."""
     cells = ([row.get(column, "") for column in columns] for row in rows)
     return replace_file(path, for_csv([columns, *cells], "\n"))

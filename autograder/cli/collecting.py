@@ -188,7 +188,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 
 
 def _remark(item: CollectedSubmission) -> str:
-    """Returns a remark for the instructor on one submission; empty if it is as usual."""
+    """Returns a remark for the instructor on one submission, or "" if it is as usual."""
     if item.is_older:
         return f"older than the existing one, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:

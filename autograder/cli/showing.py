@@ -83,7 +83,7 @@ class Screen:
             self.say(f"stuck? autograder hint {result.question}", "dim", 4)
 
     def bar(self, passed: int, total: int) -> str:
-        """Returns a progress bar as text; empty for screen readers."""
+        """Returns a progress bar as text, or an empty string for screen readers."""
         if self.is_plain:
             return ""
         full = round(_BAR * passed / total) if total else 0

@@ -189,7 +189,7 @@ class KeyReader:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
     def read(self, seconds: float) -> str:
-        """Returns the key pressed within `seconds`, in lower case; empty if there was none."""
+        """Returns the key pressed within `seconds`, in lower case, or "" if there was none."""
         if not self._is_terminal:
             time.sleep(seconds)
             return ""

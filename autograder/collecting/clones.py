@@ -94,7 +94,7 @@ def _clones(
 
 
 def _members(folder: Path) -> list[Path]:
-    """Returns folders that are not empty, and files that may be answers; no links."""
+    """Returns folders that are not empty, and files that may be answers, but no links."""
     found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
     return [
         e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()

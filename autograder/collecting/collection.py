@@ -195,7 +195,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns a file's owners and place; all members, if a group of the roster submitted it."""
+        """Returns a file's place and owners: all members, if a group on the roster submitted it."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -212,7 +212,7 @@ class _Collection:
         return self._sorting.notes_on_other_assignments()
 
     def place(self, notes: Sequence[str]) -> CollectReport:
-        """Puts every pile in its place; raises `OSError`."""
+        """Puts every pile in its place; raises `OSError` if that fails."""
         places, roster, times = (
             SubmittedFolder(self._submitted, self._ends),
             self._roster,

@@ -122,7 +122,7 @@ class SubmittedFolder:
         return None
 
     def put(self, pile: Pile, time: datetime | None) -> CollectedSubmission:
-        """Moves a pile to its place; raises `OSError`."""
+        """Moves a pile to its place; raises `OSError` if that fails."""
         key = for_file_name(pile.student), pile.assignment
         target = self._submitted / key[0] / key[1]
         if time is not None:

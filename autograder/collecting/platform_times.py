@@ -78,12 +78,12 @@ class Times:
         return bool(number and owner.number and number != owner.number)
 
     def email_of(self, owner: Owner) -> str:
-        """Returns the address of an owner in the table; empty if that is not certain."""
+        """Returns the address of an owner in the table, or "" if that is not certain."""
         row = self._row_of(owner)
         return "" if row is None else self.emails[row]
 
     def number_of(self, person: Person) -> str:
-        """Returns the number of a person in Moodle's worksheet; empty if that is not certain."""
+        """Returns the number of a person in Moodle's worksheet, or "" if that is not certain."""
         row = self._row(_names(person)) if self.numbers else None
         return "" if row is None else self.numbers[row]
 

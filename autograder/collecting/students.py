@@ -48,7 +48,7 @@ class Students:
                 self._groups[group].append(person)
 
     def members(self, owner: Owner) -> tuple[Owner, ...]:
-        """Returns an owner for each member of a group that submitted together; others unchanged.
+        """Returns an owner for each member of a group; returns any other owner unchanged.
 
         A group must be on the roster, and no person there may have its name. Students choose the
         names of repositories, and perhaps their own, so a clone never counts as a group's, and
@@ -156,7 +156,7 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """Returns the folder of a platform's number in earlier collections; empty if uncertain.
+        """Returns the folder of a platform's number in earlier collections, or "" if uncertain.
 
         Canvas's number and a login always belong to one person, Moodle's number to one person in
         one assignment.

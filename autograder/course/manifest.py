@@ -95,7 +95,7 @@ def manifest_text(
 
 
 def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Reads the hints of an assignment's folder, by question; empty if none were released.
+    """Reads the hints of an assignment's folder, by question, or {} if none were released.
 
     Raises `UserError` if the file can't be read.
     """
@@ -103,17 +103,17 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """Reads the texts that follow right answers, by question; empty if none were released."""
+    """Reads the texts that follow right answers, by question, or {} if none were released."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
 def read_stars(folder: Path) -> dict[str, str]:
-    """Reads the constraint of each question's second star; empty if none were released."""
+    """Reads the constraint of each question's second star, or {} if none were released."""
     return {name: str(rule) for name, rule in _texts(folder, STARS).items()}
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Reads other right ways by question, with their code; empty until the course publishes them.
+    """Reads other right ways by question, with their code, or {} until the course publishes them.
 
     A way is a pair of a text on what it does and costs, and its code.
     """

@@ -35,7 +35,7 @@ class Engine(Protocol):
         """Returns an assignment; raises `UserError` if it is not ready to be graded."""
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything, except the submission, on which a score depends."""
+        """Returns a digest of everything that a score depends on, except the submission."""
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
         """Returns a digest of the submitted files."""
@@ -71,7 +71,7 @@ class Scope:
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Returns the digest of a submission; empty if it can't be read, which grading reports."""
+        """Returns the digest of a submission, or "" if it can't be read, which grading reports."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):

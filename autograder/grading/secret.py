@@ -43,7 +43,7 @@ def asked_digest(assignment: Assignment) -> str:
 
 
 def suite_digest(assignment: Assignment) -> str:
-    """Returns a digest of everything, except the submission, on which a score depends."""
+    """Returns a digest of everything that a score depends on, except the submission."""
     return digest_of_files([], f"{JUDGING}/{asked_digest(assignment)}")
 
 

@@ -47,7 +47,7 @@ class SuiteEngine:
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """Returns a digest of everything, except the submission, on which a score depends."""
+        """Returns a digest of everything that a score depends on, except the submission."""
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:

@@ -101,7 +101,7 @@ class Token:
         return self._text
 
     def without(self, text: str) -> str:
-        """Returns a text of the platform without the token, in case the platform repeats it."""
+        """Returns a platform's text without the token, in case the platform repeats it."""
         return text.replace(self._text, _SECRET)
 
 
@@ -292,7 +292,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def _error_in(body: bytes) -> Mapping[str, Any]:
-    """Returns Moodle's error in a body; empty if it is something else."""
+    """Returns Moodle's error in a body, or an empty mapping if it is something else."""
     with contextlib.suppress(ValueError):
         document = read_untrusted_json(body)
         return document if isinstance(document, Mapping) and "errorcode" in document else {}

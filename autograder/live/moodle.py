@@ -258,7 +258,7 @@ class Moodle:
         return {**row, "plugindata": plugins}
 
     def _comment(self, work: PlatformAssignment, student: str) -> str:
-        """Returns the existing comment on Moodle; empty if there is none."""
+        """Returns the existing comment on Moodle, or an empty string if there is none."""
         reply = self._call("mod_assign_get_submission_status", assignid=work.number, userid=student)
         return next(
             (

@@ -137,7 +137,7 @@ class Platform(Protocol):
         ...
 
     def zone(self) -> str:
-        """Returns the name of the course's time zone; empty if it is unknown."""
+        """Returns the name of the course's time zone, or an empty string if it is unknown."""
         ...
 
     def members(self) -> Sequence[Member]:

@@ -39,7 +39,7 @@ class CachedStep:
     def of(
         cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
     ) -> CachedStep:
-        """Returns a step before it begins; files of the class in `without` do not affect it."""
+        """Returns a step before it begins; the class's files in `without` do not affect it."""
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [
             *_class_files(class_folder, {*made, *without}),

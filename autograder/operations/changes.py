@@ -130,7 +130,7 @@ def _news(
 
 
 def unseen_note(class_folder: Path) -> str:
-    """Returns a note for exports about changes that nobody has looked at; empty if there are none.
+    """Returns a note for exports about changes that nobody has looked at, or "" if there are none.
 
     Only the lines of submissions that were graded more than once are kept in memory.
     """

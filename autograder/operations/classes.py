@@ -194,9 +194,10 @@ def withdraw(
     is_back: bool = False,
     course: Path | str = HERE,
 ) -> Decision:
-    """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted.
+    """Leaves a submission out of reports, exports and feedback, or includes it again.
 
-    Without an assignment, this applies to all work, now and later, of a student who has left.
+    Nothing is deleted. Without an assignment, this applies to all work, now and later, of a student
+    who has left.
 
         autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
         autograder.withdraw("course", "ben", None, "left the course")
@@ -252,7 +253,10 @@ def _results(folder: Path) -> Sequence[SubmissionResult]:
 
 
 def known_student(folder: Path, course: Course, student: str) -> str:
-    """Returns the name of a student in submissions or on the roster; raises `UserError`."""
+    """Returns the name of a student in submissions or on the roster.
+
+    Raises `UserError` if there is no such student.
+    """
     submitted = list(dict.fromkeys(name for name, _ in _submitted(folder, course)))
     roster = read_roster(folder)
     person = roster.person(student)
@@ -269,7 +273,7 @@ def known_student(folder: Path, course: Course, student: str) -> str:
 
 
 def _record_extension(folder: Path, course: Course, assignment: Assignment, student: str) -> bool:
-    """Sets an extension in the gradebook and updates the penalty, if the submission is there."""
+    """Sets a submission's extension and penalty in the gradebook, if it is recorded there."""
     from ..nbgrader import record, set_extension
 
     due = assignment.duedate

@@ -153,7 +153,7 @@ def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
 
 
 class _Linking:
-    """Finds the platform's assignment for each of ours: by choice, by known number, or by name."""
+    """Finds each of our assignments on the platform: by choice, by known number, or by name."""
 
     def __init__(
         self,
@@ -217,5 +217,5 @@ class _Linking:
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
-    """Keeps other pulls and pushes from changing the class; `UserError` if one is running."""
+    """Keeps other pulls and pushes out of the class; raises `UserError` if one is running."""
     return running_alone(class_folder / _LOCK, "pull or push")

@@ -163,7 +163,7 @@ def _known_as(
 
 
 def not_due_note(grades: Grades) -> str:
-    """Returns an export's note on zeros for assignments that may still be submitted."""
+    """Returns a note for an export on zeros for assignments that may still be submitted."""
     if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)
@@ -178,7 +178,7 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
-    """Returns people on the roster without a result, by assignment; empty texts without names."""
+    """Returns people on the roster without a result, by assignment, or "" for each hidden name."""
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)
     by_assignment: dict[str, list[str]] = {}

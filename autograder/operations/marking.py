@@ -100,7 +100,7 @@ def mark(
 
 
 def _asked_question(course: Course, name: str) -> tuple[QuestionSelector | None, str]:
-    """Returns a question and its assignment; no question if the name is an assignment's."""
+    """Returns a question and its assignment, or no question if an assignment is named."""
     if name in {assignment.name for assignment in course.assignments}:
         return None, name
     found = wanted_question(course.assignments, name)

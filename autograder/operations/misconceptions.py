@@ -145,7 +145,7 @@ def _because_it_never_ran(
 def _problem(
     course: Course, content: Exercise, entry: Entry, catalogue: str, found: UnnamedAnswer
 ) -> str:
-    """Returns why an entry can't be added to those stored so far; empty if it can."""
+    """Returns why an entry can't be added to those stored so far, or an empty string if it can."""
     from ..grading.validation.entries import graded_entry
 
     result = graded_entry(course, content, entry, catalogue)

@@ -187,7 +187,7 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
 
 
 def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
-    """Returns the submissions with a reason to look that no person has dealt with.
+    """Returns the submissions with a reason for a review that nobody has dealt with yet.
 
     A person deals with it by entering points or a comment, by agreeing with the automatic points,
     or by withdrawing the submission. The next run repeats a grading that failed.

@@ -307,7 +307,7 @@ class _Push:
     def _update(
         self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
     ) -> tuple[GradeUpdate, str]:
-        """Returns the grade, with feedback that is not there yet, and a digest of the feedback."""
+        """Returns the grade with feedback that the platform lacks, and a digest of the feedback."""
         from ..feedback import page_of
 
         update = GradeUpdate(member.number, result.score)
@@ -338,7 +338,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades, and remembers each batch; returns their number, and refused grades."""
+        """Writes the grades, and remembers each batch; returns how many, and the refused ones."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

@@ -97,7 +97,7 @@ def _comments(
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
-    """Returns the sentences of known mistakes; empty if no course is found."""
+    """Returns the sentences of known mistakes, or an empty mapping if no course is found."""
     try:
         return mistake_sentences(course_of_class(course, folder))
     except UserError:

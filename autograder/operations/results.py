@@ -175,7 +175,7 @@ def export(
 
 
 def duedates(course: Path, folder: Path) -> dict[str, datetime]:
-    """Returns the due dates of a class's course; empty if no course is found."""
+    """Returns the due dates of a class's course, or an empty mapping if no course is found."""
     return _dates(_assignments(course, folder))
 
 

@@ -105,7 +105,7 @@ def _request(folder: Path, course: Course, asked: FoundRequest) -> Request:
 
 
 def _named_assignment(course: Course, text: str) -> str:
-    """Returns the only assignment that a text names; raises `UserError` if that is not certain."""
+    """Returns the one assignment that a text names; raises `UserError` if that is not certain."""
     words = re.sub(r"[\W_]+", "_", f" {text} ".casefold())
     names = [assignment.name for assignment in course.assignments]
     found = {name for name in names if f"_{name}_" in words}

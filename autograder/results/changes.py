@@ -124,7 +124,7 @@ def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
 
 
 def doubts(found: Iterable[Attempts], work: HumanWork) -> list[OutdatedScore]:
-    """Returns human scores whose automatic score, maximum or answer has changed since."""
+    """Returns humans' scores for which the automatic score, maximum or answer has changed since."""
     return [
         OutdatedScore(*key, entered=entered, before=c.before, after=c.after, causes=c.causes)
         for one in found

@@ -75,7 +75,7 @@ class HumanWork:
         return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def asked(self, key: Key, question: str) -> tuple[Request, ...]:
-        """Returns the requests about `exercise/question`; if that is empty, about everything."""
+        """Returns the requests about `exercise/question`, or about everything if that is empty."""
         return tuple(one for one in self.requests.get(key, ()) if one.question == question)
 
     def penalty(self, result: SubmissionResult) -> float:

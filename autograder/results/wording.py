@@ -85,7 +85,7 @@ def points_text(points: float, most: float) -> str:
 
 
 def mistake_text(name: str | None) -> str:
-    """Returns a known mistake's name in words, without its exercise; empty if there is none."""
+    """Returns a known mistake's name in words, without its exercise, or "" if there is none."""
     return readable((name or "").rpartition(".")[2])
 
 

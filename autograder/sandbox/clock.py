@@ -96,7 +96,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def waited_seconds(pid: int) -> float:
-    """Returns the seconds that a process has waited for a processor; 0 if nothing counts them."""
+    """Returns the seconds that a process has waited for a processor, or 0 if none are counted."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -104,7 +104,7 @@ def waited_seconds(pid: int) -> float:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """Returns the CPU seconds of a process, its descendants, and all ended children of these."""
+    """Returns the CPU seconds of a process, its descendants, and the ended children of all."""
     return sum(map(_all_cpu, (pid, *descendants(pid))))
 
 
@@ -139,7 +139,7 @@ def pid_of(pidfd: int) -> int:
 
 
 def threads_of(pid: int) -> int:
-    """Returns the number of a process's threads; 1 if it has ended or /proc is hidden."""
+    """Returns the number of a process's threads, or 1 if it has ended or /proc is hidden."""
     try:
         return os.stat(f"/proc/{pid}/task").st_nlink - 2
     except OSError:

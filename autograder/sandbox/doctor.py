@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """The remedy if the tier does not work; empty if the reason already includes one."""
+        """The remedy if the tier does not work, or "" if the reason already includes one."""
         return "" if _FIX in self.reason else f"\n    remedy: {remedy_of(self.tier)}"
 
 
@@ -114,7 +114,7 @@ def fork_server_ahead(
 
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
-    """Starts the first tier that works; tries a tier again if it was killed while starting."""
+    """Starts the first tier that works; retries a tier that was killed while it started."""
     reasons: list[str] = []
     for tier in (wanted,) if wanted else LEVELS:
         for attempt in range(1, _ATTEMPTS + 1):

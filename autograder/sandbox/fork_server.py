@@ -90,7 +90,7 @@ class ForkServer:
         self.wait_until_ready()
 
     def has_ended(self, seconds: float = _ENDING_SECONDS) -> bool:
-        """Return whether the server has ended or will soon; only in the process that started it."""
+        """Return whether the server has ended or soon will; call it only where it was started."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -202,7 +202,7 @@ class ForkServer:
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Requests a worker, which is forked in the background; its first call waits for that.
+        """Requests a worker, which is forked in the background; its first call waits for the fork.
 
         `batches` are the digests of the held batches that the worker keeps; it sees no others.
         """
@@ -258,7 +258,7 @@ class ForkServer:
         return self._words() or "(it printed nothing)"
 
     def _words(self) -> str:
-        """Returns the end of the fork server's output, even after it was closed."""
+        """Returns the end of the fork server's output, even after the server was closed."""
         if not self._errors.closed:
             self._errors.seek(0)
             self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""Sends requests in one frame, and decodes their replies without trusting them.
+"""Sends requests in one frame, and decodes the replies without trusting them.
 
 Every exchange between a worker and its grader starts with cold caches on both sides, and a
 submission would need hundreds of exchanges. So requests are sent in batches. The fork server holds
@@ -71,7 +71,7 @@ def _not_implemented(kind: str, text: str, where: str) -> str:
 
 
 def report_in(status: socket.socket) -> list[float]:
-    """Reads the fork server's report on a worker's end: wait status, CPU seconds, memory.
+    """Reads the fork server's report on an ended worker: wait status, CPU seconds, memory.
 
     Raises `SandboxError` without a report, because the cause of the end is then unknown.
     """

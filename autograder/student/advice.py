@@ -52,7 +52,7 @@ class AdviceContext:
 
 
 def advice(error: BaseException, context: AdviceContext | None = None) -> str:
-    """Return advice about an exception; empty if there is none."""
+    """Return advice about an exception, or an empty string if there is none."""
     context = context or AdviceContext()
     text = exception_text(error)
     specials = (_about_method, _about_name, _about_import, _about_signature, _about_call)

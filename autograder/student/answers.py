@@ -215,7 +215,7 @@ _DEFINES = (ast.FunctionDef, ast.ClassDef)
 
 
 def unfinished(question: str, text: str) -> str:
-    """Say why a question with code is "not implemented"; empty for an untouched stub."""
+    """Say why a question with code is "not implemented", or "" for an untouched stub."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:

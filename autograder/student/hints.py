@@ -114,10 +114,10 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 
 
 def afterwards(folder: Path, question: str) -> str:
-    """Return the text to read after a right answer; empty if the bundle has none."""
+    """Return the text to read after a right answer, or an empty string if the bundle has none."""
     return read_afterwards(folder).get(question, "")
 
 
 def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
-    """Return other right ways, each with its code; empty until the course publishes them."""
+    """Return other right ways, each with its code, or nothing until the course publishes them."""
     return read_ways(folder).get(question, ())

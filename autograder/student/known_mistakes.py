@@ -97,7 +97,7 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Return the sentence about mistakes with equal answers to the checks; empty if unknown.
+    """Return the sentence about mistakes with equal answers to the checks, or "" if unknown.
 
     If there is none, the answer may contain two mistakes. Then a mistake is named that has equal
     answers to more than half of the failing checks, and fails no other. A sentence that mentions

@@ -23,7 +23,7 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: RecordedCall, names: Names) -> str:
-    """Return the lines that repeat a step; empty if they would contain different numbers.
+    """Return the lines that repeat a step, or "" if they would contain different numbers.
 
     `names` are the names that the notebook or the module defines.
     """

@@ -25,7 +25,7 @@ UNSAVED = "not saved yet: save the notebook before you submit it, or check it in
 def stale(
     question: str, namespace: Mapping[str, Any], folder: Path, questions: Collection[str] = ()
 ) -> str:
-    """Say why a question's definition differs from its cell; empty if nothing indicates that.
+    """Say why a question's definition differs from its cell, or "" if nothing indicates that.
 
     A later definition of another one of the `questions` does not count as a renamed definition.
     """
@@ -48,7 +48,7 @@ def stale(
 
 
 def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Say that no saved notebook has the cell that defined a question; empty if one has it."""
+    """Say that no saved notebook has the cell that defined a question, or "" if one has it."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     saved = [source for source, _ in _saved_cells(folder)]

@@ -25,7 +25,7 @@ _LONGEST_MAGIC = 10_000
 
 
 def python_of(source: str) -> str:
-    """Returns the cell as Python; empty if the cell is in a different language."""
+    """Returns the cell as Python, or an empty string if the cell is in a different language."""
     lines = with_unix_lines(source).split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -48,7 +48,7 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Returns the magic that makes a cell text or another language; empty if the cell is Python."""
+    """Returns the magic that makes a cell text or another language, or "" if the cell is Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic

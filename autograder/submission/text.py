@@ -176,7 +176,7 @@ def explained(error: Exception) -> str:
 
 
 def remedy(error: Exception) -> str:
-    """Returns the remedy for a compiler error; empty if its message says enough."""
+    """Returns the remedy for a compiler error, or an empty string if its message says enough."""
     if not isinstance(error, SyntaxError):
         return ""
     line = (error.text or "").strip()

@@ -248,7 +248,7 @@ def _is_namespace(node: ast.expr) -> bool:
 
 
 def _called(function: ast.expr) -> str:
-    """Return the last word of the called expression; empty if it has no name."""
+    """Return the last word of the called expression, or an empty string if it has no name."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""

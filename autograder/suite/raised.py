@@ -73,7 +73,7 @@ def _about_error(error: str, question: str, signature: str) -> str:
 
 
 def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
-    """Return what to do about an error, given as "Type: text"; empty if no row matches.
+    """Return what to do about an error, given as "Type: text", or "" if no row matches.
 
     `source` is the line that raised it, if the error does not include it.
     """
@@ -83,7 +83,7 @@ def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> st
 
 
 def cause_of(error: str, source: str = "") -> str:
-    """Describe the mistake that an error always has; empty if it may have several."""
+    """Describe the mistake that an error always has, or an empty string if it may have several."""
     fits = _row_of(error, TABLE, source)
     return fits.shows if fits and fits.is_cause else ""
 
@@ -96,7 +96,7 @@ def _row_of(error: str, table: Iterable[Row], source: str = "") -> Row | None:
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
-    """Describe the errors of answers to a question in words; empty if their kinds differ."""
+    """Describe the errors of answers to a question in words, or "" if their kinds differ."""
     kinds = {_kind(error, question) for error in errors}
     return kinds.pop() if len(kinds) == 1 else ""
 

@@ -158,7 +158,7 @@ def _of_values(
 
 
 def nan_in(value: torch.Tensor) -> str:
-    """Say how many values are nan, and what causes nan; empty if none is."""
+    """Say how many values are nan, and what causes nan, or an empty string if none is."""
     if not _is_plain(value) or not bool((nan := value.detach().isnan()).any()):
         return ""
     count = "every value is" if bool(nan.all()) else f"{int(nan.sum())} of {nan.numel()} values are"

@@ -63,7 +63,7 @@ class ExpressionTexts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """Return the texts of a whole number; empty if the value may be anything else."""
+        """Return the texts of a whole number, or nothing if the value may be anything else."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS

@@ -87,7 +87,7 @@ def as_used(
 
 
 def _left_on(value: Any) -> str:
-    """Returns the attributes that a call left on an argument; empty if it left none."""
+    """Returns the attributes that a call left on an argument, or "" if it left none."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
             return "a tensor with a hook that the call left on it"
@@ -288,7 +288,7 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Returns copies of the trainable parameters by name; empty for lazy ones without a shape."""
+    """Returns copies of the trainable parameters by name, or {} for lazy ones without a shape."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()

@@ -92,7 +92,7 @@ class Panel:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use our colors, and afterwards the caller's again.
+    """Use our colors within the block, then restore the caller's.
 
     A notebook shows figures in interactive mode only. Its first figure turns that on, and a
     `plt.rc_context` around the first figure turns it off again: later figures would not be shown.

@@ -62,5 +62,5 @@ def start_of_the_mixture(weights: torch.Tensor, values: torch.Tensor) -> torch.T
 
 
 def sum_of_two_equal_blocks() -> float:
-    """Return the log-sum-exp of two blocks together if that of each is 0."""
+    """Return the log-sum-exp of two joined blocks if that of each block is 0."""
     return math.log(1.0 + 1.0)

@@ -194,7 +194,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return an answer's numbers as text: the expected text if right, or more digits if needed."""
+    """Return an answer's numbers as text, with more digits where a wrong one would look right."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))

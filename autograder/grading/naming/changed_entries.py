@@ -60,7 +60,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
-        """Returns the second mistakes that a known one is likely to have, the likeliest first."""
+        """Returns likely second mistakes in the code of a known one, the likeliest first."""
         changes = self._changes(base)
         found = most_frequent((id_of(member.key), (n, member)) for n, member in changes)
         return [
@@ -74,7 +74,7 @@ class ChangedEntries:
             yield from ((number, member) for member in self._members(definition))
 
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
-        """Returns a list of the definitions with a change of one; an empty list if it fails."""
+        """Returns the definitions with one of them changed, or nothing if it can't be changed."""
         own, whole = self._definitions(base), _changed(member)
         rest = own[number + 1 :] if number else ()  # only the entry uses the others
         return [[*own[:number], whole, *rest]] if whole else []
@@ -82,9 +82,9 @@ class ChangedEntries:
     def answered(
         self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns the records of each answer in tests, or in the first requests of each.
+        """Returns the records of each answer for these tests, or for their first requests.
 
-        They are executed together; returns nothing if that ends the worker.
+        The answers are executed together; returns nothing if they end the worker.
         """
         if not answers:
             return []

@@ -69,11 +69,11 @@ class Diagnosis:
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
     def renew_table(self, question: str) -> None:
-        """Writes the table of a question, as the suite is now, into the course."""
+        """Writes a question's table for the current suite into the course."""
         self._known.renew_table(question)
 
     def has_table(self, question: str) -> bool:
-        """Returns whether the course has the table of a question, as the suite is now."""
+        """Returns whether the course has a question's table for the current suite."""
         return self._known.has_table(question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:

@@ -124,7 +124,7 @@ class KnownMistakes:
         self._store.renew(place, key, lambda: self._made(question), fits)
 
     def has_table(self, question: str) -> bool:
-        """Returns whether the course has the table of a question, as the suite is now."""
+        """Returns whether the course has a question's table for the current suite."""
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:

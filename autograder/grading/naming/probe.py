@@ -225,7 +225,7 @@ class ProbeReplies:
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Returns each request's error in a test, with its class; empty if there was none."""
+        """Returns each request's error in a test, with its class, or nothing if there was none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> AnswerRecord:

@@ -39,7 +39,7 @@ _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
 def uses_besides_computing(code: str) -> tuple[str, ...]:
-    """Returns names in code that may do more than compute, sorted; empty for most answers."""
+    """Returns names in code that may do more than compute, sorted, or nothing for most answers."""
     try:
         return tuple(sorted({*_Reader(ast.parse(code)).refused(), *_refused_names(code)}))
     except SyntaxError as error:

@@ -37,7 +37,7 @@ def irregular(folder: Path) -> list[str]:
 
 
 def too_much(folder: Path) -> str | None:
-    """Returns the problem of a folder that exceeds the limits of a submission; otherwise None."""
+    """Returns why a folder exceeds the limits of a submission, or None if it does not."""
     files = list(islice(_below(folder), MAX_FILES + 1))
     size = sum(path.lstat().st_size for path in files if is_regular(path))
     return _TOO_MUCH if len(files) > MAX_FILES or size > MAX_SUBMISSION_BYTES else None

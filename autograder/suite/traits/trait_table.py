@@ -114,7 +114,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The test of each general rule, or why there is none; empty if neither is known."""
+        """The test of each general rule, or why there is none, or {} if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -124,12 +124,12 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """The test of each trait, or the reason why there is none; empty without either."""
+        """The test of each trait, or the reason why there is none, or {} without either."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
     def for_students(self) -> str:
-        """The traits that grading tries, in words for a student; empty if none is shown."""
+        """The traits that grading tries, in words for a student, or "" if none is shown."""
         return ", ".join(
             words
             for trait, words in _FOR_STUDENTS.items()
