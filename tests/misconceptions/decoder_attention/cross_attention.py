@@ -560,7 +560,8 @@ class mask_meets_the_heads(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="generation, where the context stays, with a call: the first context is kept",
+    confuses="generation, where the context stays the same, with separate calls: the first "
+    "context is kept",
     hint="Call it twice with different contexts. Are the results different?",
 )
 class first_context_kept(_Cross):
@@ -879,7 +880,8 @@ class no_mask_forbids_all(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="generation, where the context stays, with a call: the first keys are kept",
+    confuses="generation, where the context stays the same, with separate calls: the first keys "
+    "are kept",
     hint="Call it twice with different contexts. Are the results what they should be?",
 )
 class first_keys_kept(_Cross):
@@ -927,7 +929,8 @@ class mask_on_queries(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="generation, where the context stays, with a call: the first context is kept",
+    confuses="generation, where the context stays the same, with separate calls: the first "
+    "context is kept",
     hint="Call it twice with different contexts. Are the results different?",
 )
 class first_context_itself_kept(_Cross):

@@ -595,8 +595,8 @@ class output_squeezed(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="what config is with something else: the entries of `config` are read like those of a "
-    "dictionary",
+    confuses="an object with attributes with a dictionary: the entries of `config` are read like "
+    "those of a dictionary",
     hint="Read the error message. How do you read an attribute of an object?",
 )
 class config_as_a_dictionary(_Layers):

@@ -145,7 +145,7 @@ def lower_cased(sentence):
     "build_vocabulary",
     confuses="Python's order of strings and an order that ignores capitals: words are sorted "
     "without regard to capitals",
-    hint="Which comes first for Python, `Z` or `a`?",
+    hint="Which does Python put first, `Z` or `a`?",
 )
 def sorted_without_regard_to_case(sentence):
     words = sorted(_split(sentence), key=str.lower)
@@ -155,7 +155,7 @@ def sorted_without_regard_to_case(sentence):
 @misconception(
     "build_vocabulary",
     confuses="alphabetical order and order by length: words are sorted by length",
-    hint="Which of two words comes first for your code: the shorter one, or the one that comes "
+    hint="Which of two words does your code put first: the shorter one, or the one that comes "
     "first in the alphabet?",
 )
 def sorted_by_length(sentence):

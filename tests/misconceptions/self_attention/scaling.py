@@ -68,7 +68,7 @@ def root_rounded(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the square root of d_k with half of it: the scores are divided by d_k / 2",
-    hint="What number do you divide by for d_k = 9? Python takes a power before a division.",
+    hint="What number do you divide by for d_k = 9? Python evaluates a power before a division.",
 )
 def divided_by_half(scores, d_k):
     return scores / (d_k / 2)

@@ -424,7 +424,7 @@ def contexts_squeezed(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="a matrix with a batch of one: the result of plain matrices has one dimension too "
+    confuses="a matrix with a batch of one: the result for plain matrices has one dimension too "
     "many",
     hint="How many dimensions should the result of two plain matrices have?",
 )

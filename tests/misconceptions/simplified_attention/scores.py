@@ -453,7 +453,7 @@ def squeezed_result(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="a matrix with a batch of one: the result of plain matrices has one dimension too "
+    confuses="a matrix with a batch of one: the result for plain matrices has one dimension too "
     "many",
     hint="How many dimensions should the result of two plain matrices have?",
 )

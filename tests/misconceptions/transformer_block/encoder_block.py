@@ -580,8 +580,8 @@ class always_one_head(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="a usual size of the hidden layer with the size that is given: the hidden layer is "
-    "always four times the model size",
+    confuses="the usual size of the hidden layer with the given one: the hidden layer is always "
+    "four times the model size",
     hint="Where do you use the third argument?",
 )
 class always_four_times_as_wide(_Parts):

@@ -194,8 +194,8 @@ class no_biases(nn.Module):
 
 @misconception(
     "FeedForward",
-    confuses="a usual size of the hidden layer with the size that is given: the hidden layer is "
-    "always four times the model size",
+    confuses="the usual size of the hidden layer with the given one: the hidden layer is always "
+    "four times the model size",
     hint="Where do you use the second argument?",
 )
 class always_four_times_as_wide(_TwoLayers):
