@@ -341,7 +341,7 @@ cat_contexts_unmasked = [
     [0.8291, 1.6919, -1.2977, 1.2107, -2.2525, 1.7438],
 ]
 #: context vectors of the same layer without a mask and without the scale
-cat_contexts_unscaled = [
+suspicious_contexts = [
     [1.0415, 1.8398, -1.1913, 0.7480, -1.3941, 1.0548],
     [1.1482, 1.9736, -1.2355, 0.7570, -1.2340, 1.1036],
     [0.8208, 1.6197, -1.1930, 1.1884, -2.0665, 1.7393],
