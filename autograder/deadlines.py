@@ -1,4 +1,4 @@
-"""Parses and formats due dates and durations as people write them; refuses ambiguous ones.
+"""Parses and formats due dates and durations as people write them; refuses ambiguous texts.
 
 A due date names its time zone, because without one, the same words mean different moments in
 different places. It includes the whole minute that it names. A date without a time means the end of

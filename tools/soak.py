@@ -8,7 +8,7 @@ time or 1 GiB; the others come from `tools/fuzz.py`, which looks for inputs that
 Then runs of the grader are killed, interrupted and stopped (`tools/soak_kills.py`), a class is
 graded with too few resources (`tools/soak_nights.py`), and many submissions are graded at once.
 Every failure is printed with the seed and number, or the file, that reproduce it; `--first-input`,
-`--first-kill` and `--first-night` continue an earlier run. Exit code 1 after any failure.
+`--first-kill` and `--first-night` continue an earlier run. The exit code is 1 after any failure.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class SubmissionTime:
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """Returns the time in UTC that a text means; None if that is not certain.
+    """Returns the time in UTC that a text means, or None if that is not certain.
 
     `zone` applies to times that name no zone; without it, such a time raises `MissingZone`.
     """

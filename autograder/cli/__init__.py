@@ -52,7 +52,7 @@ def open_streams() -> None:
 
 
 def refusal(error: BaseException) -> str | None:
-    """Returns a text on what the machine refused and what to do; None for any other error."""
+    """Returns a text on what the machine refused and what to do, or None for any other error."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""

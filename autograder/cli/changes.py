@@ -1,4 +1,4 @@
-"""The command that reports what regrading has changed: changes."""
+"""The command `changes`, which reports what regrading has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that brings submissions into a class folder: collect."""
+"""The command `collect`, which brings submissions into a class folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that examines the machine: doctor."""
+"""The command `doctor`, which examines the machine."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def is_repository(folder: Path) -> bool:
 
 
 def committed(folder: Path) -> datetime | None:
-    """Returns the time of the last commit by the committer's clock; None if it is unknown."""
+    """Returns the time of the last commit by the committer's clock, or None if it is unknown."""
     try:
         top = os.open(folder / ".git", _FOLDER)
     except OSError:
@@ -144,13 +144,13 @@ class _GitFolder:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """The offsets of a pack's objects (version 2 of `.idx`); `size` is that of a hash."""
+    """The offsets of a pack's objects (version 2 of `.idx`); `size` is the size of a hash."""
 
     file: int
     size: int
 
     def find(self, name: bytes) -> int | None:
-        """Returns the object's offset; None if it is not in this pack."""
+        """Returns the object's offset, or None if it is not in this pack."""
         if os.pread(self.file, len(_INDEX), 0) != _INDEX:
             return None
         low, high = (self._count(name[0] - 1) if name[0] else 0), self._count(name[0])

@@ -81,7 +81,7 @@ class ReadingAllowance:
 
 
 def name_problem(parts: tuple[str, ...]) -> str | None:
-    """Returns why files with this path are refused; None if they are not."""
+    """Returns why files with this path are refused, or None if they are not."""
     if not parts:
         return "no name"
     if len(parts) > MAX_FOLDERS:

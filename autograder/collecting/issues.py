@@ -134,7 +134,7 @@ def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _text(value: object) -> str:
-    """Returns a JSON value as text that can be written, because JSON can spell half a character."""
+    """Returns a JSON value as text that can be written; JSON may contain half a character."""
     return str(value).encode("utf-8", "replace").decode()
 
 

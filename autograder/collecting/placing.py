@@ -88,7 +88,7 @@ class CollectedSubmission:
 
 
 class SubmittedFolder:
-    """The folder of submissions: the students in it, and the files that `collect` wrote there."""
+    """The folder of submissions, its students, and the files that `collect` wrote there."""
 
     def __init__(self, submitted: Path, ends: Ends) -> None:
         self._ends = ends
@@ -111,7 +111,7 @@ class SubmittedFolder:
         return self._new
 
     def problem(self, pile: Pile) -> str | None:
-        """Returns why a submission can't be placed; None if it can."""
+        """Returns why a submission can't be placed, or None if it can."""
         name = for_file_name(pile.student)
         target = self._submitted / name / pile.assignment
         other = self._there.setdefault(name.casefold(), name)

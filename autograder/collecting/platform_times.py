@@ -51,7 +51,7 @@ class Times:
     is_named: tuple[bool, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
-        """Returns the time of an owner's submission; None if the table leaves it uncertain.
+        """Returns the time of an owner's submission, or None if the table leaves it uncertain.
 
         `person` is the owner's entry on the class's roster.
         """

@@ -41,7 +41,7 @@ class DeliveryFormat(enum.StrEnum):
 class DeliveryReport:
     """The files written in a format, the number of submissions, and who can't be reached and why.
 
-    `waits` is true if somebody can't be reached until a person does something.
+    `waits` is true if a person must do something before everybody can be reached.
     """
 
     paths: tuple[Path, ...]

@@ -49,7 +49,7 @@ class SharedMistake:
 def group_of(
     result: SubmissionResult, exercise: ExerciseResult, question: QuestionResult
 ) -> GroupKey | None:
-    """Returns the mistake of an answer; None if the answer is right or was not written."""
+    """Returns the mistake of an answer, or None if the answer is right or was not written."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
         return None

@@ -93,10 +93,10 @@ def write_feedback(
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    The same content is written next to it as plain text, `feedback.txt`. `human` are the entries of
-    graders in the gradebook, which count and are shown. The page also says when the submission
-    arrived. A name that is not a safe folder name is encoded. Raises `UserError` for a page that
-    can't be written.
+    The same content is written next to it as plain text, `feedback.txt`. `human` are graders'
+    entries in the gradebook; they count, and the page shows them. The page also says when the
+    submission arrived. A name that is not a safe folder name is encoded. Raises `UserError` for a
+    page that can't be written.
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()

@@ -212,7 +212,7 @@ def class_report(
 
 @dataclass(slots=True)
 class _Assignment:
-    """The sums of an assignment."""
+    """Adds up the results of one assignment."""
 
     shares: array[float] = field(default_factory=numbers)
     arrivals: list[Lateness | None] = field(default_factory=list)
@@ -247,7 +247,7 @@ class _Assignment:
 
 @dataclass(slots=True)
 class _Question:
-    """The sums of a question; `rest` are the points of the rest of the assignment."""
+    """Adds up the results of a question; `rest` are the points of the rest of the assignment."""
 
     scores: array[float] = field(default_factory=numbers)
     rest: array[float] = field(default_factory=numbers)

@@ -240,7 +240,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns the replies to the probe; None if there is nothing to ask or the worker ends."""
+    """Returns the replies to the probe, or None if there is nothing to ask or the worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)
@@ -255,7 +255,7 @@ def _probed(
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns the replies of a module of the course to a batch; None if the worker ends."""
+    """Returns the replies of a module of the course to a batch, or None if the worker ends."""
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
     limits = assignment.limits

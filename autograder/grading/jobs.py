@@ -179,7 +179,7 @@ class ClassGrader:
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
     def _take(self, job: Job, waiting: _Queue) -> bool:
-        """Takes a job's reply; returns False if all jobs had to be replaced."""
+        """Takes a job's reply; returns False if this made it necessary to replace all jobs."""
         assert job.task is not None
         try:
             answer = job.pipe.recv()

@@ -48,7 +48,7 @@ class OneQuestionGrader:
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """Returns the last result, in which this question's result is replaced with the new one."""
+        """Returns the last result with this question's new result in place of the old one."""
         before = self.before.get((submission.student, submission.assignment))
         digest = self.digest_of(submission, assignment)
         if before is None or before.submission_digest != digest:
@@ -70,7 +70,7 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
-    """Returns the previous line with one question from the new line, and a note about it.
+    """Returns the previous line with one question's result from the new line, and a note on it.
 
     The line keeps the digest of the suite that judged the rest, so that `--resume` with a different
     suite grades all of it.

@@ -67,7 +67,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The outcome of a grading run; an unfinished last line was moved to the file `truncated`.
+    """The outcome of a grading run; `truncated` is the file to which an incomplete line was moved.
 
     `tier` is None if nothing was graded. `costs` are CPU seconds by stage; they are empty if
     nothing was graded on this machine.
@@ -165,7 +165,7 @@ def _to_grade(
 
 
 def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
-    """Raises `UserError`, with the reasons in `why`, if a class has results of a stronger tier."""
+    """Raises `UserError`, with the reasons `why`, if a class has results from a stronger tier."""
     order = list(Tier)
     before = {result.isolation for result in iterate_results(results)}
     strongest = min(before, key=order.index, default=tier)

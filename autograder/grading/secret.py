@@ -48,7 +48,7 @@ def suite_digest(assignment: Assignment) -> str:
 
 
 def digest_of_files(files: Iterable[Path], *texts: str) -> str:
-    """Returns the SHA-256 of texts and files, by name and content; missing files count as empty."""
+    """Returns the SHA-256 of texts and files, with their names; missing files count as empty."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""
@@ -90,7 +90,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """Returns the secret in a file, made if needed; raises `UserError` if it is unusable."""
+    """Returns the secret in a file, or makes one; raises `UserError` if it is unusable."""
     try:
         if not path.exists():
             _make(path)
@@ -118,7 +118,7 @@ def _read(path: Path) -> bytes:
 
 
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
-    """Returns the path that a user gave for a secret; raises `UserError` if it seems mistaken.
+    """Returns the path that a user gave for a secret; raises `UserError` if it looks wrong.
 
     At a misspelled path, a new secret would be created, and all students would get different
     numbers. So the folder must exist and, if the results file already has lines, the secret as

@@ -101,7 +101,7 @@ class Source(Protocol):
     """Provides submissions one by one; never waits."""
 
     def take(self) -> Task | None:
-        """Returns the next available submission; None if there is none, or none yet."""
+        """Returns the next available submission, or None if there is none, or none yet."""
 
     @property
     def has_ended(self) -> bool:
@@ -114,7 +114,7 @@ class Source(Protocol):
         """Returns the assignments to plan in advance, with the exercises worth planning."""
 
     def workers(self) -> int | None:
-        """Returns how many workers all submissions need at most; None if unknown."""
+        """Returns how many workers all submissions need at most, or None if unknown."""
 
 
 class ListedSubmissions:

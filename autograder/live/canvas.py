@@ -106,7 +106,7 @@ class Canvas:
         return self._list(self._course.get_sections, "the sections")
 
     def _groups(self) -> Sequence[Any]:
-        """Returns the groups of the course; none if the token may not see them."""
+        """Returns the groups of the course, or none if the token may not see them."""
         try:
             return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
         except _PermissionDenied:

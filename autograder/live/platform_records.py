@@ -63,7 +63,7 @@ class SubmittedFile:
 
 
 def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
-    """Returns typed text as a file with this name; None for an empty text."""
+    """Returns typed text as a file with this name, or None for an empty text."""
     content = str(text or "").encode("utf-8", "replace")
     return (SubmittedFile("0", (name,), "", len(content), content),) if content else ()
 

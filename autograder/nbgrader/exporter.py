@@ -35,7 +35,7 @@ from .settings import Settings
 
 
 class BehindTheWall(NotebookExporter):
-    """The name of the section in configurations of version 1.0; its subclass inherits them."""
+    """The configuration section's name in version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExporter(BehindTheWall):

@@ -87,7 +87,7 @@ Cell = dict[str, Any]
 
 
 def name_problem(name: str) -> str | None:
-    """Returns why nbgrader can't use a student's name; None if it can.
+    """Returns why nbgrader can't use a student's name, or None if it can.
 
     Formgrader writes names unchanged into its pages, even into attributes and texts of scripts.
     """

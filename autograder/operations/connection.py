@@ -179,7 +179,7 @@ class _Linking:
                 )
 
     def work_of(self, assignment: Assignment) -> PlatformAssignment | None:
-        """Returns the platform's assignment; None if there is none for certain."""
+        """Returns the platform's assignment, or None if there is none for certain."""
         name = assignment.name
         if number := self._chosen.get(name):
             return self._works.get(number)

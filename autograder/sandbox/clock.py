@@ -88,7 +88,7 @@ class Clock:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Returns the CPU seconds that a process has used so far; 0 if it has ended."""
+    """Returns the CPU seconds that a process has used so far, or 0 if it has ended."""
     try:
         return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3)
     except OSError:

@@ -112,7 +112,7 @@ _ASKS = b'{"U": ["substitute", '
 class Batch:
     """Requests that are sent at once: the same bytes for every worker, identified by a digest.
 
-    With `kernels`, right answers need parts of torch that the fork server may not have loaded.
+    `kernels` is true if right answers need parts of torch that the fork server may not have loaded.
     """
 
     frame: bytes

@@ -236,6 +236,6 @@ def _functions(node: ast.stmt) -> Iterator[ast.FunctionDef]:
 
 
 def _is_begun(function: ast.FunctionDef) -> bool:
-    """Return whether a function has the student's own code but still the line of the stub."""
+    """Return whether a function has the student's own code but still raises as the stub does."""
     own = [node for node in function.body if not isinstance(node, ast.Expr)]
     return len(own) > 1 and any(map(is_stubs_line, own))

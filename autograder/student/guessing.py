@@ -61,7 +61,7 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text spells; None if it spells none."""
+    """Return the number that a text spells, or None if it spells none."""
     try:
         return float(text)
     except ValueError:

@@ -66,7 +66,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Return the exercise and the question that a name means; None if all its questions pass."""
+    """Return the exercise and the question that a name means, or None if all its questions pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:

@@ -308,7 +308,7 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Return the names that a cell only defines; None if it is not valid Python."""
+    """Return the names that a cell only defines, or None if it is not valid Python."""
     try:
         body = ast.parse(cell).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

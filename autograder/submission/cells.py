@@ -1,4 +1,4 @@
-"""Converts code cells to Python; an invalid statement affects only itself."""
+"""Converts code cells to Python; an invalid statement affects no other statement."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _cell(source: str) -> CodeCell:
 
 
 def _with_guarded(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Yields statements, with the body of `if __name__ == "__main__":`, which a notebook runs."""
+    """Yields statements, and the body of `if __name__ == "__main__":` instead of the `if`."""
     for statement in statements:
         match statement.node:
             case ast.If(

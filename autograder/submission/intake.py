@@ -92,7 +92,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns a note on the unused files; none if `notes` name them all."""
+    """Returns a note on the unused files, or none if `notes` name them all."""
     named = "\n".join(notes)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in named]
     if not files:

@@ -82,7 +82,7 @@ def parsed(text: str) -> ast.Module:
 
 
 def compiled(text: str) -> Exception | None:
-    """Returns the compiler's error for a text; None if it is valid."""
+    """Returns the compiler's error for a text, or None if it is valid."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -84,7 +84,7 @@ def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -
 
 
 def definition_of(source: str, name: str) -> ast.stmt | None:
-    """Return the last definition of a name at the top of a module; None if there is none."""
+    """Return the last definition of a name at the top of a module, or None if there is none."""
     found = _read(source).definitions.get(name)
     return found[-1].statement if found else None
 

@@ -97,7 +97,7 @@ def implementation(request: pytest.FixtureRequest) -> Implementation:
 
 @pytest.fixture
 def solution(request: pytest.FixtureRequest) -> Implementation | None:
-    """Return the solution module; None without solutions (on a student's machine)."""
+    """Return the solution module, or None without solutions (on a student's machine)."""
     solutions = request.config.stash.get(SOLUTIONS, None)
     return solutions(request.path) if solutions else None
 

@@ -108,7 +108,7 @@ def _found(module: ModuleType) -> list[Variant]:
 
 
 def variants_read(path: Path) -> tuple[Variant, ...]:
-    """Return the variants of a file without executing it; none without a file."""
+    """Return the variants of a file without executing it, or none without a file."""
     return variants_of_text(path.read_text(encoding="utf-8")) if path.is_file() else ()
 
 

@@ -113,7 +113,7 @@ class Forking:
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
         """Stores a batch from the grader; no student's text is part of it.
 
-        With `kernels`, right answers need kernels of the second device that are loaded late.
+        `kernels` is true if right answers need kernels of the second device that are loaded late.
         """
         if kernels:
             warming.load_kernels()

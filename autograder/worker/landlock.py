@@ -26,7 +26,7 @@ _SCOPED = 0b11  # abstract sockets, signals
 
 
 def abi() -> int:
-    """Returns the kernel's Landlock version; 0 if it has none."""
+    """Returns the kernel's Landlock version, or 0 if it has none."""
     return max(0, int(syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 

@@ -81,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Returns why an answer earns nothing; None if it is the student's own work.
+    """Returns why an answer earns nothing, or None if it is the student's own work.
 
     `given` are the parts that the exercise may use.
     """

@@ -194,7 +194,7 @@ class Rehearsal(RequestImplementation, Observer):
         return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """Returns the agreement of a test; None if the test also inspects names, or fails."""
+        """Returns the agreement of a test, or None if the test also inspects names, or fails."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
@@ -231,7 +231,7 @@ class RequestNotPlanned(BaseException):
 
 
 class PlannedImplementation(RemoteImplementation):
-    """The answers of one exercise, asked according to a plan. Close it after use."""
+    """The answers to one exercise, which are called according to a plan. Close it after use."""
 
     def __init__(
         self,
@@ -299,7 +299,7 @@ class PlannedImplementation(RemoteImplementation):
         return digest.digest()
 
     def replies_hash(self) -> int | None:
-        """Returns a hash of all replies; None if they depend on more than the submitted text."""
+        """Returns a hash of all replies, or None if they depend on more than the submitted text."""
         if self._replies is None or self._apart is None:
             return None
         if not all(header.startswith((*_PLAIN, _MISSING)) for header, _ in self._replies):
@@ -352,7 +352,7 @@ class PlannedImplementation(RemoteImplementation):
             self._apart.append(hashlib.blake2b(asked, digest_size=16).digest())
 
     def _all_replies(self) -> Sequence[RawReply] | None:
-        """Returns the replies to the whole plan; None if anything unusual happens."""
+        """Returns the replies to the whole plan, or None if anything unusual happens."""
         cpu = _CPU_SECONDS + _TIMES * self._plan.cpu_seconds
         budget = Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds))
         try:

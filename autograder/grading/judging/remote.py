@@ -1,4 +1,4 @@
-"""Makes a sandboxed worker look like an implementation: one exercise of one submission.
+"""Makes a sandboxed worker, with one exercise of one submission, look like an implementation.
 
 The worker is replaced after a crash or time-out, so that one answer's failure does not affect the
 others.
@@ -45,7 +45,7 @@ _NO_ANSWERS = (
 
 
 class RemoteImplementation(RequestImplementation):
-    """The answers of one exercise, in a sandbox. Close it after use."""
+    """The answers to one exercise, in a sandbox. Close it after use."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class RemoteImplementation(RequestImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """Returns the CPU seconds of a statement that no answer needs, and of any other statement."""
+    """Returns the limits, in CPU seconds, of a statement that no answer needs, and of any other."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 

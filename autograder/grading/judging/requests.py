@@ -32,7 +32,7 @@ class RequestImplementation(ABC):
 
     @abstractmethod
     def ask(self, name: str, *request: Any) -> Any:
-        """Returns the value of a request about the answer `name`; raises `AnswerFault`."""
+        """Returns the value of a request about the answer `name`, or raises `AnswerFault`."""
 
     @abstractmethod
     def names_used(self, name: str) -> frozenset[str]:

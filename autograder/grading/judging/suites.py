@@ -249,7 +249,8 @@ def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
 def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     """Collects hidden suites once; pytest has ended when this returns.
 
-    Raises `ContentError` for a suite that is missing or unusable, `GraderError` if pytest fails.
+    Raises `ContentError` for a suite that is missing or unusable, and `GraderError` if pytest
+    fails.
     """
     make_fresh(suites)
     collector = _Collector()

@@ -49,7 +49,7 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, one: Row, other: Row) -> list[Definitions]:
-        """Returns an entry's definitions with changes that have a member's effect."""
+        """Returns an entry's definitions, each time with a change that has a member's effect."""
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
         for number, member in self._changes(entry):
@@ -99,7 +99,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns the changes of a definition; none if a changed loop might not end."""
+        """Returns the changes of a definition, or none if a changed loop might not end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
@@ -112,7 +112,7 @@ class ChangedEntries:
 
     @cache  # noqa: B019
     def _definitions(self, base: Row) -> Definitions:
-        """Returns a mistake's definition, and the definitions of its module that it uses."""
+        """Returns a mistake's definition, and the definitions in its module that it uses."""
         if not base.is_entry:
             whole = _changed(self._of_solution[base.member])
             return [whole] if whole else []
@@ -138,7 +138,7 @@ class ChangedEntries:
 
 
 def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
-    """Returns a changed definition as parsed from its text; None if that is not Python."""
+    """Returns a changed definition as parsed from its text, or None if that is not Python."""
     whole: ast.AST = member.change.definition
     for place, other in member.change.parts:
         whole = changed(whole, place, other)

@@ -128,7 +128,7 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name, its key, and a test of whether a table fits this machine."""
+        """Returns a table's name, its key, and a function that tests if it fits this machine."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.is_right_like(right)
@@ -161,7 +161,7 @@ class KnownMistakes:
     def answered(
         self, question: str, changed: Callable[[], Any], test: str, count: int | None = None
     ) -> AnswerRecord | None:
-        """Returns the answers of a changed solution in a test; None if it can't be executed.
+        """Returns the answers of a changed solution in a test, or None if it can't be executed.
 
         With `count`, only the first requests of the test are made.
         """
@@ -172,14 +172,14 @@ class KnownMistakes:
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
-        """Returns the answers of a member in a test; None if it can't be executed."""
+        """Returns the answers of a member in a test, or None if it can't be executed."""
         return self.answered(question, self.members(question)[number].change.answer, test)
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_pair(
         self, question: str, one: int, other: int, test: str, count: int | None = None
     ) -> AnswerRecord | None:
-        """Returns the answers of two combined members in a test; None if they can't be combined.
+        """Returns the answers of two combined members in a test, or None if they can't be combined.
 
         With `count`, only the first requests of the test are made.
         """
@@ -283,13 +283,13 @@ class KnownMistakes:
 
 
 def _may_be_right(right: AnswerRecord, drawn: Iterable[AnswerRecord]) -> tuple[bool, ...]:
-    """Returns for each call whether it was right in one of the draws."""
+    """Returns, for each call, whether it was right in one of the draws."""
     calls = zip(right.calls, *(answered.calls for answered in drawn), strict=True)
     return tuple(any(own.equals(asked) for own in draws) for asked, *draws in calls)
 
 
 def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
-    """Returns the members for a table, with their numbers: some of every family.
+    """Returns the members for a table, some of every family, with their numbers.
 
     A large class has hundreds of changes of known steps. Members of one family often answer alike,
     so the second member of a family follows the first of every other family, and members that
@@ -318,7 +318,7 @@ def _place(member: Member, turn: int) -> float:
 
 @cache
 def without_words(catalogue: str) -> str:
-    """Returns the text of a catalogue without the words of its entries, which may change freely."""
+    """Returns a catalogue's text without the words of its entries, which may change freely."""
     return _ENTRY_WORDS.sub("", catalogue)
 
 

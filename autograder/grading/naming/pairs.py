@@ -1,11 +1,11 @@
 """Finds two mistakes that together explain an answer: members of families, or catalogue entries.
 
-Where one of two mistakes has no effect, both together answer like the other one, except for few
+Where one of two mistakes has no effect, the pair answers like the other mistake, except in a few
 calls. So a pair is likely if the answer equals each of them where the other one is right: in some
 calls, or in some numbers of a result. Two members are combined and executed; the likeliest entry is
-executed with changes of families. If nothing indicates which two mistakes they are, the pairs of
-known mistakes and frequent changes are searched that give the same result in one call; a table has
-the results of all of them.
+executed with changes of families. If nothing indicates which two mistakes they are, the search
+looks for pairs of known mistakes and frequent changes that give the same result in one call; a
+table has the results of all of them.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ class PairSearch:
         )
 
     def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns the row of two entries if each number is that of one, where the other is right.
+        """Returns a row for two entries if each number is that of one, the other being right.
 
-        Then they change different results, so they need not be executed together.
+        The two then change different results, so they need not be executed together.
         """
         every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
         places = [at for at in every if len(self._came[at].figures) == self._count(at)]
@@ -117,7 +117,7 @@ class PairSearch:
         return []
 
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
-        """Yields the likeliest entry with each change that may be its second mistake."""
+        """Yields pairs of the likeliest entry and each change that may be the second mistake."""
         rows = self._table.rows
         likeliest = next((row for pair in pairs for row in pair if rows[row].is_entry), None)
         for pair in pairs:
@@ -206,9 +206,9 @@ class PairSearch:
         return [at for c, end in zip(wrong, ends, strict=True) if end <= SCREEN for at in c]
 
     def _likely(self, columns: Sequence[int]) -> tuple[list[tuple[int, int]], ...]:
-        """Returns pairs of members, pairs with one entry, and of two, the likeliest first.
+        """Returns pairs of members, and pairs with one or two entries, the likeliest first.
 
-        Of equal rows, only the one with the lowest rank is used in pairs.
+        If several rows are equal, only the one with the lowest rank is used in pairs.
         """
         places = [at for at in columns if self._is_informative(at)]
         right = _bits(self._figures(places, self._right))
@@ -229,7 +229,7 @@ class PairSearch:
         return tuple(pairs[:_PAIRS] for pairs in by_entries)
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
-        """Returns one row per group of equal answers: the most frequent, then the lowest rank.
+        """Returns one row for each group of equal answers: the most frequent, or the lowest rank.
 
         Rows are equal if they answer these requests equally; rows that are right in all of these
         requests must be equal everywhere.
@@ -256,9 +256,9 @@ class PairSearch:
         return _RARE if place is None else place
 
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
-        """Returns for each row which numbers of its results equal another answer's.
+        """Returns, for each row, which numbers in its results equal those of another answer.
 
-        All cells of the rows that are looked at must be known.
+        All cells of these rows must be known.
         """
         found = [np.zeros((len(self._table.rows), 0), bool)]
         for at in columns:
@@ -276,7 +276,7 @@ class PairSearch:
 
 
 def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntries) -> Pairs:
-    """Returns pairs of a table's mistakes and frequent changes, and what each answers to a request.
+    """Returns pairs of mistakes and frequent changes, and each pair's answer to one request.
 
     The request is the one with the most different answers. Mistakes that it does not show, and
     pairs that it does not distinguish from their first mistake, are left out.

@@ -104,7 +104,7 @@ class Probe:
     def split_times(
         self, replies: Replies, tests: Sequence[str] = ()
     ) -> Sequence[Mapping[str, Replies]]:
-        """Returns the replies to a batch of several repetitions, for each repetition by test."""
+        """Returns the replies to a batch of several repetitions, by test for each repetition."""
         every, start = [], 0
         while start < len(replies):
             found: dict[str, Replies] = {}
@@ -133,7 +133,7 @@ class Probe:
     def batch_of_names(
         self, names: Sequence[str], tests: Sequence[str], count: int | None = None
     ) -> Batch:
-        """Returns a batch of tests, or the first requests of each, for each of some answers.
+        """Returns a batch of tests, or of the first requests of each test, for several answers.
 
         `names` are the names of the answers in one module.
         """
@@ -163,7 +163,7 @@ class Probe:
         return [found[at : at + len(tests)] for at in range(0, len(found), len(tests))]
 
     def answered(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record of replies to a test, or to its first requests."""
+        """Returns the record of the replies to a test, or to its first requests."""
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
@@ -200,7 +200,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
 
 
 class ProbeReplies:
-    """The replies of one answer to the probe, which are judged only if chance may be involved."""
+    """An answer's replies to the probe; tests judge them only if chance may be involved."""
 
     def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
@@ -379,7 +379,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Returns whether arguments are unchanged."""
+    """Returns whether the arguments are unchanged."""
     if isinstance(one, torch.Tensor):
         same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
             *(other.dtype, other.shape),

@@ -105,7 +105,7 @@ class Call:
         )
 
     def _is_of_a_kind(self, other: Call) -> bool:
-        """Compares operation, error and count of figures; results that are not finite have more."""
+        """Compares operation, error and number of figures, which is larger for infinite results."""
         return (
             self.operation == other.operation
             and self.raised == other.raised
@@ -147,11 +147,11 @@ class AnswerRecord:
         return self.words, forms
 
     def is_among(self, samples: Sequence[AnswerRecord]) -> bool:
-        """Returns whether the answer is like some samples: of the same kind, and in their range.
+        """Returns whether the answer is like these samples: of the same kind, and in their range.
 
-        Its shares must be in or near the range of those of samples with the same signature. If too
-        few of many samples have that signature, the range is unknown; if few samples were drawn, an
-        equal signature is enough.
+        The answer's shares must be in or near the range of the shares in samples with the same
+        signature. If too few of many samples have that signature, the range is unknown; if few
+        samples were drawn, an equal signature is enough.
         """
         alike = [sample for sample in samples if sample.signature == self.signature]
         if len(samples) < _ENOUGH:
@@ -162,7 +162,7 @@ class AnswerRecord:
         )
 
     def has_another_value_than(self, solution: AnswerRecord) -> bool:
-        """Returns whether a call returned a different value, or an intended error is different.
+        """Returns whether a call has a different value, or a different error where one is intended.
 
         Other differences in errors say little about the intention.
         """
@@ -192,7 +192,7 @@ def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Returns whether a figure is at most some widths of the others' range away from that range.
+    """Returns whether a figure is in or near the others' range, measured in widths of the range.
 
     If the others have few different values, such as all or nothing, it must be one of these.
     """
@@ -269,7 +269,7 @@ def largest_of(tensors: Iterable[torch.Tensor]) -> float:
 
 
 def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
-    """Yields figures of a tensor, each with the largest change by rounding.
+    """Yields the figures of a tensor, each with the largest change that rounding may cause.
 
     The bounds of gradients are larger in float32, and grow with the largest of all gradients, which
     may be part of sums that cancel.
@@ -298,7 +298,7 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Returns all numbers of a tensor as a row in numpy, which is three times as fast here."""
+    """Returns all numbers of a tensor as a row in numpy, which is three times as fast."""
     return tensor.detach().flatten().double().numpy()
 
 

@@ -113,7 +113,7 @@ class Row:
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
-    """Returns the name and hint of rows that all fit: entries first, then the lowest rank.
+    """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
     Either one is empty if the rows disagree.
     """
@@ -141,7 +141,7 @@ def _happens_in(variant: Variant) -> str:
 
 @lru_cache(maxsize=8)
 def names_in(text: str) -> frozenset[str]:
-    """Returns the words of code without comments and strings; all words if it is not Python."""
+    """Returns the words of code without comments and strings, or all words if it is not Python."""
     try:
         tokens = [*generate_tokens(StringIO(text).readline)]
     except (TokenError, SyntaxError):
@@ -150,7 +150,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _as_if(words: str, lead: str) -> str:
-    """Returns a text about behavior, because code without that step or tensor may do the same."""
+    """Returns a text about behavior only, because different code may behave in the same way."""
     return f"This answer behaves as if {words}. {lead}"
 
 

@@ -40,13 +40,13 @@ AskMember = Callable[[int, str], AnswerRecord | None]
 
 
 class RecordedAnswers(Protocol):
-    """The answers in each test; `judged` adds the words and shares of stochastic answers."""
+    """An answer's records by test; `judged` adds words and shares for stochastic answers."""
 
     def answered(self, test: str) -> AnswerRecord:
         """Returns the record of one test."""
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record with the test's words and shares."""
+        """Returns the record of one test, with the test's words and shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Search:
     # methods that compare cells, rows and tests
 
     def _cells(self, holds: Callable[[int], Cells]) -> Cells:
-        """Returns the cells for which something holds, or may hold because they are unknown."""
+        """Returns the cells for which a condition holds, or may hold because they are unknown."""
         found = np.zeros(self.table.cells.shape, bool)
         for at in range(len(self.table.answers)):
             found[:, at] = np.append(holds(at), True)[self.table.cells[:, at]]
@@ -176,7 +176,7 @@ class Search:
         return True
 
     def _own(self, row: int, test: str) -> Sequence[Call]:
-        """Returns a row's answers in a test for which they are known."""
+        """Returns a row's answers in a test; these must be known."""
         if (row, test) in self._learnt:
             return self._learnt[row, test]
         columns = self.tests[test]
@@ -188,12 +188,12 @@ class Search:
         yield from zip(self._own(row, test), self._came[columns], self._right[columns], strict=True)
 
     def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
-        """Returns whether something holds for a row in all tests; tries wrong tests first."""
+        """Returns whether a condition holds for a row in all tests; tries failed tests first."""
         return all(self._learn(row, test) and holds(row, test) for test in self._wrong_first)
 
     @property
     def is_right(self) -> bool:
-        """Returns whether no reply is wrong, in which case the tests fail for another reason."""
+        """Returns whether no reply is wrong; the tests then fail for another reason."""
         return len(self._right_tests) == len(self.tests)
 
     # methods that find rows that explain all of an answer
@@ -210,7 +210,7 @@ class Search:
         return [self.table.rows[row] for row in found]
 
     def members(self) -> list[Row]:
-        """Returns the members of the lowest rank with equal answers that share a wrong value."""
+        """Returns the members of lowest rank that have equal answers and share a wrong value."""
         found: list[Row] = []
         rows = np.flatnonzero(~self._entries).tolist()
         for row in sorted(rows, key=lambda row: self.table.rows[row].rank):
@@ -270,7 +270,7 @@ class Search:
         )
 
     def _hopes(self) -> dict[int, ExplainedCalls]:
-        """Returns an upper bound of the calls that each row explains."""
+        """Returns an upper bound for the number of calls that each row explains."""
         found = np.zeros((*self.table.cells.shape, 3), np.int64)
         wrong = np.zeros(len(self._came), np.int64)
         for at, known in enumerate(self.table.answers):
@@ -295,7 +295,7 @@ class Search:
         return {row: ExplainedCalls(*sums[row].tolist()) for row in chosen}
 
     def _explained(self, row: int) -> ExplainedCalls:
-        """Returns the calls that a row explains; all zero if that can't be computed.
+        """Returns the numbers of calls that a row explains, or zeros if they can't be computed.
 
         A stochastic entry must also explain most of the calls that do not depend on chance; failing
         in the same words is not enough. The comparison stops when the remaining calls can't make up

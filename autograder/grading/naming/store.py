@@ -1,8 +1,8 @@
 """Keeps tables of known mistakes in the course, with which they are distributed, and in a cache.
 
 The key of a table is a digest of everything that its answers depend on. The course has one table
-for each question, which is committed with the suite. If there is no table for the current suite, it
-is made on first use and kept in both places.
+for each question, which is committed with the suite. If there is no table for the current suite,
+one is made on first use and kept in both places.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Store:
     ) -> Table:
         """Returns the table of a question that has this key and fits; makes it if needed.
 
-        Only one process makes a table, while others wait. In the course, it replaces a table with a
-        different key. A table with the same key that does not fit was made on a machine that rounds
-        or draws differently, so it is kept.
+        Only one process makes a table, while others wait. In the course, the new table replaces one
+        with a different key. A table with the same key that does not fit was made on a machine that
+        rounds or draws differently, so it is kept.
         """
         kept, cached = self._kept(question), self._cache / f"{question}-{key}.npz"
 

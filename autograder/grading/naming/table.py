@@ -47,7 +47,7 @@ _OF_SUM, _FORMS = 1e-6, 1 << 20
 class Samples:
     """The answers of an entry to one test, each time with different random numbers.
 
-    `may_be_right` says for each request whether some sample was right.
+    `may_be_right` says, for each request, whether any sample was right.
     """
 
     judged: tuple[AnswerRecord, ...]
@@ -75,7 +75,7 @@ class Pairs:
 
 
 def total_of(call: Call) -> float:
-    """Returns the sum of a call's figures; a number for its form if it has none."""
+    """Returns the sum of a call's figures, or a number for its form if it has no figures."""
     return sum(call.figures) if call.figures else zlib.crc32(call.form.encode()) % _FORMS
 
 
@@ -101,7 +101,7 @@ class Column:
         }
 
     def equal_to(self, call: Call) -> NDArray[np.bool_]:
-        """Returns for each different answer whether it equals the call; see `Call.equals`."""
+        """Returns, for each different answer, whether it equals the call; see `Call.equals`."""
         found = np.zeros(self._size, bool)
         if own := self._kinds.get(_kind(call)):
             numbers, figures, bounds = own
@@ -109,9 +109,10 @@ class Column:
         return found
 
     def figures_equal_to(self, call: Call, count: int) -> NDArray[np.bool_]:
-        """Returns for each answer which of its first `count` figures equal the call's.
+        """Returns, for each answer, which of its first `count` figures equal the call's.
 
-        If the results differ in more than figures, all or none are equal; for an error, none are.
+        If the results differ in more than their figures, either all figures count as equal or none;
+        for an error, none does.
         """
         found = np.repeat(self.equal_to(call)[:, None], count, 1)
         own = self._kinds.get(_kind(call))
@@ -246,7 +247,7 @@ class RowAnswers:
         return AnswerRecord(tuple(answers[number] for answers, number in known))
 
     def judged(self, test: str) -> AnswerRecord:
-        """Returns the record with the test's words and shares."""
+        """Returns the record of one test, with the test's words and shares."""
         samples = self.table.samples.get((self.row, test))
         if samples:
             return samples.judged[0]
@@ -336,7 +337,7 @@ class TableMaker:
         )
 
     def _numbered(self, answers: Mapping[str, AnswerRecord]) -> list[int]:
-        """Returns the number of the answer to each request; UNKNOWN if it was not asked."""
+        """Returns the number of the answer to each request, or UNKNOWN for a request not made."""
         numbers: list[int] = []
         for test, requests in self.requests.items():
             calls = answers[test].calls if test in answers else [None] * len(requests)
@@ -380,7 +381,7 @@ def _rounded(values: Numbers, units: Numbers) -> Numbers:
 
 
 def _by_place(values: Numbers) -> NDArray[np.uint8]:
-    """Returns the bytes of numbers, all first bytes first: a file of these is smaller."""
+    """Returns the bytes of numbers, all first bytes first, because this makes files smaller."""
     return np.ascontiguousarray(values.astype("<f8").view(np.uint8).reshape(-1, 8).T)
 
 

@@ -76,7 +76,7 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
 
 
 def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about a mistake that the line and the text of every error show."""
+    """Returns a row about the mistake to which the line and the text of every error point."""
     found = {
         cause_of(error)
         for test in known.tests(question)
@@ -109,7 +109,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the calls that are right, or about errors if all calls raise one."""
+    """Returns a row about the right calls, or about the errors if every call raises one."""
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
@@ -138,7 +138,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row whose id is the start of the first words; `sentence` is for students."""
+    """Returns a row whose id is taken from the first words; `sentence` is for students."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
@@ -146,7 +146,7 @@ def _shown(words: str, lead: str, sentence: str = "") -> Row:
 def _wrong(
     answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]
 ) -> list[tuple[Call, Call]]:
-    """Returns the wrong calls, each with the right one."""
+    """Returns the wrong calls, each with the solution's call."""
     return [
         (own, asked)
         for came, others in zip(answer, right, strict=True)
@@ -218,7 +218,7 @@ def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
 
 
 def _some_names(names: Sequence[str]) -> str:
-    """Returns some of the names."""
+    """Returns a text with the first of these names."""
     some = [f"`{name}`" for name in names[:_MOST_NAMED]]
     return f"{', '.join(some)}{', ...' if len(names) > _MOST_NAMED else ''}"
 
@@ -236,9 +236,9 @@ def _parameters(call: Call) -> dict[str, str]:
 
 
 def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
-    """Returns an id for the wrong kind of all results, and a sentence.
+    """Returns an id and a sentence for the wrong kind that all results have.
 
-    Empty if some results are of the right kind, or if they are wrong in different ways.
+    Both are empty if some results are of the right kind, or if they are wrong in different ways.
     """
     calls = [
         (own.form, asked.form)
@@ -253,7 +253,7 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
 
 
 def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
-    """Returns whether each wrong call changes its arguments, as several do.
+    """Returns whether each wrong call changes its arguments, and there are several such calls.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
     to are wrong as a consequence.
@@ -327,10 +327,10 @@ def _other_dimensions(what: str, more: int) -> tuple[str, str]:
 
 
 def found_by_statistics(failures: Iterable[str]) -> tuple[str, str]:
-    """Returns the finding that all failures of an answer share, and a hint; otherwise empty.
+    """Returns the finding that all failures of an answer share, and a hint, or empty strings.
 
-    `failures` are texts of failed tests without their numbers. Stops at the first one that fits no
-    finding, because each one costs a test.
+    `failures` are texts of failed tests without their numbers. Stops at the first failure that fits
+    no finding, because each failure costs a run of a test.
     """
     left, is_any = SHOWN["findings"], False
     for failure in failures:

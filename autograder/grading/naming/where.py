@@ -180,9 +180,10 @@ def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
 def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
     """Returns the property of the right calls in words, a sentence for a student, and a hint.
 
-    Returns the condition that explains the most calls; empty if several do, because each would be a
-    guess, or if a call that must be refused was not, which is a different mistake. The sentence is
-    about the calls of the tests; uninformative calls may also be right.
+    Uses the condition that explains the most calls. Returns empty strings if several conditions do,
+    because each would be a guess, or if a call that must be refused was accepted, which is a
+    different mistake. The sentence is about the calls of the tests; uninformative calls may also be
+    right.
     """
     nothing = "", "", ""
     if any(case.is_accepted for case in cases):
@@ -204,10 +205,10 @@ def where_right(cases: Sequence[CallFacts]) -> tuple[str, str, str]:
 
 
 def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
-    """Returns how many different right calls meet a condition; 0 if a wrong call does.
+    """Returns how many different right calls meet a condition, or 0 if a wrong call does.
 
-    Also 0 if an informative call is right without meeting it, or if another size is 1 in all calls
-    that meet it, because that may be the reason instead.
+    Also returns 0 if an informative call is right without meeting the condition, or if another size
+    is 1 in all calls that meet it, because this size may be the reason.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
@@ -223,7 +224,7 @@ def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
 
 
 def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
-    """Yields conditions in words, with whether each call meets it.
+    """Yields conditions in words, and says of each call whether it meets the condition.
 
     An answer that is right if two sizes are equal need not be right if one is smaller, or twice the
     other, so a condition needs a right call that shows it.

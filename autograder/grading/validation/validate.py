@@ -98,8 +98,8 @@ def validate(
     called with the number of cases, `judged` after each, `on_question` with each question's result;
     `start_sandbox` provides the fork server. The answers of known mistakes are kept with the
     course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier works,
-    `UserError` for a name that the course does not have, `ContentError` for content that can't be
-    judged.
+    `UserError` for a name that the course does not have, and `ContentError` for content that can't
+    be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]

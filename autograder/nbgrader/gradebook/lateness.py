@@ -31,7 +31,7 @@ Penalty = Callable[[str, float, float], float | None]
 
 
 def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
-    """Returns how many seconds late a time is; 0 if it or the due date is unknown."""
+    """Returns how many seconds late a time is, or 0 if it or the due date is unknown."""
     return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 
@@ -129,7 +129,7 @@ def class_lateness(
 
 
 def class_duedates(class_folder: Path) -> Mapping[str, datetime]:
-    """Returns the due dates in the gradebook of a class, in UTC without a time zone."""
+    """Returns the due dates in a class's gradebook, in UTC without a time zone."""
     held = _held(load_settings(class_folder).db_url)
     return {name: due for name, due in held.duedates.items() if due is not None}
 

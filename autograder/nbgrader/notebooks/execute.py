@@ -39,7 +39,7 @@ _MISSING = "No module named "
 
 
 class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """The name of the section in configurations of version 1.0; its subclass inherits them."""
+    """The configuration section's name in version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExecute(ExecuteBehindWall):

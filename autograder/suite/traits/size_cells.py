@@ -209,9 +209,9 @@ class CallSizes:
         return self._bounded(sizes, self._letters, largest or most)
 
     def middling(self, most: int = USUAL) -> Sizes:
-        """Draw sizes that nobody can know in advance: neither small nor large, five samples.
+        """Draw medium sizes that nobody can know in advance, with five samples.
 
-        Without samples, they are twice as large.
+        The sizes are twice as large if there are no samples.
         """
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
@@ -297,7 +297,8 @@ class CallSizes:
     def many_with_gradients(self) -> list[Sizes]:
         """Return `many` with just enough samples for more than 1,000 numbers.
 
-        If tokens look at each other: many samples of one token, and fewer samples of several.
+        If tokens look at each other, return many samples of one token, and fewer samples of
+        several.
         """
         in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
         many = self.many(_PAIRS if in_pairs else _MANY)
