@@ -65,7 +65,7 @@ class GraderError(AutograderError):
 
 
 class SandboxError(GraderError):
-    """The sandbox could not be started or lost its fork server."""
+    """The sandbox could not be started, or its fork server has ended."""
 
 
 class SandboxKilled(SandboxError):

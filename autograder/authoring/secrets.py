@@ -56,7 +56,7 @@ def secrets_of(course: Course) -> tuple[Secret, ...]:
 
 
 def computed_by(course: Course) -> dict[str, Secret]:
-    """Returns the computations of a course's solutions by the text or form of the expression."""
+    """Returns the computations in a course's solutions, by the text or form of the expression."""
     found: dict[str, Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:

@@ -44,7 +44,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Returns the columns and rows of a CSV file, with any separator that platforms write.
+    """Returns the columns and rows of a CSV file; accepts every separator that platforms write.
 
     Empty rows are left out; if a column appears twice, the first one counts. Raises `UserError` for
     a file that can't be read.

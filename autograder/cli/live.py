@@ -70,7 +70,7 @@ class _Approval:
 
 
 def _live(command: F) -> F:
-    """Adds the options of both pull and push, which get them as `access` and `approval`."""
+    """Adds the options that pull and push share; they arrive as `access` and `approval`."""
 
     @functools.wraps(command)
     def connected(

@@ -266,7 +266,7 @@ def label(person: Row) -> str:
 
 
 def number_of(person: Row) -> str:
-    """Returns a person's number: in the course for Canvas, in the assignment for Moodle."""
+    """Returns a person's number: Canvas's for the course, or Moodle's for the assignment."""
     text = person.get("ID") or person.get("Identifier", "")
     return number_in(text)
 

@@ -48,7 +48,7 @@ class OneQuestionGrader:
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """Returns the last result with this question's new result in place of the old one."""
+        """Returns the last result with this question's new result instead of the old one."""
         before = self.before.get((submission.student, submission.assignment))
         digest = self.digest_of(submission, assignment)
         if before is None or before.submission_digest != digest:

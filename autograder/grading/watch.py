@@ -25,8 +25,8 @@ class Stage(StrEnum):
 
     `START` is everything that no other stage includes, such as the start of the fork server; `ASK`
     is the time of workers and their forks. Plans of second attempts are made when they are first
-    needed, in `JUDGE`. `TABLES` is the time for the tables of known mistakes, which are made once
-    per machine.
+    needed, as a part of `JUDGE`. `TABLES` is the time for the tables of known mistakes, which are
+    made once per machine.
     """
 
     START = "start"

@@ -92,7 +92,7 @@ def answers_in(
 def answers_in_turn(
     suite: Path, asked: Sequence[tuple[LocalImplementation, Collection[str]]]
 ) -> list[Mapping[str, Answers]]:
-    """Return the same as `answers_in` for each of many implementations and some of its questions.
+    """Return what `answers_in` returns, for many implementations with some questions each.
 
     This takes a third of the time, because checks are collected once and no failure is explained.
     """

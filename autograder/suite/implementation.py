@@ -40,7 +40,7 @@ class WatchedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of several calls: its arguments, and which earlier call (from 0) passes its state on.
+    """One of several calls: its arguments, and the number (from 0) of the call whose state it gets.
 
     A call with a state returns a pair with the state as its second item; the next call takes it
     as its last argument.

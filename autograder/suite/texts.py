@@ -78,7 +78,7 @@ class ExpressionTexts:
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """Return the items of a loop over a literal or a named tuple, otherwise an unknown one."""
+        """Return the items of a loop over a literal or a named tuple, or else an unknown item."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items

@@ -40,7 +40,7 @@ def use_huge_pages(use: Callable[[], None]) -> None:
 
 
 def _code() -> Iterator[tuple[int, int]]:
-    """Yields start and end of the whole huge pages in the code of torch's libraries."""
+    """Yields the start and the end of the whole huge pages in the code of torch's libraries."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         for addresses, rights, *_, name in map(str.split, file):
             start, end = whole_huge_pages(addresses)
@@ -49,7 +49,7 @@ def _code() -> Iterator[tuple[int, int]]:
 
 
 def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields start and end of each run of huge pages that are at least partly present."""
+    """Yields the start and the end of each run of huge pages that are at least partly present."""
     with open("/proc/self/pagemap", "rb", buffering=0) as file:
         file.seek(start // _PAGE * 8)
         pages = file.read((end - start) // _PAGE * 8)[7::8]

@@ -69,7 +69,7 @@ def _in_several_folders(grades: Grades) -> Mapping[str, str]:
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
-    """Returns name, email address and section from the roster, or nothing without a roster."""
+    """Returns a name, email address and section from the roster, or nothing without a roster."""
     if not grades.people:
         return ()
     person = grades.people.get(student)

@@ -144,7 +144,7 @@ class _Numbers:
         self._end = -1
 
     def add(self, end: int, rows: Iterable[_Row]) -> None:
-        """Adds rows of the numbers up to a byte position."""
+        """Adds rows for all numbers before a byte position."""
         for row in rows:
             if row.at != self._end or self._groups[-1][0].kind is not row.kind:
                 self._groups.append([])

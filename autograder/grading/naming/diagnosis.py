@@ -143,7 +143,7 @@ class Diagnosis:
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 
     def diagnose(self, question: str, asked: ProbeReplies, text: str) -> tuple[str, str, str]:
-        """Returns name, hint and behavior of an answer."""
+        """Returns the name, the hint and the behavior of an answer."""
         key = question, asked.digest
         search = None
         if key not in self._diagnosed:

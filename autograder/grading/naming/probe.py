@@ -118,7 +118,7 @@ class Probe:
     def ask(
         self, names: Mapping[str, Any], test: str, count: int | None = None, time: int = 0
     ) -> Replies:
-        """Returns the replies of a module in this process, to the first requests or to all.
+        """Returns the replies of a module in this process to all requests, or to the first ones.
 
         Each `time` has different random numbers.
         """

@@ -206,7 +206,7 @@ def _is_near(figure: float, drawn: Sequence[float]) -> bool:
 
 
 def behaviour_of(tests: Mapping[str, AnswerRecord]) -> str:
-    """Returns a digest that is equal for answers with the same behavior, up to the last digits."""
+    """Returns a digest that is equal for answers with the same behavior, except for last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
         digest.update(name.encode())

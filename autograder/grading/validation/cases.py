@@ -118,7 +118,7 @@ def write_submissions(
 
 
 def part_texts(exercise: Exercise) -> Iterator[tuple[str, str, str]]:
-    """Yields question, name and module text of each way to submit a part as an answer."""
+    """Yields the question, name and module text of each way to submit a part as an answer."""
     for question in exercise.questions:
         if question.name in parts.__all__:
             for name, answer in _answers(question.name):

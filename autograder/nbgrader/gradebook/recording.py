@@ -54,7 +54,7 @@ _LONGEST_SECRET = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the instructor on one student's record, or on why there is none.
+    """A note for the instructor on one student's record, or on the reason why it is missing.
 
     `waits` is true if a person must do something before there can be a record.
     """

@@ -109,7 +109,7 @@ def _verdict(
 
 
 def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
-    """Returns name and text of the last error in each cell of an autograded notebook."""
+    """Returns the name and the text of the last error in each cell of an autograded notebook."""
     cells = read_untrusted_json(path.read_text(encoding="utf-8"))["cells"]
     found = {}
     for cell in cells:
