@@ -280,7 +280,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
 
 
 def _stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
-    """Answers each line until there are no more; returns the exit code."""
+    """Answers each line until the input ends; returns the exit code."""
     for name in _FOR_A_CLASS:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")

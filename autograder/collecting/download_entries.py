@@ -107,7 +107,7 @@ MAX_DEPTH, MAX_LIST_BYTES = 3, 10 << 20
 
 @contextlib.contextmanager
 def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
-    """Opens a folder or a zip archive, and yields an iterator over its files, sorted by name."""
+    """Opens a folder or a zip archive, and yields an iterator over its files in order of name."""
     if source.is_dir():
         yield _in_folder(source, ())
         return

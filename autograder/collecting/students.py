@@ -186,7 +186,7 @@ class Students:
         return len(self._keys[owner.student]) < 2
 
     def _person(self, owner: Owner) -> Person | None:
-        """Returns the person on the roster whom a platform means; None if that is not certain."""
+        """Returns the person on the roster whom a platform means, or None if uncertain."""
         if owner.platform == GRADESCOPE:
             by_address = self._roster.person(owner.email) if owner.email else None
             return by_address or self._by_identifier(owner.number) or self._by_full_name(owner)

@@ -128,7 +128,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
-    """Moves the folders of one step back, or returns the reason if that would lose something."""
+    """Moves the folders of one step back, or returns the reason if work would be lost."""
     made = class_folder / step["made"]
     earlier = class_folder / step["earlier"] if step["earlier"] else None
     if made.is_dir() and digest_of(made) == step["digest"]:

@@ -31,7 +31,7 @@ class AlternativeSolution:
 def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[AlternativeSolution, ...]]:
     """Reads the ways of each question, or an empty mapping for an assignment without the file.
 
-    Raises `ContentError` if a question or an alternative does not exist, or has no text.
+    Raises `ContentError` if a question or an alternative does not exist, or if a text is missing.
     """
     path = course.root / "source" / assignment.name / FILE
     if not path.is_file():

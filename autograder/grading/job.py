@@ -157,7 +157,7 @@ class SandboxFailure(str):
 class Job:
     """A grading process and its current submission.
 
-    `prepared` are the assignments that its grader was prepared for.
+    `prepared` are the assignments for which the job's grader was prepared.
     """
 
     process: BaseProcess

@@ -106,8 +106,8 @@ class _Queue:
 class ClassGrader:
     """Runs up to `jobs` processes over submissions and passes on each result when it is ready.
 
-    `prepared` are the assignments that the grader is prepared for; for others it is prepared when
-    the first submission arrives, and processes that were forked before are replaced.
+    `prepared` are the assignments for which the grader is prepared; for others, it is prepared when
+    their first submission arrives, and processes that were forked before are replaced.
     """
 
     grader: Grader

@@ -35,8 +35,8 @@ class PlatformAssignment:
     """An assignment of a course; times are in UTC, and None if the platform has none.
 
     `sections` has the due dates that differ, by the name of a section or group, and `people` has
-    those of single students, by number. `points` is the maximum, None if it is not graded by
-    points.
+    those of single students, by number. `points` is the maximum, or None if the assignment is not
+    graded by points.
     """
 
     number: str

@@ -102,7 +102,7 @@ def _candidates(
 
 
 def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, SubmissionResult]]:
-    """Returns the last line for each digest of these submissions; the newest line comes last."""
+    """Returns the last line for each digest of these submissions, in the order of the lines."""
     found: defaultdict[Key, dict[str, SubmissionResult]] = defaultdict(dict)
     for line in iterate_results(results):
         if line.key in keys and line.status is SubmissionStatus.GRADED:
@@ -114,7 +114,7 @@ def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, Submissi
 def _ungraded(
     found: Mapping[Key, list[_Candidate]], lines: Mapping[Key, Mapping[str, SubmissionResult]]
 ) -> Iterator[Submission]:
-    """Yields earlier submissions without a line from the suite that judged the one that counts."""
+    """Yields earlier submissions that the suite of the counting submission has not judged."""
     for key, (counts, *others) in found.items():
         now = lines.get(key, {}).get(counts.digest)
         for one in others if now else ():

@@ -1,4 +1,4 @@
-"""Manages who is in a class, and an instructor's decisions about single submissions."""
+"""Manages the people of a class, and an instructor's decisions about single submissions."""
 
 from __future__ import annotations
 

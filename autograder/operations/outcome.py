@@ -115,7 +115,7 @@ def _dated(course: Course) -> list[Assignment]:
 
 
 def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
-    """Counts the late days of all submissions that count, if the class has a budget of them."""
+    """Counts the late days of the submissions that count, if the class has a budget for them."""
     budget = read_rules(class_folder).late_days
     if not budget:
         return ()

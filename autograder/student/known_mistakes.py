@@ -99,9 +99,9 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
     """Return the sentence about mistakes with equal answers to the checks, or "" if unknown.
 
-    If there is none, the answer may contain two mistakes. Then a mistake is named that has equal
-    answers to more than half of the failing checks, and fails no other. A sentence that mentions
-    code is returned only for an answer whose `text` contains that code.
+    If there is none, the answer may contain two mistakes. Then the sentence is about a mistake that
+    has equal answers to more than half of the failing checks, and fails no other check. A sentence
+    that mentions code is returned only for an answer whose `text` contains that code.
     """
     try:
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})

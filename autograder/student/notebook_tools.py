@@ -126,7 +126,7 @@ def retry(question: object) -> Any:
 
 
 def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the part of a traceback that begins outside this package; otherwise all of it."""
+    """Return the part of a traceback that begins outside this package, otherwise all of it."""
     place = traceback
     while place is not None:
         if not Path(place.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):

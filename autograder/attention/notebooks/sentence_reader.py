@@ -102,7 +102,7 @@ def looks(
     """Return the attention weights of each head for a sentence, (H, T, T).
 
     The value of each word is replaced with a name tag (1 in its own place), so that the mixed
-    values are the weights. Raises `ValueError` for a layer with which this does not work.
+    values are the weights. Raises `ValueError` for a layer with which this is impossible.
     """
     mixed: list[torch.Tensor] = []
     with _tagged(attention, heads, mixed):

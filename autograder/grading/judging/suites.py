@@ -192,7 +192,7 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
-    """Returns the question and points of a test's marker; raises `ContentError` without one.
+    """Returns the question and points in a test's marker; raises `ContentError` if it has none.
 
     Points that are `shared` are divided among the cases of a parametrized test.
     """

@@ -228,7 +228,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns a value without its numbers, which `tensors` collects; sizes may also be random."""
+    """Returns the form of a value, with sizes on request; `tensors` collects its numbers."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)

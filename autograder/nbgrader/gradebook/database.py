@@ -114,7 +114,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Does the work in one transaction, while no other writer of ours has one.
+    """Does the work in one transaction, while none of our other writers has a transaction.
 
     The work may be repeated from its beginning, so it must have no other effects.
     """

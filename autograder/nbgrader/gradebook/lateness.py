@@ -93,7 +93,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
 
 @dataclass(frozen=True, slots=True)
 class _GradebookDates:
-    """Due dates and extensions in the gradebook, in UTC without a time zone."""
+    """The due dates and extensions in a gradebook, in UTC without a time zone."""
 
     duedates: Mapping[str, datetime | None] = field(default_factory=dict)
     extensions: Mapping[Key, timedelta] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from .. import use_sandboxed_steps
 
 @dataclass(frozen=True, slots=True)
 class NotebookCourse:
-    """The folder of a course, its configuration and its assignments."""
+    """A course: its folder, its configuration and its assignments."""
 
     root: Path
     config: Config

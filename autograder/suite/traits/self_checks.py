@@ -146,7 +146,7 @@ def _check_layout(ask: _Ask, args: Sequence[Any], value: Any, that: Callable[...
 
 
 def _through(traits: Traits, value: Any, seeds: Any) -> Any:
-    """Return a cotangent for the value itself from one for the result of `after`."""
+    """Turn a cotangent for the result of `after` into one for the value itself."""
     if traits.after is None:
         return seeds
     value = value.detach().requires_grad_()

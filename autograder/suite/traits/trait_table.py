@@ -103,7 +103,7 @@ RULES = (
 class Row:
     """The traits of one question: `generated`, the name of a test by trait, or a reason.
 
-    `not_asked` says, by the name of a rule, why it does not apply to the question.
+    `not_asked` maps the name of a rule to the reason why the rule does not apply to the question.
     """
 
     question: str
