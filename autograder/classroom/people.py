@@ -317,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether people match by an identifier, and not by a number that others share."""
+        """Returns whether people match by an identifier, not by a number that others may share."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:

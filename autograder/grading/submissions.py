@@ -139,7 +139,7 @@ def _stamps(submission: Submission, assignment: Assignment) -> Stamps:
 def _digest_of_what_was_read(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """Returns the same as `submitted_digest`, but empty if a file was missing when it was read.
+    """Returns the same as `submitted_digest`, or "" if a file was missing when it was read.
 
     A file moved or copied during grading would count as missing or be read only in part.
     """

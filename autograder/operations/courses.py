@@ -175,7 +175,7 @@ def submissions_around(submitted: Path, course: Course | None) -> Path:
 
 
 def _refuse_a_students_course(course: Course, theirs: Path) -> None:
-    """Raises `UserError` for a course among submissions, because its tests run in the grader."""
+    """Raises `UserError` for a course among submissions, because the grader would run its tests."""
     if course.root.is_relative_to(theirs):
         raise UserError(
             f"{course.root} contains source/ and solutions/, and is part of what is graded\n"

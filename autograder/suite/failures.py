@@ -73,7 +73,7 @@ class Failures:
         self.first: Exception | None = None
 
     def add(self, failure: Exception) -> None:
-        """Record a failure, or raise it."""
+        """Record a failure if `soft` is true, otherwise raise it."""
         if not self._soft:
             raise failure
         self.first = self.first or failure

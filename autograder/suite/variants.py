@@ -175,7 +175,7 @@ def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str
 
 
 def _called(node: ast.FunctionDef | ast.ClassDef, name: str) -> ast.stmt:
-    """Rename a definition, and the calls to itself inside it."""
+    """Rename a definition, and its calls to itself."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and part.id == node.name:
             part.id = name

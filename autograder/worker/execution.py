@@ -135,8 +135,8 @@ def gradients(
     gradients. Arguments at the positions in `frozen` need no gradient, like data, and neither do
     the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; the call is then also
     checked for anything that it left behind, which is returned as a fourth item after the result,
-    the gradients with respect to inputs and weights. Raises the errors of the answer, and
-    RuntimeError if a cotangent has a different shape.
+    the gradients with respect to inputs and weights. Raises any error of the answer, and
+    RuntimeError if a cotangent has the wrong shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]

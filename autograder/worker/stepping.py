@@ -125,7 +125,7 @@ def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Returns the value with copies of the tensors that share memory with these."""
+    """Returns the value, in which the tensors that share memory with these are copied."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):

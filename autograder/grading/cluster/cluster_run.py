@@ -38,7 +38,7 @@ class Cluster:
     """Grades on the workers of a scheduler: a backend of `grading.run.grade_class`.
 
     If a worker is lost, other workers grade its batch again. Raises `UserError` if no scheduler or
-    no worker answers, `GraderError` if a worker has a different version of the grader.
+    no worker answers, and `GraderError` if a worker has a different version of the grader.
     """
 
     course: Course

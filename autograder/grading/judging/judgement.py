@@ -53,7 +53,7 @@ class Judgement(Observer):
         known: LimitedCache[TestOutcome],
         begin_question: Callable[[str], None],
     ) -> None:
-        """`begin_question` informs the answers of the next question."""
+        """`begin_question` is called to prepare the answers for the next question."""
         self._suite = suite
         self._plan = plan
         self._answers = answers

@@ -74,7 +74,7 @@ def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
 def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
     """Check that the values one step ahead and one step back differ as the gradient predicts.
 
-    Nothing is compared if a step leads to nan: a parameter such as a mask was moved.
+    Nothing is compared if a step leads to nan, because then a parameter such as a mask was moved.
     """
     slope = (slopes[0] - slopes[1]) / (2 * STEP)
     if math.isnan(slope):
