@@ -40,7 +40,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class CourseMap:
-    """The stages in order, and the requirements before the first; empty without a map."""
+    """The stages in order, and the requirements before the first; both are empty without a map."""
 
     title: str = ""
     before: str = ""

@@ -79,7 +79,7 @@ def without_group(name: str) -> tuple[str, ...]:
 
 
 def is_number(name: str) -> bool:
-    """Returns whether a name is a platform's number as an identifier, the most certain kind."""
+    """Returns whether a name is a platform's number as an identifier, the most certain name."""
     return name.startswith((canvas_number(""), moodle_number("")))
 
 

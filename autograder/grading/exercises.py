@@ -131,7 +131,7 @@ class ExerciseGrader:
     def _judged(
         self, task: _Task, worker: PlannedImplementation, only: str | None = None
     ) -> Sequence[QuestionResult]:
-        """Judges all questions, or one of them, by the replies of a worker."""
+        """Judges all questions, or one of them, from a worker's replies."""
         suite, seed = task.exercise.hidden_suite, task.seed
         plan = self._plans.of(suite, seed, only)
         begin = partial(task.begin, worker)

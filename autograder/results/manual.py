@@ -71,7 +71,7 @@ class HumanWork:
     requests: Mapping[Key, tuple[Request, ...]] = field(default_factory=dict)
 
     def of(self, result: SubmissionResult, exercise: str, question: str) -> HumanGrade:
-        """Returns a human grader's entries for a question of a result."""
+        """Returns a human grader's entries for one question in a result."""
         return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def asked(self, key: Key, question: str) -> tuple[Request, ...]:

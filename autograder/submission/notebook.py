@@ -54,7 +54,7 @@ class GivenCells:
         return source in self._statements
 
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
-        """Returns the texts of these cells, without statements whose names are not read elsewhere.
+        """Returns the texts of these cells, without statements whose names nothing else reads.
 
         `words` are all words of the student's own cells; this adds the words that kept statements
         read.

@@ -170,7 +170,8 @@ def report_assertion(
     """Report that an assertion of a test about an answer does not hold.
 
     If an expected error is missing, what the test says about its subject is the likely cause.
-    Otherwise it is something to remember, or a question: a wrong value can have many causes.
+    Otherwise, what it says is shown as something to remember, or as a question, because a wrong
+    value can have many causes.
     """
     kind = LIKELY
     if about is ExpectationKind.PROPERTY:

@@ -85,7 +85,7 @@ def _printed(descriptor: int) -> io.TextIOWrapper:
 
 
 def _become_nobody() -> None:
-    """Changes the user from root to nobody; in the sandbox, root may do nothing else."""
+    """Changes the user from root to nobody; root may do nothing else in the sandbox."""
     if os.getuid() == 0:
         confine.empty_bounding_set()
         os.setgroups([])

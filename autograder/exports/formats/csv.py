@@ -86,7 +86,7 @@ def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Valu
 
 
 def _columns(grades: Grades) -> list[str]:
-    """Returns each assignment's questions, total, maximum and, if known, its arrival."""
+    """Returns each assignment's columns: its questions, total, maximum and, if known, arrival."""
     by_assignment: dict[str, dict[str, None]] = {}
     for result in grades.results:
         columns = by_assignment.setdefault(result.assignment, {})

@@ -255,7 +255,7 @@ class _Replayed(RequestImplementation):
         return WatchedCall(value=value, unwatched=value)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Returns nothing, because the names are not compared either."""
+        """Returns nothing, because names are not compared."""
         return frozenset()
 
 

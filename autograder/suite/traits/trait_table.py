@@ -145,7 +145,7 @@ class Row:
 def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """Return the rows of a suite's questions that declare traits, and the problems in them.
 
-    A question may have several declarations. Raises any error of the suite's file.
+    A question may have several declarations. Raises any error that the suite's file raises.
     """
     module = _loaded(suite)
     declared = _declared(module)
@@ -156,7 +156,7 @@ def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
 
 def declarations(suite: Path) -> tuple[Traits, ...]:
-    """Return all declarations of a suite, in its order. Raises any error of the suite's file."""
+    """Return all declarations of a suite, in its order. Raises any error that its file raises."""
     return tuple(_declared(_loaded(suite)))
 
 
