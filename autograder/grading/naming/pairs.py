@@ -106,13 +106,15 @@ class PairSearch:
     def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
         """Returns a row for two entries if each number is that of one, the other being right.
 
-        The two then change different results, so they need not be executed together.
+        The two then change different results, so they need not be executed together. Each
+        must explain a wrong number, because an entry that is right in all of them fits any answer.
         """
         every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
         places = [at for at in every if len(self._came[at].figures) == self._count(at)]
         right, alike = self._figures(places, self._right), self._figures(places, self._came)
         for one, other in pairs:
-            if (alike[one] & right[other] | alike[other] & right[one]).all():
+            own, its = alike[one] & right[other], alike[other] & right[one]
+            if (own | its).all() and (own & ~right[one]).any() and (its & ~right[other]).any():
                 return [Row.of_both(self._table.rows[one], self._table.rows[other])]
         return []
 

@@ -793,6 +793,18 @@ def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> Non
     assert "scores are divided by the root of d" in (found.hint or "")
 
 
+def test_an_entry_that_is_right_is_no_second_mistake(course: Course) -> None:
+    text = """def query_scores(inputs, query):
+    dots = torch.einsum("td,d->t", inputs, query)
+    return dots / (inputs.norm(dim=-1) * query.norm())
+"""
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(text, namespace)
+    found = _named(course, "simplified_attention/scores", "query_scores", namespace["query_scores"])
+    assert found.misconception == "scores.cosine"
+    assert "gradient" not in (found.hint or "")
+
+
 def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
     text = """def attend(q, k, v):
     return F.scaled_dot_product_attention(q, k, v)
