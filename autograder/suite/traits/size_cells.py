@@ -225,8 +225,9 @@ class CallSizes:
         sizes = shorter(sizes, tokens, self._traits.steps, most)
         if self._traits.steps(sizes) > most and self._traits.built_letters():
             return sizes.but({}, (_SEEN, *sizes.leading[1:]))  # the weights keep their sizes
+        least = self._traits.smallest
         for floor in (
-            {x: min(_SEEN, n) for x, n in drawn.items() if x not in COUNTS},
+            {x: max(least.get(x, 1), min(_SEEN, n)) for x, n in drawn.items() if x not in COUNTS},
             self._least([x for x in self._letters if x not in (*COUNTS, *LENGTHS)]),
             self._least(letters),
         ):

@@ -53,6 +53,13 @@ def test_all_heads_are_sixteen_at_most(traits: Traits) -> None:
 
 
 @pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
+def test_no_size_is_below_the_smallest(traits: Traits) -> None:
+    for seed in range(20):
+        sizes = CallSizes(traits, Draw(seed, "sizes")).middling(FEW).letters
+        assert all(sizes[letter] >= least for letter, least in traits.smallest.items())
+
+
+@pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
 def test_a_last_block_of_one_entry_is_asked(traits: Traits) -> None:
     usual, letters = traits.usual(), traits.call_letters()
     cells = CallSizes(traits, Draw(1, "sizes"))
