@@ -25,6 +25,7 @@ from .inputs import (
     both,
     expanded,
     falling,
+    inside,
     level,
     normal,
     of_turn,
@@ -83,6 +84,9 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
         layouts = [both(numbers, layout) for layout in LAYOUTS[turn:] + LAYOUTS[:turn]]
         arguments = arguments_of(traits.inputs, expect.draw, sizes, traits.dtype, layouts)
         _same(expect, traits, arguments, likely)
+    batch = traits.usual((2,))  # a program may treat three dimensions differently from others
+    begun = arguments_of(traits.inputs, expect.draw, batch, traits.dtype, [inside])
+    _same(expect, traits, begun, likely)
     _same(expect, traits, _all_alike(expect, traits, traits.dtype, whole), _TWICE)
 
 
