@@ -60,7 +60,12 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019 - one of these lives as long as the run
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
-        """Returns likely second mistakes in the code of a known one, the likeliest first."""
+        """Returns likely second mistakes in the code of a known one, the likeliest first.
+
+        There are none if the catalogue has no entry, because changes are executed in its module.
+        """
+        if not self._texts:
+            return ()
         changes = self._changes(base)
         found = most_frequent((id_of(member.key), (n, member)) for n, member in changes)
         return [

@@ -70,6 +70,8 @@ _FROZEN = (
 )
 #: the size of everything if all sizes are equal; and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
+#: the number of arguments above which several of them need no gradient in one call
+_MANY = 3
 #: what is added to one slice and taken from another: float32 keeps two digits beside it
 _LARGE = 1e5
 #: fewer keys than queries, in one call with gradients; the weight of a single key would have none
@@ -323,7 +325,8 @@ def _frozen_in_turn(
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Yield arguments with a size of 1 in turn, and the places of those that need no gradient.
 
-    These are one argument and all but one in turn; a single argument always needs a gradient.
+    These are one argument in turn, and of many arguments the first half as well. A single argument
+    always needs a gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
@@ -334,8 +337,9 @@ def _frozen_in_turn(
         least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
         sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
         held = arguments(expect, traits.each_way()[0], sizes, torch.float64, numbers)
-        others = [other for other in places if other != place]
-        yield held, ([place] if turn % 2 == 0 else others) if others else []
+        yield held, [place] if len(places) > 1 else []
+    if len(places) > _MANY:
+        yield held, places[: len(places) // 2]
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

@@ -34,7 +34,7 @@ CLAIMS = {
         "tests/autograder/collecting/test_corrections.py::test_many_requests_in_one"
     ),
     "An error names the file or cell": f"{STUDENT}/test_mistakes.py::test_a_mistake_is_explained",
-    "You can retry the failing call": (
+    "You can repeat the failing call": (
         f"{STUDENT}/test_one_failure_at_a_time.py::test_the_commands_show_all_failures"
     ),
     "failures with the same cause are shown once": (

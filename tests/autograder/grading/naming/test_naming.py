@@ -857,3 +857,8 @@ def test_an_answer_that_may_keep_draws_gets_a_worker() -> None:
     results: Any = [SimpleNamespace(question=name) for name in ("causal_mask", "dropout")]
     assert grader._named(task, worker, results) == results
     assert done == ["causal_mask", "new worker", "dropout"]
+
+
+def test_without_entries_there_are_no_second_mistakes() -> None:
+    entries = ChangedEntries("attend", {}, (), cast(Any, None), lambda *given: None)
+    assert entries.second(Row("member", "", member=0)) == ()
