@@ -37,7 +37,15 @@ def _printed(code: str) -> Any:
 
 @pytest.fixture(scope="module")
 def moved() -> dict[str, Any]:
-    """The output of a process that moved the code of one function of torch, then used others."""
+    """The output of a process that moved the code of one function of torch, then used others.
+
+    Beside other tests, the kernel may have no huge page for a moment; then nothing is moved.
+    """
+    tries = (_moved() for _ in range(5))
+    return next((found for found in tries if found["moved"]), {}) or _moved()
+
+
+def _moved() -> dict[str, Any]:
     found: dict[str, Any] = _printed(
         f"{_MAPS}\n"
         "import json, torch\n"
