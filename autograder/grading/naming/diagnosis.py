@@ -18,6 +18,7 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...sandbox.replies import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
+from .asked_again import AskedAgain
 from .changed_entries import AskText
 from .families.step_tables import CUT
 from .known import KnownMistakes
@@ -26,7 +27,7 @@ from .record import behaviour_of
 from .rows import Row, name_and_hint
 from .search import RecordedAnswers, Search, SearchResult
 from .table import RowAnswers
-from .unmatched import BY_CHANCE, of_causes, of_parameters, unmatched_rows
+from .unmatched import of_causes, of_parameters, unmatched_rows
 
 #: sends a batch to a question's worker; None if that ends the worker
 Ask = Callable[[str, Batch], Replies | None]
@@ -90,33 +91,11 @@ class Diagnosis:
             return result
         asked = ProbeReplies(probe, replies)
         name, hint, behaviour = self.diagnose(result.question, asked, text)
-        if not name and self._is_random(result.question, asked, ask):
-            name, hint = name_and_hint((), [BY_CHANCE])
+        if not name:
+            again = AskedAgain(self._known, result.question, asked, partial(ask, result.question))
+            name, hint = name_and_hint((), again.rows())
         full = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
-
-    def _is_random(self, question: str, asked: ProbeReplies, ask: Ask) -> bool:
-        """Returns whether an answer wrongly returns different values when it is called again.
-
-        The calls are those of the shortest test with a wrong value, made with different random
-        numbers.
-        """
-        known, probe = self._known, self._known.probe(question)
-        rights = {test: known.right(question, test) for test in known.tests(question)}
-        wrong = [t for t in rights if asked.answered(t).has_another_value_than(rights[t])]
-        if not wrong:
-            return False
-        test = min(wrong, key=lambda test: len(probe.requests[test]))
-        replies = ask(question, probe.batch_of((1,), (test,)))
-        if replies is None:
-            return False
-        again = probe.answered(test, probe.split(replies, (test,))[test])
-        others = zip(rights[test].calls, known.right(question, test, 1).calls, strict=True)
-        calls = zip(asked.answered(test).calls, again.calls, others, strict=True)
-        return any(
-            came.is_wrong(right) and other.equals(right) and not came.equals(repeated)
-            for came, repeated, (right, other) in calls
-        )
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """Returns this misconception's name; each `time` has different random numbers."""

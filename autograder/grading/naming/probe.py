@@ -59,7 +59,7 @@ _NOT_ASKED = "operators"
 #: the most memory of a mistake in this process, because a changed size may need gigabytes
 _MOST_MEMORY = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
-_MAKING = ("restore", "build", "load_weights")
+MAKING = ("restore", "build", "load_weights")
 #: the most bytes in the tensors of a reply; a tensor counts as often as it is referenced, because
 #: each reference is read
 _MOST_BYTES = Limits().reply_bytes
@@ -299,7 +299,7 @@ def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Itera
             event = Event(operation, raised=NOT_ASKED)
         else:
             event = _event(request, reply)
-        if event.raised and operation in _MAKING:
+        if event.raised and operation in MAKING:
             made = rest[0] if operation == "restore" else number
             broken.add(made)
             missing |= set() if operation == "load_weights" else {made}

@@ -120,8 +120,9 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
     rank = min((row.rank for row in members), default=0)
     rows = entries or [row for row in members if row.rank == rank]
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
-    if len(hints) == 1:  # the detail of one row is true of all with equal answers
-        hints = {next((row.precise for row in rows if row.detail), *hints)}
+    details = {row.precise for row in rows if row.detail}
+    if len(hints) == 1 and len(details) == 1:  # rows with equal answers may differ in their places
+        hints = details
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
 
 

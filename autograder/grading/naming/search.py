@@ -336,7 +336,8 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     A row need not explain a call that fails in either of them for another reason, such as an
     unknown device or dtype. It need not explain gradients either: if two numbers are equal,
     gradients depend on how the larger one is found. Where a row returns nan, other code with the
-    same mistake may return numbers, as torch's attention does if all keys are hidden.
+    same mistake may return numbers, as torch's attention does if all keys are hidden, or the right
+    result, as a variance that divides by `max(D - 1, 1)`.
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):
@@ -345,7 +346,7 @@ def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
         return _EXPLAINS
     if own.raised and outcome.is_right:
         return _NONE
-    is_nan = came.form == own.form and len(own.figures) > len(came.figures) and not outcome.is_right
+    is_nan = came.form == own.form and len(own.figures) > len(came.figures)
     if outcome.is_open or own.is_failing(right) or is_nan:
         is_slope = outcome.of_gradients and (came.form == own.form or came.raised or own.raised)
         return _SLOPE if is_slope or is_nan or THROUGH_NAN in own.form else _OPEN

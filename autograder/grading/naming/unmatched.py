@@ -19,6 +19,7 @@ _LEADS: Mapping[str, str] = SHOWN["leads"]
 #: the id and the words for an answer with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
 _GRADIENTS_WRONG = "all values are right, but gradients are not"
+_DTYPES_WRONG = "all values are right, but their dtype is not"
 #: sentences whose words were changed: the words of each that results have as its id
 _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
 #: the number of characters of an id
@@ -52,9 +53,11 @@ _PLACES = ("first", "second", "third", "fourth", "fifth")
 
 #: the number of dimensions of each result; one tensor is not a tuple of one
 _Kind = int | tuple[int, ...] | None
-#: the row of an answer that returns different values when it is asked again
-_CHANCE = "two equal calls give different results"
-BY_CHANCE = Row.shown(id_of(_CHANCE), _CHANCE, _LEADS["chance"])
+#: the rows of an answer that returns different values when it is asked again: the same call, a
+#: layer with the same weights, and the first call of a layer
+BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
+    Row.shown(id_of(words), words, lead) for words, lead in SHOWN["again"]
+)
 
 
 def unmatched_rows(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -76,15 +79,28 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
 
 
 def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the mistake to which the line and the text of every error point."""
-    found = {
-        cause_of(error)
+    """Returns a row about the mistake to which the line and the text of every error point.
+
+    If more values are wrong than errors are raised, the errors are not the only mistake.
+    """
+    triples = [
+        triple
         for test in known.tests(question)
-        for error, call in zip(answers.errors(test), answers.answered(test).calls, strict=True)
-        if call.raised and call.is_asked
-    }
-    causes = found - {""}
-    return [_shown(causes.pop(), _LEADS["errors"])] if len(causes) == 1 else []
+        for triple in zip(
+            answers.errors(test),
+            answers.answered(test).calls,
+            known.right(question, test).calls,
+            strict=True,
+        )
+    ]
+    failing = sum(call.is_failing(right) for _, call, right in triples)
+    if sum(call.is_wrong(right) for _, call, right in triples) > failing:
+        return []
+    raised = {cause_of(error) for error, call, _ in triples if call.raised and call.is_asked}
+    causes = raised - {""}
+    if len(causes) != 1:
+        return []
+    return [_shown(causes.pop(), _LEADS["errors"])]
 
 
 def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -92,7 +108,11 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
     if writes_into_arguments(came, right):
         return [_of_family(IN_PLACE)]
     name, sentence = kind_returned(came, right)
-    return [_shown(name, _LEADS["returned"], sentence)] if name else []
+    if name:
+        return [_shown(name, _LEADS["returned"], sentence)]
+    values = [(own, asked) for own, asked in _wrong(came, right) if own.is_wrong(asked)]
+    only_dtypes = values and all(own.has_equal_numbers(asked) for own, asked in values)
+    return [_shown(_DTYPES_WRONG, _LEADS["dtypes"])] if only_dtypes else []
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
@@ -170,8 +190,8 @@ def parameter_sentences(
 ) -> tuple[str, str]:
     """Returns an id for the fault of a layer's parameters, and a sentence with their names.
 
-    If all layers accepted the weights, only weights that are not trained are reported. Sizes may be
-    right by chance if two of them are equal.
+    If all layers accepted the weights, only weights that are not trained and additional parameters
+    are reported. Sizes may be right by chance if two of them are equal.
     """
     calls = [
         pair
@@ -187,7 +207,7 @@ def parameter_sentences(
     if not found:
         return "", ""
     if not any(loads):
-        return _of_shared(found)
+        return _of_loaded(found)
     if all(own.keys() == others.keys() for own, others in found):
         layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
         if not layers:
@@ -206,15 +226,18 @@ def parameter_sentences(
     return name, SHOWN["parameters"][name].format(**names)
 
 
-def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
-    """Returns the words for weights that can be set by name but are not trained parameters."""
+def _of_loaded(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
+    """Returns the words for layers that accepted their weights but have too many or too few."""
     lost = [others.keys() - own.keys() for own, others in found]
-    if not all(lost) or any(own.keys() - others.keys() for own, others in found):
+    extra = [own.keys() - others.keys() for own, others in found]
+    if all(extra) and not any(lost):
+        names = _some_names(sorted(set().union(*extra)))
+        return TOO_MANY, SHOWN["parameters"][TOO_MANY].format(extra=names)
+    if not all(lost) or any(extra):
         return "", ""
-    names = sorted(set().union(*lost))
-    one = len(names) == 1
-    what = "is not a trained parameter" if one else "are not trained parameters"
-    return SHARED, f"{_some_names(names)} {what}"
+    missing = sorted(set().union(*lost))
+    what = "is not a trained parameter" if len(missing) == 1 else "are not trained parameters"
+    return SHARED, f"{_some_names(missing)} {what}"
 
 
 def _some_names(names: Sequence[str]) -> str:

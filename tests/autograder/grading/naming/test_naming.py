@@ -131,7 +131,8 @@ def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
 def test_numbers_where_a_mistake_has_nan_do_not_contradict_it() -> None:
     right, mistake = _of(X, X), _of(X * torch.nan, X)
     assert _explained(_of(X * 2, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
-    assert _explained(_of(X, X), mistake, right).against > 100  # a right answer contradicts it
+    # a variance that divides by max(D - 1, 1) is right where one that divides by D - 1 is nan
+    assert _explained(_of(X, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
     mistake = _of(X * torch.nan, (X, THROUGH_NAN))
     assert _explained(_of(X * 2, X * 2), mistake, right) == ExplainedCalls(0, 2, 0, 2)
 
@@ -183,6 +184,8 @@ def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
     assert words == SHARED and sentence == "`W_key` is not a trained parameter"
     assert parameter_sentences([_layer(["q"], raised="")], right) == ("", "")
     assert parameter_sentences([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
+    words, sentence = parameter_sentences([_layer(["W_query", "W_key", "W_out"], raised="")], right)
+    assert words == TOO_MANY and sentence.endswith("does not name: `W_out`")
 
 
 @pytest.mark.parametrize(
@@ -765,6 +768,68 @@ def _named(course: Course, place: str, question: str, answer: Any) -> QuestionRe
     (result,) = runner.judge(exercise.hidden_suite, own, 3, only=question)
     diagnosis = Diagnosis(runner, course, exercise, ask_here)
     return diagnosis.explain(result, lambda _, batch: replies_of(answers, batch), "")
+
+
+class _FirstWeightsKept(torch.nn.Module):
+    """Keeps the attention weights of its first input."""
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        self.W_query = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self._kept: torch.Tensor | None = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = self.W_query(x) @ self.W_key(x).mT / self.W_query.out_features**0.5
+        if self._kept is None or self._kept.shape != scores.shape:
+            self._kept = torch.softmax(scores, dim=-1)
+        result: torch.Tensor = self._kept @ self.W_value(x)
+        return result
+
+
+class _ProductOfFirstWeights(torch.nn.Module):
+    """Multiplies two weights before others are loaded."""
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        self.W_query = torch.nn.Parameter(torch.randn(d_in, d_out))
+        self.W_key = torch.nn.Parameter(torch.randn(d_in, d_out))
+        self.W_value = torch.nn.Parameter(torch.randn(d_in, d_out))
+        self._product = (self.W_query @ self.W_key.T).detach() / d_out**0.5
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x @ self._product @ x.mT, dim=-1) @ x @ self.W_value
+
+
+@pytest.mark.parametrize(
+    ("place", "question", "answer", "name"),
+    [
+        (
+            "causal_attention/masking",
+            "causal_mask",
+            lambda n: torch.ones(n, n, dtype=torch.uint8).triu(1),
+            "all_values_are_right_but_their_dtype_is_not",
+        ),
+        (
+            "self_attention/self_attention",
+            "SelfAttentionV2",
+            _FirstWeightsKept,
+            "a_layer_is_right_in_its_first_call_and_wrong_after_other_calls",
+        ),
+        (
+            "self_attention/self_attention",
+            "SelfAttentionV1",
+            _ProductOfFirstWeights,
+            "two_layers_with_equal_weights_give_different_results",
+        ),
+    ],
+)
+def test_an_answer_is_named_by_when_it_is_right(
+    course: Course, place: str, question: str, answer: Any, name: str
+) -> None:
+    found = _named(course, place, question, answer)
+    assert found.misconception == f"{place.split('/')[1]}.{name}"
 
 
 def test_two_tests_failing_in_equal_words_do_not_show_chance(course: Course) -> None:

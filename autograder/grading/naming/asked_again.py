@@ -1,0 +1,99 @@
+"""Asks a wrong answer again, to find results that depend on chance or on earlier calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ...sandbox.replies import Batch
+from .known import KnownMistakes
+from .probe import MAKING, ProbeReplies, Replies, events_of
+from .record import Request, answered
+from .rows import Row
+from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
+
+#: the operations that prepare a layer for a call
+_PREPARING = (*MAKING, "train", "move")
+_FORWARD = "forward"
+#: the most wrong calls that are made alone
+_MOST_ALONE = 3
+
+
+class AskedAgain:
+    """One wrong answer to a question; `ask` sends a batch to its worker, and may return None."""
+
+    def __init__(
+        self,
+        known: KnownMistakes,
+        question: str,
+        asked: ProbeReplies,
+        ask: Callable[[Batch], Replies | None],
+    ) -> None:
+        self._known, self._question, self._asked, self._ask = known, question, asked, ask
+        self._probe = known.probe(question)
+        rights = {test: known.right(question, test) for test in known.tests(question)}
+        wrong = [t for t in rights if asked.answered(t).has_another_value_than(rights[t])]
+        self._wrong = sorted(wrong, key=lambda test: len(self._probe.requests[test]))
+
+    def rows(self) -> list[Row]:
+        """Returns a row about results that change when the answer is asked again, if any do."""
+        if not self._wrong:
+            return []
+        return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
+
+    def _by_chance(self) -> list[Row]:
+        """Returns a row if the answer wrongly returns different values with other random numbers.
+
+        The calls are those of the shortest test with a wrong value.
+        """
+        test, known = self._wrong[0], self._known
+        replies = self._ask(self._probe.batch_of((1,), (test,)))
+        if replies is None:
+            return []
+        again = self._probe.answered(test, self._probe.split(replies, (test,))[test])
+        rights = (known.right(self._question, test, time).calls for time in (0, 1))
+        calls = zip(self._asked.answered(test).calls, again.calls, *rights, strict=True)
+        for came, repeated, right, other in calls:
+            if came.is_wrong(right) and other.equals(right) and not came.equals(repeated):
+                return [BY_LAYER if came.operation == _FORWARD else BY_CHANCE]
+        return []
+
+    def _depends_on_calls(self) -> bool:
+        """Returns whether calls of a layer are wrong only after other calls of the same layer.
+
+        Some of these calls are made again with a new layer, and must then be right.
+        """
+        found: list[tuple[str, int]] = []
+        for test in self._wrong:
+            later = [*self._wrong_calls(test)]
+            if not all(is_later for _, is_later in later):
+                return False
+            found += [(test, at) for at, _ in later[:1]]
+        for test, at in found[:_MOST_ALONE]:
+            number = self._probe.requests[test][at][1]
+            before = (r for r in self._probe.requests[test][:at] if _prepares(r, number))
+            alone = [*before, self._probe.requests[test][at]]
+            replies = self._ask(Batch.of(alone))
+            if replies is None:
+                return False
+            (*_, call) = answered(events_of(alone, replies)).calls
+            if not call.equals(self._known.right(self._question, test).calls[at]):
+                return False
+        return bool(found)
+
+    def _wrong_calls(self, test: str) -> Iterator[tuple[int, bool]]:
+        """Yields the place of each wrong call of `forward`, and whether others precede it."""
+        called: set[object] = set()
+        rights = self._known.right(self._question, test).calls
+        triples = zip(
+            self._probe.requests[test], self._asked.answered(test).calls, rights, strict=True
+        )
+        for at, ((operation, number, *_), came, right) in enumerate(triples):
+            if operation == _FORWARD and not came.equals(right):
+                yield at, number in called
+            if operation not in _PREPARING:
+                called.add(number)
+
+
+def _prepares(request: Request, number: object) -> bool:
+    """Returns whether a request prepares a layer for its first call."""
+    return request[0] in _PREPARING and number in request[1:3]
