@@ -39,13 +39,14 @@ _COLUMNS = (
 _HEAD = """
 ## All assignments
 
-Measured on {day} with `grade --profile`, one job and {students} submissions: CPU time of the whole
-process tree without its start, in milliseconds for one more submission. The calls alone are all
-calls of the hidden suites in one process, without tests or isolation. The first column of multiples
-is relative to these calls, the others to right modules. A class of mistakes has one wrong answer in
-each exercise (known mistakes) or in one exercise of each submission (unknown mistakes). The same
-right answers are executed for the first two submissions; the figure is the cost of the class minus
-that of its first half, per submission.
+Measured on {day} with `grade --profile`, one job and {students} submissions. Figures in
+milliseconds are the CPU time of all processes for one more submission, without the work that is
+done once in a run; the other figures are multiples. "Calls alone" are all calls of the hidden
+suites in one process, without tests or isolation. "Of the calls" compares right modules with these
+calls; the columns to its right compare with right modules. For known mistakes, one answer in each
+exercise is wrong; for mistakes of no known kind, one answer in each submission. The grader
+executes the same right answers only for the first two submissions, so that column contains the
+cost of the whole class minus that of its first half, per submission.
 """
 
 

@@ -253,18 +253,19 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
     lines = [
         "# The cost of grading, compared with other ways",
         "",
-        "`make bench` writes this page. It measures the CPU time of the whole process tree for two "
-        f"classes of {students} submissions to `{ASSIGNMENT}`, with three exercises each, in which "
-        f"no two answers return the same numbers; figures are medians of {repeats}. The cost of "
-        "one more submission is the difference between a class and the mean of its halves, which "
-        "have the same start. One class has right answers in ordinary words. The other has each "
-        "question in unusual words, such as loops over single numbers, and one wrong exercise in "
-        "three: these answers take longer, and a wrong one is called again to name its mistake.",
+        "`make bench` writes this page. It measures the CPU time of all processes that a command "
+        f"starts, for two classes of {students} submissions to `{ASSIGNMENT}` with three exercises "
+        f"each. No two answers return the same numbers. Figures are medians of {repeats} runs. The "
+        "cost of one more submission is computed from the difference between a class and the mean "
+        "of its halves, because both include the same start. The first class has right answers in "
+        "ordinary code. In the second class, all answers are written in unusual ways, such as "
+        "loops over single numbers, and one exercise of each submission is wrong. Unusual answers "
+        "take longer, and wrong answers are called again to name the mistake.",
         "",
-        f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
-        "notebooks contain the modules in their answer cells. Each grader of notebooks must find "
-        "the wrong answers; otherwise, there is no table, because a grader that ran nothing would "
-        "be fast.",
+        "For comparison, nbgrader and otter-grader (which grade notebooks) and pytest grade the "
+        f"first {_FEW} submissions of the second class; the answer cells of the notebooks contain "
+        "the modules. If nbgrader or otter-grader does not find a wrong answer, the benchmark "
+        "writes no table, because a grader that ran no tests would be fast.",
         "",
         f"Measured on {date.today()} with Python {platform.python_version()}, PyTorch "
         f"{torch.__version__}, {os.cpu_count()} cores, Linux {platform.release()}.",

@@ -26,7 +26,10 @@ def main() -> None:
     parser.add_argument("--gb-month", type=float, default=0.10, help="price of a GB for a month")
     options = parser.parse_args()
     walls = "".join(f" with {cores} cores |" for cores in options.cores)
-    print(f"| submissions | CPU to grade |{walls} CPU after it | storage | grading | a month |")
+    print(
+        f"| submissions | CPU to grade |{walls} CPU after grading "
+        "| storage | cost of grading | storage per month |"
+    )
     print("|---" * (6 + len(options.cores)) + "|")
     for count in options.submissions:
         grade = count * options.grade_ms / 1000
