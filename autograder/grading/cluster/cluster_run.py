@@ -1,4 +1,4 @@
-"""The instructor's side: sends batches to dask's workers, and writes the returned lines."""
+"""The instructor's side of a cluster run: sends batches to workers and collects their results."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
-#: the number of submissions in a batch, all of which are graded again if their worker is lost; they
-#: take some seconds
+#: submissions in a batch; a batch takes a few seconds, and is graded again if its worker is lost
 BATCH = 16
-#: the number of batches queued for each thread, so that none waits for this machine
+#: batches queued for each thread of a worker, so that no thread waits for this machine
 _AHEAD = 2
 _CONNECT_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Grades on the workers of a scheduler: a backend of `grading.run.grade_class`.
+    """A backend of `grading.run.grade_class` that grades on the workers of a Dask scheduler.
 
     If a worker is lost, other workers grade its batch again. Raises `UserError` if no scheduler or
     no worker answers, and `GraderError` if a worker has a different version of the grader.
@@ -47,7 +46,7 @@ class Cluster:
     tier: Tier | None = None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """See `engine.Backend`; the workers' costs are not known here."""
+        """See `engine.Backend`. Returns no costs, because workers do not report theirs."""
         plugin = _plugin(
             self.course, sorted(scope.suite_digests), class_secret(self.secret), self.tier
         )
@@ -58,33 +57,33 @@ class Cluster:
 
 @dataclass(slots=True)
 class _Lines:
-    """Handles the lines that workers return."""
+    """Turns the lines that workers return into results."""
 
     scope: Scope
     on_result: OnResult
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Passes on a result with the student's name, which was not sent to the worker."""
+        """Passes on a result after adding the student's name, which workers do not get."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:
             raise GraderError(
                 "a worker has a different version of the grader than this machine: install the "
-                "same one, then run the command again with --resume"
+                "same version there, then run the command again with --resume"
             )
         if result.status is not SubmissionStatus.FAILED:
             self.tier = result.isolation
         self.on_result(replace(result, student=submission.student))
 
     def give_up(self, task: Task, reason: str) -> None:
-        """Reports that no worker could grade a submission."""
+        """Reports that a submission could not be graded, with the reason."""
         self.on_result(self.scope.failed(task[0], self.tier, reason))
 
 
 @dataclass(slots=True)
 class _Run:
-    """Keeps all workers busy, with only some batches in memory."""
+    """Sends batches so that all workers are busy, but only a few batches are in memory."""
 
     client: Client
     plugin: GraderPlugin
@@ -92,7 +91,6 @@ class _Run:
     _batches: dict[Future, Sequence[Task]] = field(default_factory=dict)
 
     def grade(self, source: Source, ready: Ready) -> None:
-        """Grades all submissions."""
         try:
             self.client.register_plugin(self.plugin)
             ready(None)
@@ -108,7 +106,7 @@ class _Run:
         self._fill(waiting, running)
         for future in running:
             batch = self._batches.pop(future)
-            if future.status == "lost":  # lost with its worker before it was fetched; try again
+            if future.status == "lost":  # the result was lost with its worker: wait again
                 self._batches[future] = batch
                 running.add(future)
                 continue
@@ -117,7 +115,7 @@ class _Run:
                     self.lines.take(task, line)
             elif future.status != "error":
                 raise _gone(future.status)
-            elif len(batch) > 1:  # one submission ends graders, or all tried workers were lost
+            elif len(batch) > 1:  # one of them may have ended a grader: send each
                 for task in batch:
                     self._begin([task], running)
             else:
@@ -130,7 +128,7 @@ class _Run:
             self._begin(batch, running)
 
     def _begin(self, batch: Sequence[Task], running: as_completed) -> None:
-        """Sends a batch; if a submission's folder can't be read, its result is written at once."""
+        """Sends a batch; submissions whose folder can't be read are reported as failed at once."""
         packed = [(task, document) for task in batch if (document := self._packed(task))]
         if not packed:
             return
@@ -148,7 +146,7 @@ class _Run:
             return None
 
     def _room(self) -> int:
-        """Returns how many batches may be sent now; the number of workers changes."""
+        """Returns how many more batches may be sent to the current number of workers."""
         threads: int = sum(self.client.nthreads().values())
         return max(0, _AHEAD * max(1, threads) - len(self._batches))
 

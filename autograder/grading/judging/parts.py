@@ -1,7 +1,7 @@
 """Decides which parts of `autograder.parts` an exercise gets, and detects answers that are parts.
 
-A part exists for other exercises. It earns nothing as the answer to its own question, whether it is
-imported or copied, even with changed names, comments and layout.
+A part is meant to be used in other exercises. As the answer to its own question it earns nothing,
+whether it is imported or copied, even with changed names, comments and layout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOLDER = Path(_package.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class PartModule:
-    """A module of `autograder.parts` as a worker gets it: its text, and the parts in it."""
+    """A module of `autograder.parts` that is sent to a worker, with the parts that it defines."""
 
     name: str
     text: str
@@ -81,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Returns why an answer earns nothing, or None if it is the student's own work.
+    """Returns why an answer that uses or copies a part earns nothing; None if it does neither.
 
     `given` are the parts that the exercise may use.
     """
@@ -95,7 +95,7 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
         )
     if question in _package.__all__ and _is_copy(source, question):
         return (
-            f"{question}: your code is that of {PACKAGE}, which is meant for other exercises.\n"
+            f"{question}: your code is a copy of {PACKAGE}, which is meant for other exercises.\n"
             "next step: write it yourself, in the steps of the notebook"
         )
     return None
@@ -121,8 +121,8 @@ def _is_copy(source: str, question: str) -> bool:
 def outlines(definition: ast.stmt, source: str) -> frozenset[str]:
     """Returns the outlines of a function, or of all methods of a class.
 
-    An outline is the code regardless of names, comments and layout, so functions with the same
-    outline are copies up to wording. Names of torch are written in full, so that `F.relu` and
+    An outline is the code regardless of names, comments and layout, so two functions with the same
+    outline are copies. Names of torch are written in full, so that `F.relu` and
     `nn.functional.relu` are equal.
     """
     imported = imports_of(source)
@@ -147,7 +147,7 @@ def _code(function: ast.FunctionDef) -> list[ast.stmt]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Numbers the names that an author chooses, in the order of their appearance."""
+    """Replaces the names that an author chooses with numbered ones, in order of appearance."""
 
     def __init__(self, imported: Mapping[str, str]) -> None:
         self._imported = imported

@@ -100,7 +100,7 @@ class SuiteRunner:
         return suite in self._suites
 
     def solution(self, suite: Path) -> Implementation:
-        """Returns the solution module that a suite compares with."""
+        """Returns the solution that a suite compares with."""
         return self._solutions(suite)
 
     def points(self, suite: Path) -> dict[str, float]:
@@ -120,7 +120,7 @@ class SuiteRunner:
     ) -> tuple[QuestionResult, ...]:
         """Runs a suite's tests, question by question, against an implementation.
 
-        Raises `GraderError` if a test fails in a way that no answer can cause.
+        Raises `GraderError` or `OSError` if a test fails in a way that no answer can cause.
         """
         observer = observer or Observer()
         results: list[QuestionResult] = []
@@ -152,7 +152,6 @@ class SuiteRunner:
     def run_test(
         self, suite: Path, question: str, test: str, implementation: Implementation, seed: int
     ) -> TestOutcome:
-        """Runs one test of a suite."""
         return self._run(self._suites[suite][question][test], implementation, seed)
 
     def _run(
@@ -236,7 +235,7 @@ class _Collector:
 
 
 def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
-    """Raises `GraderError` if pytest left out tests, because a class would lose their points."""
+    """Raises `GraderError` if pytest left out tests, because students would lose their points."""
     marked = points_of(suite)
     if wrong := [name for name in marked if not math.isclose(marked[name], collected.get(name, 0))]:
         counts = "; ".join(f"{n}: {collected.get(n, 0):g} of {marked[n]:g} points" for n in wrong)
@@ -274,7 +273,7 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
         raise GraderError(f"the hidden suites can't be collected: pytest ended with code {code}")
     for suite in suites:
         if not collector.runner.has(suite):
-            raise ContentError(suite, None, "no test in it", "write one for each question")
+            raise ContentError(suite, None, "the suite has no tests", "write one for each question")
         _check_points(suite, collector.runner.points(suite))
     return collector.runner
 
@@ -282,9 +281,8 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
 def make_fresh(suites: Sequence[Path]) -> None:
     """Forgets imported suites, so that a long-running process imports them again after edits.
 
-    Includes modules of other courses whose suites have the same names.
-
-    Raises `ContentError` for a missing suite.
+    Also forgets modules of other courses whose suites have the same names. Raises `ContentError`
+    for a missing suite.
     """
     for suite in suites:
         if not suite.is_file():

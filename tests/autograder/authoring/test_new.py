@@ -82,7 +82,7 @@ def test_grading_with_a_missing_hidden_suite_names_the_author(root: Path) -> Non
     with pytest.raises(ContentError, match=r"(?s)test_halves\.py: can't be imported.*nothing_such"):
         collect_suites(root, [suite])
     suite.write_text('"""Nothing yet."""\n')
-    with pytest.raises(ContentError, match=r"test_halves\.py: no test in it"):
+    with pytest.raises(ContentError, match=r"test_halves\.py: the suite has no tests"):
         collect_suites(root, [suite])
 
 
