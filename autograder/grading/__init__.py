@@ -1,1 +1,1 @@
-"""Grades submissions: one loop for all kinds of assignments, with jobs that share a fork server."""
+"""Grades submissions in parallel processes that share one fork server."""

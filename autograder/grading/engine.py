@@ -20,7 +20,8 @@ _LONGEST_ERROR = 2000
 
 #: called with every result as soon as it is available
 OnResult = Callable[[SubmissionResult], None]
-#: called with the tier before the first submission is graded; None if machines differ
+#: called with the sandbox's tier before the first submission is graded, or with None if machines
+#: may have different tiers
 Ready = Callable[[Tier | None], None]
 
 
@@ -29,7 +30,7 @@ class Engine(Protocol):
 
     @property
     def names(self) -> Collection[str]:
-        """The assignments that the engine grades."""
+        """The names of the assignments that the engine grades."""
 
     def assignment(self, name: str) -> Assignment:
         """Returns an assignment; raises `UserError` if it is not ready to be graded."""
@@ -43,7 +44,7 @@ class Engine(Protocol):
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> AbstractContextManager[ForkServer]:
-        """Returns the fork server for students' code; `workers` is the expected number of them."""
+        """Returns the fork server for students' code, which expects this number of workers."""
 
     def grader(
         self,
@@ -65,20 +66,20 @@ class Scope:
 
     @classmethod
     def of(cls, engine: Engine, assignments: Iterable[Assignment]) -> Scope:
-        """Returns the scope of some assignments, perhaps with only some of their exercises."""
+        """Returns the scope of these assignments, which may contain only some exercises."""
         by_name = {assignment.name: assignment for assignment in assignments}
         digests = {name: engine.suite_digest(one) for name, one in by_name.items()}
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """Returns the digest of a submission, or "" if it can't be read, which grading reports."""
+        """Returns the digest of a submission, or "" if it can't be read; grading reports why."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):
             return ""
 
     def failed(self, submission: Submission, tier: Tier, error: str) -> SubmissionResult:
-        """Returns the line of a submission that could not be graded; `--resume` tries again."""
+        """Returns the result of a submission that could not be graded; `--resume` tries again."""
         return SubmissionResult(
             student=submission.student,
             assignment=submission.assignment,

@@ -1,4 +1,4 @@
-"""Judges an exercise: first all questions, then those that depend on a wrong answer again."""
+"""Judges all questions of an exercise, then again those that depend on a wrong answer."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _TOO_LONG = (
     "return only what the docstring asks for"
 )
 
-#: the most texts of a class whose results are kept
+#: the number of submitted texts whose results are kept
 _MAX_TEXTS = 1000
-#: the beginning of the reply if an answer reads a name without a value
+#: the beginning of a reply if the answer reads a name whose statement has failed
 _UNLOADED = b'{"U": ["unloaded", '
 
 
@@ -56,7 +56,7 @@ class ExerciseGrader:
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
-        """Makes the plans of exercises before processes are forked, so that all share them."""
+        """Makes the plans of exercises before processes are forked, which then share the plans."""
         for exercise in exercises:
             self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
@@ -103,9 +103,10 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """Judges a question again with these answers replaced; returns None if it earns no more.
+        """Judges a question again with right answers instead of the named ones.
 
-        The right answers are computed in a worker that has the solution and no student's text.
+        Returns None if the score is not higher. The right answers are computed in a worker that has
+        the solution and no student's text.
         """
         text = task.exercise.solution.read_text(encoding="utf-8")
         solution = replace(task, answers=replace(task.answers, text=text, broken={}))
@@ -147,8 +148,8 @@ class ExerciseGrader:
     ) -> list[QuestionResult]:
         """Adds the names of mistakes to the results.
 
-        The worker that was judged makes the calls for this, because starting another one costs as
-        much as the calls themselves. It is replaced if it has ended, if a thread is left in it, or
+        The calls for this go to the worker that was judged, because starting another worker costs
+        as much as the calls. That worker is replaced if it has ended, if a thread is left in it, or
         if the answer may keep random numbers of earlier calls.
         """
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
@@ -188,9 +189,10 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedText:
-    """The results of one text and its notes; `replies` are hashes of its workers' replies.
+    """The results and notes of one text; `replies` are hashes of its workers' replies.
 
-    They are certain if two workers gave equal replies; those of a single one may be due to chance.
+    The results are certain if two workers gave equal replies; a single worker's may be due to
+    chance.
     """
 
     results: tuple[QuestionResult, ...]
@@ -208,9 +210,10 @@ def _digest_of(answers: SubmittedExercise) -> bytes:
 
 @dataclass(slots=True)
 class _Task:
-    """One exercise of one submission; `ruled` collects the questions that have a rule.
+    """One exercise of one submission; `ruled` collects the questions with a rule about calls.
 
-    `replies` collects a hash for each worker; it is None if any of them replied in an unusual way.
+    `replies` collects a hash of each worker's replies, or is None if a worker replied in an unusual
+    way.
     """
 
     assignment: Assignment
@@ -222,7 +225,7 @@ class _Task:
     replies: list[int] | None = field(default_factory=list)
 
     def add(self, replies: int | None) -> None:
-        """Adds the hash of a worker's replies."""
+        """Adds the hash of a worker's replies, or None if the replies are unusual."""
         if replies is None:
             self.replies = None
         elif self.replies is not None:
@@ -240,7 +243,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns the replies to the probe, or None if there is nothing to ask or the worker ends."""
+    """Returns the replies to a probe; None if the answer can't be called or its worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)
@@ -255,7 +258,10 @@ def _probed(
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """Returns the replies of a module of the course to a batch, or None if the worker ends."""
+    """Runs a module of the course in a worker, and returns its replies to a batch.
+
+    Returns None if the worker ends.
+    """
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
     limits = assignment.limits

@@ -23,13 +23,15 @@ from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
 from .watch import FailureLog, Stage, Watch
 
-#: seconds in addition to the limits of the submission or question
+#: seconds that are added to the time limits of a submission or a question
 _MORE_SECONDS = 60.0
-#: seconds for a table: some tens of CPU seconds are usual, but the machine may be busy
+#: seconds for making a table of known mistakes: some tens of CPU seconds are usual, but the machine
+#: may be busy
 _TABLE_SECONDS = 1800.0
-#: if the grader looks this many seconds too late, it was stopped itself or the clock was changed
+#: if the grader checks a job this many seconds too late, the grader was suspended or the clock was
+#: changed
 _LATE_SECONDS = 10.0
-#: CPU seconds that count as progress
+#: CPU seconds that a job must use between two checks to count as making progress
 _COMPUTES = 0.5
 
 
@@ -37,10 +39,10 @@ _COMPUTES = 0.5
 class JobTimeout:
     """The time limits of one job's process, which reports its current place to `watch`.
 
-    The kernel stops endless computing. A job that sleeps, waits or was stopped uses no CPU time, so
-    it is abandoned when one question's time has passed without progress. A job that makes a table
-    of known mistakes, or waits for a job that does, has more time. Only time in which the grader
-    itself ran counts.
+    The kernel ends a job that computes endlessly. A job that sleeps, waits or is suspended uses no
+    CPU time, so it is abandoned after one question's time without progress. A job that makes a
+    table of known mistakes, or waits for a job that does, gets more time. Time in which the grader
+    itself did not run does not count.
     """
 
     watch: Watch
@@ -64,7 +66,7 @@ class JobTimeout:
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Returns whether the job's time is over, or a question's has passed without progress."""
+        """Returns whether the submission's time is over, or a question's time without progress."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -80,14 +82,14 @@ class JobTimeout:
         return False
 
     def _forgive(self, seconds: float) -> None:
-        """Ignores seconds in which nobody watched the job."""
+        """Extends the limits by the seconds in which the grader did not run."""
         self._end += seconds
         if self._table_end is not None:
             self._table_end += seconds
         self._note()
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Returns whether a table is being made and has time left; the submission gets more."""
+        """Returns whether a table is being made in time; meanwhile, extends the limits."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -108,7 +110,7 @@ def whole_seconds(assignment: Assignment) -> float:
 
 
 def quiet_seconds(assignment: Assignment) -> float:
-    """Returns the seconds for one question while the job waits for its worker."""
+    """Returns how many seconds a job may use for one question without showing progress."""
     return 2 * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
@@ -124,7 +126,7 @@ class Grader(Protocol):
         """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does work once, in advance, that every job would otherwise have to do."""
+        """Prepares for these assignments, so that jobs that are forked later share the work."""
 
     def grade(
         self,
@@ -140,7 +142,10 @@ class Grader(Protocol):
 
 @dataclass(slots=True)
 class JobTask:
-    """A submission to be graded, and the number of tries so far."""
+    """A submission to grade, with its numbers of tries and of lost fork servers.
+
+    `ends` records the places at which jobs ended.
+    """
 
     submission: Submission
     assignment: Assignment
@@ -157,7 +162,7 @@ class SandboxFailure(str):
 class Job:
     """A grading process and its current submission.
 
-    `prepared` are the assignments for which the job's grader was prepared.
+    `prepared` contains the names of the assignments for which the job's grader was prepared.
     """
 
     process: BaseProcess
@@ -179,7 +184,7 @@ class Job:
         return cls(process, near, watch, JobTimeout(watch, process.pid or 0), prepared)
 
     def give(self, task: JobTask) -> None:
-        """Sends a submission to the job; its reply, or its end, arrives through the pipe."""
+        """Sends a submission to the job; its pipe becomes readable when the job replies or ends."""
         self.task = task
         task.tries += 1
         self.patience.begin(task.assignment)

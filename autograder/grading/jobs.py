@@ -1,7 +1,7 @@
 """Grades a whole class with jobs, which are forks of one loaded grader and share one fork server.
 
 If a job dies, the submission that it was grading is tried again, and the run continues. If a
-student's file or answer ended the job (`watch`), that part is left out and the rest is graded.
+student's file or answer ended the job (see `watch`), that part is left out and the rest is graded.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .sources import Source
 from .watch import Costs, Stage, Watch, total_costs
 
 _TRIES = 2
-#: how often a submission may lose its fork server before it is given up; the server is replaced
+#: how many fork servers a submission may lose before it is given up; each is replaced
 _LOSSES = 5
 
-#: makes the line of a submission that is given up, with the reason
+#: returns the result of a submission that is given up for a reason
 Failed = Callable[[Submission, str], SubmissionResult]
 
 
@@ -32,9 +32,9 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class Jobs:
     """Grades on this machine: the default backend of a run.
 
-    `around` may wrap the engine's grader in another one. If the tier is not the strongest one and
-    was not requested, `weaker` is called with it and the reasons before anything is graded, and may
-    raise `UserError`.
+    `around` may wrap the engine's grader in another one. `weaker` is called before anything is
+    graded if the tier is weaker than the strongest one and was not requested. It gets the tier and
+    the reasons, and may raise `UserError`.
     """
 
     secret: bytes = b""
@@ -155,7 +155,6 @@ class ClassGrader:
             self.prepared |= {assignment.name}
 
     def _begin(self) -> Job:
-        """Starts another process."""
         job = Job.start(self.grader, self.prepared, self._running)
         self._running.append(job)
         return job
@@ -179,7 +178,7 @@ class ClassGrader:
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
     def _take(self, job: Job, waiting: _Queue) -> bool:
-        """Takes a job's reply; returns False if this made it necessary to replace all jobs."""
+        """Handles a job's reply; returns False if the fork server and all jobs were replaced."""
         assert job.task is not None
         try:
             answer = job.pipe.recv()

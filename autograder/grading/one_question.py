@@ -27,8 +27,8 @@ ALONE = "graded again alone: "
 class OneQuestionGrader:
     """Grades one question alone, using another grader for its exercise.
 
-    `before` are the last results; `digest_of` returns the digest of a submission. A submission that
-    has no result, or has changed since, is graded as a whole.
+    `before` contains the last results; `digest_of` returns the digest of a submission. A submission
+    that has no result, or has changed since its last one, is graded as a whole.
     """
 
     inner: Grader
@@ -42,7 +42,7 @@ class OneQuestionGrader:
         return self.inner.fork_server
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does work once, in advance, that every job would otherwise have to do."""
+        """Prepares the question's exercise, so that jobs that are forked later share the work."""
         self.inner.prepare([self._narrowed(assignment) for assignment in assignments])
 
     def grade(

@@ -61,7 +61,7 @@ def submitted_digest(submission: Submission, assignment: Assignment) -> str:
     return submission_digest(submission.folder, assignment.exercises)
 
 
-#: the default name, next to the results file
+#: the default name of the secret, in the folder of the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
 #: a longer file is not a secret, but some other file or an endless device

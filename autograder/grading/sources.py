@@ -87,7 +87,7 @@ class RunEvents:
         """Is called when a weaker tier than the strongest one is used, with the reason."""
 
     def graded(self, result: SubmissionResult) -> None:
-        """Is called when a submission has its result, and the results file its line."""
+        """Is called when a submission has been graded and its line has been written."""
 
 
 Task = tuple[Submission, Assignment]
@@ -101,7 +101,7 @@ class Source(Protocol):
     """Provides submissions one by one; never waits."""
 
     def take(self) -> Task | None:
-        """Returns the next available submission, or None if there is none, or none yet."""
+        """Returns the next submission, or None if none is available now."""
 
     @property
     def has_ended(self) -> bool:
@@ -118,7 +118,7 @@ class Source(Protocol):
 
 
 class ListedSubmissions:
-    """A list of submissions that are all known."""
+    """A source whose submissions are all known at the start."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = deque(tasks)
@@ -129,11 +129,11 @@ class ListedSubmissions:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether all submissions were taken."""
+        """Returns whether all submissions have been taken."""
         return not self._tasks
 
     def planned(self) -> Sequence[Assignment]:
-        """Returns each assignment with the exercises that anybody submitted."""
+        """Returns each assignment with the exercises that at least one student submitted."""
         folders: dict[str, list[Path]] = {}
         for submission, assignment in self._tasks:
             folders.setdefault(assignment.name, []).append(submission.folder)
@@ -144,7 +144,7 @@ class ListedSubmissions:
         ]
 
     def workers(self) -> int | None:
-        """Returns one worker for each exercise."""
+        """Returns the number of exercises in all submissions; each may need a worker."""
         return sum(len(assignment.exercises) for _, assignment in self._tasks)
 
     def awaited(self) -> Sequence[int]:
@@ -157,7 +157,7 @@ def _submitted(exercises: Iterable[Exercise], folders: Sequence[Path]) -> Iterat
 
 
 class StreamedSubmissions:
-    """Submissions named on a descriptor, one per line; it is read no further than needed.
+    """Submissions that are named on a descriptor, one per line; reads no more than needed.
 
     `task_of` makes a task from a line; if a line does not name a submission, it reports that and
     returns None. `planned` are the assignments that are planned before the first line is read.

@@ -131,7 +131,7 @@ class _LineReader:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Returns the path and attempt number, if the line is JSON with one; raises `UserError`."""
+    """Returns a line's path, and its attempt number or None; raises `UserError` for wrong JSON."""
     if not text.startswith("{"):
         return text, None
     try:

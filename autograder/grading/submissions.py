@@ -67,9 +67,10 @@ class SubmissionGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Returns the result of one submission; raises an error only for the grader's own faults.
+        """Returns the result of one submission.
 
-        Also raises `SubmissionError` if its files changed during grading.
+        Raises `SubmissionError` if its files change during grading, and other errors only for the
+        grader's own faults.
         """
         start = time.perf_counter()
         stamps = _stamps(submission, assignment)
@@ -103,7 +104,7 @@ class SubmissionGrader:
         )
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Makes the plans of first attempts, for all jobs, before they are forked."""
+        """Makes the plans of first attempts before jobs are forked, so that all jobs share them."""
         for assignment in assignments:
             seed = self._seeds.of(assignment.name, 1)
             self._exercises.prepare(assignment.exercises, seed)

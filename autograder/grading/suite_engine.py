@@ -88,7 +88,7 @@ class SuiteEngine:
         from .naming.diagnosis import Diagnosis
         from .submissions import SubmissionGrader
 
-        torch.set_num_threads(1)  # before anything is forked: forks of several threads may hang
+        torch.set_num_threads(1)  # before forking: a fork of a threaded process may hang
         exercises = [(a, exercise) for a in assignments for exercise in a.exercises]
         runner = collect_suites(self.course.root, [e.hidden_suite for _, e in exercises])
         diagnoses = {

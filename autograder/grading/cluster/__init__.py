@@ -1,4 +1,5 @@
 """Grades a class on several machines with dask.distributed, the extra `cluster`.
 
-Only bytes (submitted files, without names of students) and result lines are sent between machines.
+Workers receive the course, the class secret and the submitted files, but no students' names. They
+return result lines.
 """

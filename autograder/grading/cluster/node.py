@@ -1,4 +1,4 @@
-"""The worker's side: one loaded `autograder grade -` with the sandbox; dask transports bytes."""
+"""The worker's side of a cluster run: keeps one process of `autograder grade -` running."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """The grader of this worker ended or did not start; contains its output."""
+    """A worker's grader ended or did not start; the message contains what it printed."""
 
 
 class WarmGrader:
-    """A loaded grader in a separate process, which ends when this process closes its input."""
+    """A running grader in a separate process; it ends when this process closes its input."""
 
     def __init__(self, folder: Path, options: list[str]) -> None:
         self._submitted = folder / "submitted"
@@ -43,11 +43,11 @@ class WarmGrader:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether a new grader is needed."""
+        """Returns whether the grader's process has ended."""
         return self._process.poll() is not None
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """Returns the line of each submission; raises `NodeError` if the grader ends first."""
+        """Returns each submission's result line; raises `NodeError` if the grader ends first."""
         names = [uuid.uuid4().hex for _ in batch]
         answers = [self._begin(name, document) for name, document in zip(names, batch, strict=True)]
         try:
@@ -111,7 +111,7 @@ class GraderPlugin(WorkerPlugin):
     idempotent = True
 
     def __init__(self, name: str, course: bytes, secret: bytes, options: list[str]) -> None:
-        """`course` is a zip of the files that grading needs, `options` are those of `grade -`."""
+        """`course` is a zip archive of the files that grading needs; `options` go to `grade -`."""
         self.name = name
         self._course = course
         self._secret = secret
@@ -136,14 +136,14 @@ class GraderPlugin(WorkerPlugin):
         self._grader = WarmGrader(self._folder, self._options)
 
     def teardown(self, worker: Worker) -> None:
-        """Is called by dask when the run or the worker ends."""
+        """Ends the grader and removes its files. Dask calls this when the run or worker ends."""
         if self._grader:
             self._grader.close()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """Returns the lines of a batch; replaces a grader that has ended."""
+        """Returns the result lines of a batch; starts a new grader if the last one has ended."""
         with self._lock:
             if self._grader is None or self._grader.has_ended:
                 assert self._folder is not None
@@ -153,7 +153,7 @@ class GraderPlugin(WorkerPlugin):
 
 
 def grade_batch(name: str, data: bytes) -> bytes:
-    """Grades a batch on a worker that has the plugin with that name; returns the lines."""
+    """Grades an encoded batch with the worker's plugin of this name; returns the result lines."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderPlugin)
     return b"".join(plugin.grade(decode(data)))

@@ -1,4 +1,4 @@
-"""Converts the files of a submission to bytes, so that reading them executes nothing."""
+"""Converts submissions to bytes and back, in a format whose reading executes no code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
-#: the most files with a wrong name that are packed, as many as `submission.intake` reads
+#: the most entries of a folder that are packed, apart from the files that count;
+#: `submission.intake` reads as many
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
-#: the most bytes of all files of a submission that do not count
+#: the most bytes that are packed of all files that do not count
 _MOST_OTHERS = 64 << 20
 
 Document = dict[str, Any]
@@ -60,18 +61,17 @@ def unpack(document: Document, folder: Path) -> None:
 
 
 def encode(documents: Sequence[Document]) -> bytes:
-    """Returns a batch as bytes."""
+    """Returns a batch as JSON."""
     return json.dumps(documents).encode()
 
 
 def decode(data: bytes) -> list[Document]:
-    """Returns the batch from its bytes."""
     documents: list[Document] = json.loads(data)
     return documents
 
 
 def _paths(folder: Path, counting: set[str]) -> Iterator[Path]:
-    """Yields the files that count and the files next to them, including one level of folders."""
+    """Yields the paths in a submission's folder and in its direct subfolders, up to a limit."""
     names = sorted(os.listdir(folder))
     chosen = {*names[:_MOST_ENTRIES], *(counting & set(names))}
     for name in sorted(chosen):

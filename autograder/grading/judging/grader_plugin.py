@@ -35,7 +35,7 @@ _CLOSE = pytest.StashKey[list[RemoteImplementation]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the options of a hidden suite that is run by hand."""
+    """Adds the command-line options for running a hidden suite by hand."""
     suite_plugin.pytest_addoption(parser)
     parser.getgroup("autograder").addoption(
         "--submission",
@@ -46,12 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Finds the solutions, and starts the sandbox if a submission is to be judged."""
-    torch.set_num_threads(1)  # as in a worker: tensors are small, and threads wait for each other
+    torch.set_num_threads(1)  # as in a worker: threads do not pay off for small tensors
     suite_plugin.pytest_configure(config)
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():
         config.stash[SOLUTIONS] = from_folder(root / "solutions")
-        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # a plain `pytest` tests these
+        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # for a plain `pytest`
     folder = config.getoption("--submission")
     if folder:
         if config.getoption("--implementation"):

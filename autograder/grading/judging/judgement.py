@@ -43,7 +43,7 @@ class LimitedCache(Generic[T]):
 
 
 class Judgement(Observer):
-    """Observes a suite that judges planned answers; the same replies to a test are judged once."""
+    """Observes a suite that judges planned answers, and skips tests whose outcome is known."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Records the requests of a suite with one seed, using the solution, and sends them in one batch.
+"""Plans a suite: records its requests to the solution with one seed, to send them in one batch.
 
 A test's requests may depend on earlier answers. So if a submission's test makes a request that is
-not in the plan, the test begins again without the plan, and its calls are made one by one. A worker
-that fails the batch in any way is also abandoned.
+not in the plan, the test begins again without the plan, and its calls are made one by one. If a
+worker fails during the batch, it is replaced, and all calls are made one by one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from .right_answers import ReferenceSubstitution
 from .suites import Observer, RunTest, SuiteRunner
 from .verdicts import TestOutcome
 
-#: the bytes up to which the requests of a test are planned; the largest test needs 6 MB. A limit of
-#: 256 KB excluded two tests of `simplified_attention`, an eighth of a submission's CPU time
+#: the requests of a test are planned up to this many bytes; the largest test needs 6 MB. A limit of
+#: 256 KB excluded two tests of `simplified_attention`, which cost an eighth of a submission's CPU
+#: time
 _MAX_BYTES = 1 << 23
 
 
@@ -45,7 +46,7 @@ class TestPlan:
     """The requests of one test: the position of their replies in the batch, and their bytes.
 
     `asks` are the answers that the test calls; `names` are the answers whose code it inspects for
-    names. `passed` is the outcome if replies fit the `agreement`, if there is one.
+    names. `passed` is the outcome for replies that fit the `agreement`, which may be None.
     """
 
     start: int
@@ -90,7 +91,10 @@ def _seed_request(seed: int, question: str) -> tuple[Any, ...]:
 
 
 def _unusable(test: str, failure: Exception) -> ContentError:
-    """Returns the error for a test that no answer can pass, with the last line of our own code."""
+    """Returns the error for a test that no answer can pass.
+
+    It refers to the last line of the traceback outside of installed packages.
+    """
     places = traceback.extract_tb(failure.__traceback__)
     own = [place for place in places if "site-packages" not in place.filename]
     place = (own or places)[-1]
@@ -105,8 +109,9 @@ def _unusable(test: str, failure: Exception) -> ContentError:
 class Rehearsal(RequestImplementation, Observer):
     """Answers like a worker with the solution, and records the requests of each test.
 
-    `requests` are by question and test; `cpu_seconds` is their total time, and `kernels` says
-    whether they were the first to need the second device's kernels, which are loaded late.
+    `requests` maps each question and test to its requests. `cpu_seconds` is their total time, and
+    `kernels` says whether they were the first to need the second device's kernels, which are loaded
+    late.
     """
 
     cpu_seconds = 0.0
@@ -118,7 +123,7 @@ class Rehearsal(RequestImplementation, Observer):
         self._worker = Worker(lambda request: None, names=solution.namespace)
         self._seed = seed
         self._question = ""
-        #: the state of the worker's random numbers
+        #: the state of the worker's random number generator
         self._drawn: torch.Tensor | None = None
         self.requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
         self._noted: list[tuple[Any, ...]] = []
@@ -156,7 +161,7 @@ class Rehearsal(RequestImplementation, Observer):
         return value_of(reply)
 
     def _answer(self, request: tuple[Any, ...]) -> RawReply:
-        """Answers with a worker's own random numbers, which the draws of tests do not affect."""
+        """Answers with the worker's own random state, which the draws of tests do not affect."""
         theirs = torch.get_rng_state()
         if self._drawn is not None:
             torch.set_rng_state(self._drawn)
@@ -170,7 +175,7 @@ class Rehearsal(RequestImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self) -> Plan:
-        """Returns all recorded requests as one batch, where each question begins with its seed."""
+        """Returns the recorded requests as one batch; each question in it begins with its seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
@@ -215,12 +220,12 @@ class Plans:
         return self._plans[key]
 
 
-#: CPU seconds that all questions together may take, in addition to the solution's time multiplied
-#: by the second number. They suffice for loops over every number, which take up to 3 s, or twice
-#: that if the calls are repeated one by one. An endless loop takes three times as long anyway
+#: the CPU seconds for all questions together: the first number plus the second number times the
+#: solution's time. This suffices for answers that loop over every number, which take up to 3 s. If
+#: the time runs out, all calls are made again, one by one
 _CPU_SECONDS, _TIMES = 3.0, 4.0
-#: the beginnings of replies that depend only on the request and the code; other replies report a
-#: limit, or get a hint about the submission
+#: the beginnings of replies that depend only on the request and the code. Other replies report a
+#: limit, or a hint about the submission is added to them
 _PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
 _MISSING = b'{"U": ["missing", '
 _A_THREAD = THREAD.encode()
@@ -314,7 +319,7 @@ class PlannedImplementation(RemoteImplementation):
         return False
 
     def ask(self, name: str, *request: Any) -> Any:
-        """See `AskedImplementation.ask`."""
+        """See `RequestImplementation.ask`."""
         if self._test is None or self._replies is None:
             return self._ask_apart(name, request)
         self._refuse(name)
@@ -325,7 +330,7 @@ class PlannedImplementation(RemoteImplementation):
         try:
             most = self._limits.reply_bytes
             return value_of(wire.decode(header, bytearray(data), most_bytes=most))
-        except wire.BadFrame:  # answers that return this data are asked again, in a fresh worker
+        except wire.BadFrame:  # call the answers again, in a fresh worker
             self.close()
             self._replies = None
             raise RequestNotPlanned from None
@@ -361,7 +366,7 @@ class PlannedImplementation(RemoteImplementation):
             self.close()
             return None
         is_idle = self._session is not None and self._session.idle
-        # A thread may have been started by another question; only a separate worker can tell.
+        # Another question may have started a thread; only separate calls show which one.
         if is_idle and not any(_A_THREAD in header for header, _ in replies):
             return replies
         self.close()

@@ -1,4 +1,4 @@
-"""Makes a sandboxed worker, with one exercise of one submission, look like an implementation.
+"""Provides an `Implementation` whose answers to one exercise run in a sandboxed worker.
 
 The worker is replaced after a crash or time-out, so that one answer's failure does not affect the
 others.
@@ -37,7 +37,7 @@ _AT_IMPORT = (
     "\nSubmit definitions only: remove code that tries them, or put it below "
     '`if __name__ == "__main__":`'
 )
-#: the object that a function with a wrong keyword returns, and the sentence that names the keyword
+#: kinds of objects that a function returns because of a wrong keyword, with advice for each
 _NO_ANSWERS = (
     ("generator", " (this one uses `yield`: write `return`)"),
     ("coroutine", " (this one is `async def`: write `def`)"),
@@ -70,7 +70,7 @@ class RemoteImplementation(RequestImplementation):
         self._budget = Budget.of(limits)
         self._ends: list[AnswerFault] = []
         self._refusals: dict[str, str | None] = {}
-        self.ruled: set[str] = set()  # questions with a rule: a test asks for names that they use
+        self.ruled: set[str] = set()  # questions for which a test inspects the names in the code
         self._draws = seed
         self._question = ""
         self._seeded = ""
@@ -78,7 +78,7 @@ class RemoteImplementation(RequestImplementation):
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """Begins a question with a full budget; ends threads that the last one left running."""
+        """Begins a question with a full budget; ends threads that the previous question left."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
@@ -116,7 +116,10 @@ class RemoteImplementation(RequestImplementation):
             raise
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """See `Implementation.operators`. A thread counts only if no other question can own it."""
+        """See `Implementation.operators`.
+
+        If a thread may belong to another question, the call is repeated in a new worker.
+        """
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
@@ -135,7 +138,7 @@ class RemoteImplementation(RequestImplementation):
             raise AnswerForbidden(text)
 
     def _refuse_any(self) -> None:
-        """Raises the fault that every answer would get now, if there is one."""
+        """Raises a fault if the current question has used up its workers or its time."""
         if len(self._ends) >= _MAX_ENDS:
             raise copy.copy(self._ends[-1])
         if self._budget.wall <= 0 or self._budget.cpu <= 0:
@@ -147,7 +150,7 @@ class RemoteImplementation(RequestImplementation):
         return self._refusals[name]
 
     def _check_that_the_answer_failed(self) -> None:
-        """Tries a new worker; raises `SandboxError` if workers end because their parent has."""
+        """Tries a new worker; raises `SandboxError` if the fork server itself has ended."""
         probe = self._open_worker()
         try:
             probe.ask(Budget.of(self._limits), "load", "probe", "", 0)

@@ -1,11 +1,11 @@
 """Skips a test whose replies match the solution's.
 
-A test sees the form of a reply - types, shapes, dtypes, everything except the numbers in tensors -
+A test sees the form of a reply (types, shapes, dtypes, everything except the numbers in tensors)
 and these numbers. If the plan's witnesses show that a test only compares the numbers of a tensor,
 and that it passed for the solution, it also passes for every reply of the same form whose numbers
-are close enough. If a test does anything else with them, such as counting zeros, they must equal
-the solution's up to rounding, which must not decide a verdict. All numbers of a test are compared
-in a few operations.
+are close enough. If a test does anything else with the numbers, such as counting zeros, they must
+equal the solution's up to rounding, because rounding must not decide a verdict. All numbers of a
+test are compared in a few operations.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ...suite.witness import After, Testimony, Witness
 
 _Kind = type[np.floating[Any]]
 _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np.float64}
-#: the largest relative distance of a number that a test reads from the solution's: some dozens of
-#: units in the last place, an eighth of what a comparison allows and less than that in float64. A
-#: zero must be a zero
+#: the largest relative difference from the solution for a number that a test reads: dozens of units
+#: in the last place, an eighth of the usual tolerance in float32 and less in float64. A zero must
+#: be a zero
 _ROUNDING = {dtype: 100 * torch.finfo(dtype).eps for dtype in _KINDS}
 
 
@@ -60,7 +60,7 @@ class _RowAfter:
     row: _Row
 
     def agrees(self, data: bytes) -> bool:
-        """Returns whether all numbers are close enough after the function."""
+        """Returns whether all numbers are close enough after the function is applied."""
         numbers = np.frombuffer(data, self.row.kind, self.shape.numel(), self.row.at)
         made = self.function(torch.from_numpy(numbers.copy()).view(self.shape))
         return self.row.near(made.numpy().ravel())
@@ -73,7 +73,7 @@ class Agreement:
     headers: tuple[bytes, ...]
     data: bytes
     rows: tuple[_Row | _RowAfter, ...]
-    #: the numbers that a run of numbers must differ from
+    #: the rows that must not agree with the replies
     apart: tuple[_Row | _RowAfter, ...]
     #: the ranges of bytes that must be equal
     exact: tuple[tuple[int, int], ...]
@@ -129,9 +129,9 @@ def _is_read(testimony: Testimony) -> bool:
 
 
 def _row(at: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float) -> _Row:
-    """Returns the numbers from a byte position on, with their tolerances."""
+    """Returns the row that begins at a byte position, with a tolerance for each number."""
     expected = right.double().numpy().ravel()
-    finite = np.isfinite(expected)  # the others must be equal
+    finite = np.isfinite(expected)  # infinite numbers must be equal
     allowed = np.where(finite, atol + np.abs(rtol * np.where(finite, expected, 0.0)), -1.0)
     return _Row(at, kind, expected, allowed)
 
@@ -144,7 +144,7 @@ class _Numbers:
         self._end = -1
 
     def add(self, end: int, rows: Iterable[_Row]) -> None:
-        """Adds rows for all numbers before a byte position."""
+        """Adds rows of one tensor; `end` is the byte position after its last number."""
         for row in rows:
             if row.at != self._end or self._groups[-1][0].kind is not row.kind:
                 self._groups.append([])
@@ -152,7 +152,7 @@ class _Numbers:
             self._end = end
 
     def rows(self) -> tuple[_Row, ...]:
-        """Returns all rows."""
+        """Returns the joined rows."""
         return tuple(
             _Row(
                 group[0].at,

@@ -1,4 +1,4 @@
-"""An implementation that calls answers by requests: operations and arguments as data.
+"""An implementation that calls answers with requests, which contain operations and arguments.
 
 Treats every reply as hostile until its form has been checked. Raises `AnswerProtocol` if a reply
 does not answer the request.
@@ -39,7 +39,7 @@ class RequestImplementation(ABC):
         """See `Implementation.names_used`."""
 
     def begin_test(self, test: str) -> None:
-        """Begins a test, which has no layer yet."""
+        """Begins a test; its layers are numbered from zero."""
         self._built = 0
 
     def new_number(self) -> int:
@@ -134,7 +134,7 @@ class RequestLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """Returns the last item of a request, which is empty by default."""
+    """Returns the last item of a request, which is left out if gradients are enabled."""
     return [True] if no_grad else []
 
 

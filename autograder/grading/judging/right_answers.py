@@ -17,13 +17,13 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 
-#: verdicts after which a question is not judged again, such as that for an invalid message to the
+#: verdicts after which a question is not judged again; PROTOCOL is for an invalid message to the
 #: grader
 NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
 
 
 class Reference(Implementation, Protocol):
-    """The solution in a separate worker, where a student's requests to it are limited."""
+    """The solution in a separate worker, which limits the requests that a student's code makes."""
 
     def begin_question(self, question: str) -> None:
         """Begins a question; the next requests may use one question's time."""
@@ -41,7 +41,7 @@ class ReferenceSubstitution:
         self._solution.begin_question(question)
 
     def answer(self, request: tuple[Any, ...]) -> tuple[str, Any]:
-        """Returns `("ok", value)`, or `("raised", (class name, text))`; the request is hostile."""
+        """Returns `("ok", value)` or `("raised", (class name, text))`; trusts no request."""
         try:
             match request:
                 case ("call", str(name), list(args)) if name in self.names:

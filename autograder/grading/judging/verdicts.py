@@ -36,7 +36,7 @@ def blamed(raised: BaseException) -> BaseException:
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """The outcome of one test: its points, and the exception that failed it."""
+    """The outcome of one test: its points, and the exception that made it fail, or None."""
 
     name: str
     points: float
@@ -44,7 +44,7 @@ class TestOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the question by this test alone."""
+        """The verdict that the question would get if this were its only test."""
         if self.failure is None:
             return Verdict.CORRECT
         if isinstance(self.failure, AnswerFault):

@@ -1,7 +1,7 @@
-"""Executes a known mistake with a second one, a change that belongs to a family.
+"""Executes known mistakes together with a second one, which is a change from a family.
 
-The first one may be an entry of the catalogue, the answer of a student, so they run in a worker,
-many in one module under different names.
+The first mistake may be an entry of the catalogue, which is a student's answer, so the code runs in
+a worker. Many changed answers share one module, under different names.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .probe import Probe, Replies
 from .record import AnswerRecord
 from .rows import Row
 
-#: sends a batch to a module's text in a separate worker; None if that ends the worker
+#: returns a module's replies to a batch in a separate worker, or None if the worker ends
 AskText = Callable[[str, Batch], Replies | None]
-#: the most changes of one entry that one family may make with the same effect
+#: the most changes of an entry that are tried for one member of a family
 _ALIKE = 3
-#: the number of the most frequent changes of a mistake that are tried
+#: how many of the most frequent changes of a mistake are tried
 _SECOND = 24
 
 _KINDS = ast.FunctionDef | ast.ClassDef
@@ -34,7 +34,7 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 class ChangedEntries:
     """The entries of one question; `texts` are their modules, by name.
 
-    `members` are the changes of the solution, which is the base of some entries.
+    `members` are the changes of the solution, which can be first mistakes as well.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, one: Row, other: Row) -> list[Definitions]:
-        """Returns an entry's definitions, each time with a change that has a member's effect."""
+        """Returns versions of an entry, each with a change that has the effect of a member."""
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
         for number, member in self._changes(entry):
@@ -62,7 +62,8 @@ class ChangedEntries:
     def second(self, base: Row) -> Sequence[tuple[Row, Callable[[], list[Definitions]]]]:
         """Returns likely second mistakes in the code of a known one, the likeliest first.
 
-        There are none if the catalogue has no entry, because changes are executed in its module.
+        There are none if the catalogue has no entry, because the changes are executed in an entry's
+        module.
         """
         if not self._texts:
             return ()
@@ -81,15 +82,16 @@ class ChangedEntries:
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
         """Returns the definitions with one of them changed, or nothing if it can't be changed."""
         own, whole = self._definitions(base), _changed(member)
-        rest = own[number + 1 :] if number else ()  # only the entry uses the others
+        # a changed entry can call the unchanged definitions of the shared module
+        rest = own[number + 1 :] if number else ()
         return [[*own[:number], whole, *rest]] if whole else []
 
     def answered(
         self, answers: Sequence[Definitions], tests: Sequence[str], count: int | None = None
     ) -> list[list[AnswerRecord]]:
-        """Returns the records of each answer for these tests, or for their first requests.
+        """Returns each answer's records for these tests, or for their first `count` requests.
 
-        The answers are executed together; returns nothing if they end the worker.
+        The answers are executed together. Returns an empty list if they end the worker.
         """
         if not answers:
             return []
@@ -104,7 +106,7 @@ class ChangedEntries:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _members(self, definition: ast.FunctionDef | ast.ClassDef) -> Sequence[Member]:
-        """Returns the changes of a definition, or none if a changed loop might not end."""
+        """Returns the changes of a definition; none if a changed `while` loop might not end."""
         if definition is self._others[1].get(self._question):
             return self._of_solution
         if any(isinstance(part, ast.While) for part in ast.walk(definition)):
@@ -112,7 +114,7 @@ class ChangedEntries:
         lines = frozenset(range(definition.lineno, (definition.end_lineno or 0) + 1))
         try:
             return tuple(members_of(definition, lines, {}))
-        except SyntaxError:  # families know how a solution is written, not how an entry is
+        except SyntaxError:  # families are made for solutions, not for any code
             return ()
 
     @cache  # noqa: B019
@@ -143,7 +145,7 @@ class ChangedEntries:
 
 
 def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
-    """Returns a changed definition as parsed from its text, or None if that is not Python."""
+    """Returns a changed definition, parsed from its text, or None if the text is not Python."""
     whole: ast.AST = member.change.definition
     for place, other in member.change.parts:
         whole = changed(whole, place, other)
@@ -157,5 +159,5 @@ def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:
 
 def _renamed(definition: ast.FunctionDef | ast.ClassDef, names: Mapping[str, str]) -> str:
     """Returns the text of a definition with new names for itself and the ones it uses."""
-    own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # no attribute, and no text
+    own = rf"(?<![\w.'\"])({'|'.join(names)})\b"  # neither attributes nor strings
     return re.sub(own, lambda found: names[found[1]], ast.unparse(definition))

@@ -1,10 +1,10 @@
 """Names the one known mistake that explains a wrong answer.
 
-A wrong answer is called again, with inputs that depend only on the suite (the probe). The answers
-of each known mistake to the same requests are in a table; the mistake with equal answers to every
-call gives the name. If no entry of the catalogue matches, a single change of the solution (a member
-of a family) may. Otherwise, two of these together may match, or one may explain most of the wrong
-calls.
+A wrong answer is called again, with inputs that depend only on the suite (the probe). A table
+contains the answers of each known mistake to the same requests. The name is that of the mistake
+that gives equal answers to all calls. If no entry of the catalogue does, a single change of the
+solution (a member of a family) is tried, then two changes together, then a mistake that explains
+most of the wrong calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .search import RecordedAnswers, Search, SearchResult
 from .table import RowAnswers
 from .unmatched import of_causes, of_parameters, unmatched_rows
 
-#: sends a batch to a question's worker; None if that ends the worker
+#: returns a question's replies to a batch, or None if its worker ends
 Ask = Callable[[str, Batch], Replies | None]
 
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
@@ -66,7 +66,10 @@ class Diagnosis:
             self._known.table(result.question)
 
     def may_keep_draws(self, result: QuestionResult) -> bool:
-        """Returns whether an answer may keep random numbers, because a known mistake draws some."""
+        """Returns whether an answer may have kept random numbers of earlier calls.
+
+        This is assumed if a known mistake of its question draws random numbers.
+        """
         return result.verdict in _DIAGNOSED and bool(self._known.table(result.question).samples)
 
     def renew_table(self, question: str) -> None:
@@ -78,7 +81,7 @@ class Diagnosis:
         return self._known.has_table(question)
 
     def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
-        """Returns the result with the name of the mistake that fits, if any, and its behavior.
+        """Returns the result with the answer's behavior, and with its mistake's name if one fits.
 
         `text` is the answer's module. A mistake is named only if the module contains the code that
         its name refers to.
@@ -159,7 +162,8 @@ class Diagnosis:
         if not any(answer.has_another_value_than(right) for answer, right in pairs):
             return SearchResult((), () if entries else shown())
         members, parameters = search.members(), of_parameters(known, question, asked)
-        if any(row.name == CUT for row in members):  # a weight of another kind has no gradient
+        # a tensor that is not a parameter has no gradient either
+        if any(row.name == CUT for row in members):
             members = parameters or members
         if entries or name_and_hint((), members)[0]:  # all that fit give the same name
             return SearchResult((), members)

@@ -45,14 +45,14 @@ _ENTRY_WORDS = re.compile(r'^ +(?:confuses|hint)=(?:"(?:[^"\\\n]|\\.)*"\s*)+,\n'
 #: the number of digits of a digest in a table's key
 _DIGITS = 32
 
-#: the number of tests failed by chance that are sampled for an entry: those with the fewest
-#: requests
+#: how many of the tests that an entry fails by chance are sampled: those with the fewest requests
 _SAMPLED = 2
 #: the most members of families in a table; more would take minutes and rarely name anything
 _MOST_MEMBERS = 400
-#: left-out steps that are taken at each turn of the families, and the turn of the other families
+#: how many left-out steps belong to one turn of the families, and the turn of the first change that
+#: applies to any step
 _STEPS_A_TURN, _LATER = 12, 6
-#: the turns that a small change waits for the one before it
+#: the number of turns from one small change of a family to the next
 _WAIT = 3
 
 
@@ -86,7 +86,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Returns the changes of the solution, one at a time; rows of a table refer to them."""
+        """Returns all single changes of the solution; rows of a table refer to their numbers."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
@@ -128,7 +128,7 @@ class KnownMistakes:
         return self._store.is_current(*self._place(question))
 
     def _place(self, question: str) -> tuple[str, str, Callable[[Table], bool]]:
-        """Returns a table's name, its key, and a function that tests if it fits this machine."""
+        """Returns a table's name, its key, and a check of whether a table fits this machine."""
         right = [c for test in self.tests(question) for c in self.right(question, test).calls]
         name = f"{self._exercise.name}-{question}"
         return name, self._key(question), lambda table: table.is_right_like(right)
@@ -203,7 +203,7 @@ class KnownMistakes:
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
     ) -> Replies | None:
-        """Returns an entry's replies to the probe, or to some of its tests, in a separate worker.
+        """Asks an entry in a separate worker; returns its replies to the probe or to some tests.
 
         The requests are made once for each of `times`, with different random numbers.
         """
@@ -325,8 +325,9 @@ def without_words(catalogue: str) -> str:
 def digest_of_families() -> str:
     """Returns a digest of the code of families, on which the numbers of members depend.
 
-    Words, comments and docstrings do not change it, nor does the file in which a function or table
-    is defined; words are looked up when a table is read.
+    It does not change with docstrings, comments on lines of their own, or the file in which a
+    function or table is defined. It also does not change with words, which are looked up when a
+    table is read.
     """
     paths = _FAMILIES.glob("*.py")
     parts = [part for path in paths for part in _definitions(path.read_text(encoding="utf-8"))]
@@ -349,7 +350,7 @@ def _definitions(text: str) -> Iterator[str]:
 
 
 def _docstring_lines(node: ast.AST) -> range:
-    """Returns the lines of a docstring, if there is one."""
+    """Returns the line numbers of a definition's docstring, or an empty range."""
     first = node.body[0] if isinstance(node, _DOCUMENTED) and node.body else None
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return range(first.lineno, (first.end_lineno or first.lineno) + 1)

@@ -1,11 +1,11 @@
 """Finds two mistakes that together explain an answer: members of families, or catalogue entries.
 
 Where one of two mistakes has no effect, the pair answers like the other mistake, except in a few
-calls. So a pair is likely if the answer equals each of them where the other one is right: in some
-calls, or in some numbers of a result. Two members are combined and executed; the likeliest entry is
-executed with changes of families. If nothing indicates which two mistakes they are, the search
-looks for pairs of known mistakes and frequent changes that give the same result in one call; a
-table has the results of all of them.
+calls. So a pair is likely if the answer equals that of each mistake where the other mistake is
+right: in some calls, or in some numbers of a result. Two members are combined and executed; the
+likeliest entry is executed with changes of families. If nothing indicates which two mistakes they
+are, the search looks for pairs of known mistakes and frequent changes that give the same result in
+one call; a table contains the results of these pairs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _PAIRS = 60
 _RARE = 100
 #: the most calls to likely pairs
 MOST_CALLS = 400
-#: the most calls to pairs with changed definitions, and the most of them that run in all tests
+#: the most calls to pairs with changed definitions, and the most pairs that are executed in all
+#: tests
 _TRIED_CALLS, _EXECUTED = 30, 2
-#: the most members of families that a table has with a second mistake, and the most requests up to
-#: the one that shows it
+#: the most members of families for which a table has pairs, and how many of a test's first requests
+#: may be used to tell pairs apart
 _MOST_BASES, _MOST_REQUESTS = 16, 8
 
 _CALLS = ("call", "forward")
@@ -59,7 +60,7 @@ class Budget:
 
 
 class PairSearch:
-    """Pairs of members of a table, compared with one answer.
+    """Searches the rows of a table for pairs that explain one answer.
 
     `came` are the answer's calls and `right` the solution's, in the order of the table's columns;
     `wrong_first` are the tests, the most informative one first.
@@ -91,7 +92,7 @@ class PairSearch:
         )
 
     def first(self, ask: AskPair) -> list[Row]:
-        """Returns the row of the first pair that explains the answer; executes pairs first."""
+        """Returns a row for the first pair that explains the answer, or an empty list."""
         columns = self._columns()
         if not columns:
             return []
@@ -104,10 +105,10 @@ class PairSearch:
         )
 
     def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-        """Returns a row for two entries if each number is that of one, the other being right.
+        """Returns a row for two entries if each number equals one entry's where the other is right.
 
-        The two then change different results, so they need not be executed together. Each
-        must explain a wrong number, because an entry that is right in all of them fits any answer.
+        The two then change different results, so they need not be executed together. Each must
+        explain a wrong number, because an entry that is right everywhere would fit any answer.
         """
         every = [at for at in range(len(self._came)) if self._is_informative(at)] if pairs else []
         places = [at for at in every if len(self._came[at].figures) == self._count(at)]
@@ -138,10 +139,10 @@ class PairSearch:
                 yield from ((base, other, own) for own in definitions())
 
     def _executed(self, pairs: Iterator[_Pair]) -> list[Row]:
-        """Returns the row of the first pair that explains the answer.
+        """Returns a row for the first pair that explains the answer, or an empty list.
 
-        The pairs are executed up to the first wrong call; the first ones that give the same answers
-        are then executed in all tests.
+        The pairs are executed up to the first wrong call; the first `_EXECUTED` of those that give
+        the same results are then executed in all tests.
         """
         test, count = self._first_wrong()
         tried = [*islice(pairs, max(1, _TRIED_CALLS // count))]
@@ -193,7 +194,7 @@ class PairSearch:
         return all(came.equals(right) for came, right in calls), columns.stop - columns.start
 
     def _columns(self) -> list[int]:
-        """Returns requests of wrong tests that all members answered, the shortest tests first."""
+        """Returns the requests of failed tests that all members answered, shortest test first."""
         cells = self._table.cells[[not row.is_entry for row in self._table.rows]]
         wrong = [
             range(columns.start, columns.stop)
@@ -231,10 +232,10 @@ class PairSearch:
         return tuple(pairs[:_PAIRS] for pairs in by_entries)
 
     def _different(self, chosen: Cells, columns: Sequence[int]) -> list[int]:
-        """Returns one row for each group of equal answers: the most frequent, or the lowest rank.
+        """Returns the first row, in the order of `_order`, of each group of equal rows.
 
-        Rows are equal if they answer these requests equally; rows that are right in all of these
-        requests must be equal everywhere.
+        Rows are equal if their answers to these requests are equal. Rows that are right in all of
+        these requests must be equal everywhere.
         """
         rows = np.flatnonzero(chosen).tolist()
         cells, right = self._table.cells, np.array(self._table.right)
@@ -250,7 +251,7 @@ class PairSearch:
         return own.is_entry, self._rarity(row), own.rank, not own.detail
 
     def _rarity(self, row: int) -> int:
-        """Returns the place of a row's family among the frequent ones, or a place after them.
+        """Returns the place of a row's family among the frequent ones, or a later place.
 
         If two members answer alike in all requests, the more frequent mistake is reported.
         """
@@ -260,7 +261,7 @@ class PairSearch:
     def _figures(self, columns: Sequence[int], others: Sequence[Call]) -> Cells:
         """Returns, for each row, which numbers in its results equal those of another answer.
 
-        All cells of these rows must be known.
+        All cells of these columns must be known.
         """
         found = [np.zeros((len(self._table.rows), 0), bool)]
         for at in columns:
@@ -278,10 +279,10 @@ class PairSearch:
 
 
 def known_pairs(table: Table, tests: Mapping[str, slice], entries: ChangedEntries) -> Pairs:
-    """Returns pairs of mistakes and frequent changes, and each pair's answer to one request.
+    """Returns pairs of mistakes and frequent changes, with a total of each pair's results.
 
-    The request is the one with the most different answers. Mistakes that it does not show, and
-    pairs that it does not distinguish from their first mistake, are left out.
+    The results are those of one call, the one with the most different answers. Mistakes that it
+    does not show, and pairs that it does not distinguish from their first mistake, are left out.
     """
     places = [
         (len(table.answers[at]), -count, at, test)

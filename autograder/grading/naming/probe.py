@@ -1,4 +1,4 @@
-"""The probe of a wrong question: all requests of its tests again, in one frame.
+"""The probe of a wrong answer: all requests of its question's tests again, in one frame.
 
 The inputs depend only on the suite. So the answers of known mistakes to the same requests are
 computed once, and no test needs to run, because only replies are compared.
@@ -56,7 +56,7 @@ from .record import (
 Replies = Sequence[RawReply]
 #: the operation that is left out, because the way an answer computes does not identify a mistake
 _NOT_ASKED = "operators"
-#: the most memory of a mistake in this process, because a changed size may need gigabytes
+#: the most bytes of memory for a mistake in this process; a changed size may need gigabytes
 _MOST_MEMORY = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
 MAKING = ("restore", "build", "load_weights")
@@ -89,7 +89,7 @@ class Probe:
 
     @lru_cache(maxsize=8)  # noqa: B019 - one of these lives as long as the run
     def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
-        """Returns a batch of all or some tests, once for each time, with new random numbers."""
+        """Returns a batch of all or some tests, repeated for each time with new random numbers."""
         asked = [
             (self._seeded(test, time), *self.requests[test])
             for time in times
@@ -118,7 +118,7 @@ class Probe:
     def ask(
         self, names: Mapping[str, Any], test: str, count: int | None = None, time: int = 0
     ) -> Replies:
-        """Returns the replies of a module in this process to all requests, or to the first ones.
+        """Runs a module in this process; returns its replies to a test, or to its first requests.
 
         Each `time` has different random numbers.
         """
@@ -167,7 +167,7 @@ class Probe:
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record with the test's words and shares, for comparing stochastic answers."""
+        """Returns the record with the test's words and each call's shares, for random answers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -191,7 +191,7 @@ def _with_name(name: str, request: Request) -> Request:
 
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
-    """Returns the replies of a module in this process to a batch; never a student's module."""
+    """Returns a module's replies to a batch, computed in this process; not for students' code."""
     worker = Worker(lambda request: None, names=names)
     with silence():
         return [
@@ -225,7 +225,7 @@ class ProbeReplies:
         return self._answered[test]
 
     def errors(self, test: str) -> Sequence[str]:
-        """Returns each request's error in a test, with its class, or nothing if there was none."""
+        """Returns each request's error in a test as text, which is empty if there was none."""
         return [_error(reply) for reply in self._replies[test]]
 
     def judged(self, test: str) -> AnswerRecord:
@@ -236,7 +236,7 @@ class ProbeReplies:
 
 
 class _Replayed(RequestImplementation):
-    """An answer with known replies, for running a test over them."""
+    """An implementation that gives known replies, to run a test with them."""
 
     def __init__(self, requests: Sequence[Request], replies: Replies) -> None:
         super().__init__()
@@ -270,7 +270,7 @@ def _error(reply: RawReply) -> str:
 
 
 def _not_interrupted(reply: RawReply) -> RawReply:
-    """Returns a reply, unless the user interrupted it: an interrupted call is not an answer."""
+    """Returns a reply; raises `KeyboardInterrupt` if the user interrupted the call."""
     if reply[0].startswith(_INTERRUPTED):
         raise KeyboardInterrupt
     return reply
@@ -288,7 +288,7 @@ def silence() -> Iterator[None]:
 
 
 def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
-    """Yields one event for each request; the replies are hostile."""
+    """Yields one event for each request; does not trust the replies."""
     broken: set[Any] = set()
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
@@ -319,7 +319,7 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 
 def _compared_parts(request: Request, value: Any) -> Any:
-    """Returns the compared parts of a value; raises `AnswerProtocol` if its form is not right."""
+    """Returns the parts of a value to compare; raises `AnswerProtocol` if it has a wrong form."""
     operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
         (args,) = asked
@@ -341,7 +341,7 @@ def _compared_parts(request: Request, value: Any) -> Any:
 
 
 def _size(cotangent: Any) -> float:
-    """Returns the power of ten of an incoming gradient, if it is far from 1."""
+    """Returns the power of ten of an incoming gradient, or 1 if it is near 1."""
     largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
     power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
     return 10.0**power if abs(power) > _ORDINARY else 1.0
@@ -379,7 +379,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Returns whether the arguments are unchanged."""
+    """Returns whether arguments are the same before and after a call."""
     if isinstance(one, torch.Tensor):
         same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
             *(other.dtype, other.shape),

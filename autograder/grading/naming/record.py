@@ -1,7 +1,7 @@
 """Compact records of an answer's replies in one test, to store and compare with many others.
 
 A reply becomes an event (see `probe`), and an event becomes a record. A tensor is represented by
-its shape and dtype, some of its values, and two sums of all values with random signs and sizes: if
+its shape and dtype, some of its values, and two sums of all values with random weights: if
 answers differ anywhere, their sums differ.
 """
 
@@ -34,7 +34,7 @@ _OF_GRADIENTS = 100.0
 UNCHANGED = "arguments as they were"
 #: recorded in place of gradients if the result is not finite
 THROUGH_NAN = "gradients of what is not finite"
-#: a layer that could not be built or did not accept its weights is only asked for its parameters
+#: recorded for requests to a layer that could not be built or did not accept its weights
 NOT_ASKED = "not asked"
 
 
@@ -47,20 +47,21 @@ class Event:
     raised: str = ""
 
 
-#: the most tensors of one call that are read, because a reply may reference one many times
+#: the most tensors of one call that are read, because a reply may refer to one tensor many times
 _MOST_TENSORS = 100
 _MOST_CHARACTERS = 4000
 #: the most characters of a value that contains no tensors
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
-#: the words of a test that passed, and of a test that would ask this answer something different
+#: the words of a test that passed, and of a test that makes other requests to this answer
 PASSED, OFF_PLAN = "passed", "asks something else"
 #: errors that an answer raises on purpose
 _ON_PURPOSE = ("ValueError", "KeyError")
-#: the rounding of a share; the number of samples needed to judge others; the number of different
-#: values up to which they are not a range
+#: the rounding of a share; the number of samples needed for a range; the number of different values
+#: up to which samples have no range
 _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 2
-#: how far outside a range a share may be, in widths of the range: an answer has hundreds of them
+#: how far outside the samples' range a share may be, in widths of the range. One of an answer's
+#: hundreds of shares is often outside
 _WIDTHS = 1.5
 #: the student's own words: a line of code below the error, and the error's message
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
@@ -164,7 +165,7 @@ class AnswerRecord:
     def has_another_value_than(self, solution: AnswerRecord) -> bool:
         """Returns whether a call has a different value, or a different error where one is intended.
 
-        Other differences in errors say little about the intention.
+        Other differences in errors say little about the mistake.
         """
         return any(
             (not call.raised or call.raised in _ON_PURPOSE or right.raised in _ON_PURPOSE)
@@ -192,9 +193,9 @@ def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:
-    """Returns whether a figure is in or near the others' range, measured in widths of the range.
+    """Returns whether a figure is in or near the range of the drawn ones.
 
-    If the others have few different values, such as all or nothing, it must be one of these.
+    If these have few different values, such as all or nothing, the figure must equal one of them.
     """
     low, high = min(drawn), max(drawn)
     rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)
@@ -263,7 +264,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 
 
 def largest_of(tensors: Iterable[torch.Tensor]) -> float:
-    """Returns the largest finite number."""
+    """Returns the largest absolute value of the finite numbers in all tensors."""
     plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
     return max((float(np.abs(values).max()) for values in plain), default=0.0)
 
@@ -298,7 +299,7 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
-    """Returns all numbers of a tensor as a row in numpy, which is three times as fast."""
+    """Returns all numbers of a tensor in one dimension; NumPy is three times as fast here."""
     return tensor.detach().flatten().double().numpy()
 
 

@@ -21,10 +21,10 @@ _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 class Row:
     """One mistake that can be reported.
 
-    `code` are the words of code that it refers to: an answer without them has a different mistake.
-    Of the rows that fit, the one with the lowest rank is reported. `words` describe the mistake. A
-    family's row also has a `detail` about its member, a `lead` (a hint), the number of the
-    `member`, and the family's `key`; `in_check` means that it changes which inputs are refused.
+    `code` contains names that the description quotes; an answer without any of them has a different
+    mistake. Of the rows that fit, the one with the lowest rank is reported. `words` describe the
+    mistake. A family's row also has a `detail` about its member, a `lead` (a hint), the number of
+    the `member`, and the family's `key`; `in_check` means that it changes which inputs are refused.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Row:
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
-        """Returns the row of two members: both sentences, and the name with the lower rank."""
+        """Returns a row for two mistakes, with both descriptions and the name of lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
         name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
@@ -108,14 +108,14 @@ class Row:
         return _as_if(self.detail or self.words, self.lead) if self.lead else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
-        """Returns whether code contains a word that the mistake refers to, if it has any."""
+        """Returns whether code contains a name that the description quotes, if it quotes any."""
         return not self.code or not names_in(text).isdisjoint(self.code)
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
     """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
-    Either one is empty if the rows disagree.
+    The name or the hint is empty if the rows disagree about it.
     """
     rank = min((row.rank for row in members), default=0)
     rows = entries or [row for row in members if row.rank == rank]

@@ -1,8 +1,8 @@
-"""Finds rows of a table that explain an answer: one, two together, or one for most of it.
+"""Finds rows of a table that explain an answer: one row, two together, or one for most calls.
 
 The answer is compared once with each different answer that a table has for a request. Unknown cells
-are computed within a fixed budget of calls, which is the same on every machine; a mistake that is
-not identified within it gets no name.
+are computed within a fixed budget of calls, which is the same on every machine. A mistake that is
+not identified within the budget gets no name.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _LIKELY = 4
 #: the note on a mistake that does not explain every value
 NOTE = " There may be another mistake as well."
 
-#: how many wrong values a mistake must explain for each value that it contradicts, and for each
-#: that it leaves open if nothing else seems to be wrong
+#: how many wrong values a mistake must explain for each value that it contradicts, and how many for
+#: each value that it does not explain if nothing else is wrong
 _MORE, _NEARLY_ALL = 2, 5
-#: the weight of contradicting a right answer, which is large because a mistake does not come and go
+#: the weight of contradicting a right answer, which is large because the mistake would show there
 _RIGHT = 1000
 
 Cells = NDArray[np.bool_]
@@ -53,8 +53,8 @@ class RecordedAnswers(Protocol):
 class ExplainedCalls:
     """The number of calls that a mistake explains, leaves open, and contradicts.
 
-    Of the calls that are left open, `slopes` are gradients that differ only in their numbers or
-    can't be computed, and numbers instead of nan, which may be a consequence of the mistake.
+    `slopes` counts the calls that are left open because the mistake may cause them: gradients that
+    differ only in their numbers or can't be computed, and numbers instead of nan.
     """
 
     wrong: int = 0
@@ -77,7 +77,10 @@ class ExplainedCalls:
 
     @property
     def is_most(self) -> bool:
-        """Returns whether the mistake explains most calls, and far more than it contradicts."""
+        """Returns whether the mistake explains most calls.
+
+        It must explain more than it leaves open, and twice as many as it contradicts.
+        """
         return self.wrong > self.left and self.wrong >= _MORE * self.against
 
     @property
@@ -114,7 +117,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The rows that explain an answer, whatever its code contains; `note` is about the rest."""
+    """The rows that explain an answer's calls; `note` is a sentence to add to their hint."""
 
     entries: Sequence[Row] = ()
     members: Sequence[Row] = ()
@@ -222,7 +225,7 @@ class Search:
         return found
 
     def _is_carried(self, row: int) -> bool:
-        """Returns whether the row has the same wrong value; for checks, an error suffices."""
+        """Returns whether the row and the answer share a wrong value; a changed check need not."""
         return self.table.rows[row].in_check or any(
             not own.raised and own.equals(came) and not own.equals(right)
             for test in self.tests
@@ -289,7 +292,7 @@ class Search:
         # a member is asked no further if none of its known answers explains a wrong value
         may_explain = (self._known * wrong).sum(1) == 0
         may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
-        # what applies to any step must not contradict any call
+        # a change that applies to any step must not contradict any call
         may_explain &= self._plain | (sums[:, 2] == 0)
         chosen = np.flatnonzero(self._entries | may_explain).tolist()
         return {row: ExplainedCalls(*sums[row].tolist()) for row in chosen}
@@ -325,7 +328,7 @@ class Search:
         return whole + by_chance if whole.is_most or not by_chance.wrong else ExplainedCalls()
 
     def pair(self, ask: AskPair, entries: ChangedEntries) -> list[Row]:
-        """Returns a row of two mistakes that together explain everything."""
+        """Returns a row for two mistakes that together explain everything, or an empty list."""
         given = (self.table, self._wrong_first, self.tests, self._came, self._right)
         return PairSearch(*given, entries).first(ask)
 
@@ -333,11 +336,11 @@ class Search:
 def explained(own: Call, outcome: Outcome) -> ExplainedCalls:
     """Returns whether a row's call explains the answer's call, contradicts it, or leaves it open.
 
-    A row need not explain a call that fails in either of them for another reason, such as an
-    unknown device or dtype. It need not explain gradients either: if two numbers are equal,
-    gradients depend on how the larger one is found. Where a row returns nan, other code with the
-    same mistake may return numbers, as torch's attention does if all keys are hidden, or the right
-    result, as a variance that divides by `max(D - 1, 1)`.
+    A row need not explain a call that fails for another reason, such as an unknown device or dtype.
+    It need not explain gradients either: if two numbers are equal, gradients depend on how the
+    larger one is found. Where a row returns nan, other code with the same mistake may return
+    numbers, as torch's attention does if all keys are hidden, or the right result, as a variance
+    that divides by `max(D - 1, 1)` does.
     """
     came, right = outcome.came, outcome.right
     if came.equals(own):

@@ -72,12 +72,12 @@ class Store:
         kept = self._kept(question)
         kept.unlink(missing_ok=True)
         self.get(question, key, make, fits)
-        if not kept.exists():  # the cache had it
+        if not kept.exists():  # `get` found the table in the cache
             data = (self._cache / f"{question}-{key}.npz").read_bytes()
             _keep(kept, key, data.partition(b"\n")[2])
 
     def is_current(self, question: str, key: str, fits: Callable[[Table], bool]) -> bool:
-        """Returns whether the course itself has the table."""
+        """Returns whether the course itself has a table with this key that fits."""
         return _read(self._kept(question), key, fits) is not None
 
     def _kept(self, question: str) -> Path:
@@ -101,7 +101,7 @@ def _read(path: Path, key: str, fits: Callable[[Table], bool]) -> Table | None:
 
 
 def _keep(path: Path, key: str, data: bytes) -> None:
-    """Writes a table if its folder is writable; a full disk only costs time."""
+    """Writes a table if its folder is writable; ignores errors, such as a full disk."""
     if _is_folder(path.parent):
         own = path.with_name(f".{path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):

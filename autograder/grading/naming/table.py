@@ -3,8 +3,9 @@
 A table has a row for each mistake and a column for each request. A request has few different
 answers, so a cell contains the number of an answer. Entries of the catalogue are answers of
 students: they run in a worker, and only when the table is made. Members of families are changes of
-the solution: they run on the `screen` (the tests with the fewest requests), and on the rest only if
-nothing is wrong there. `search` computes the remaining cells, within its budget.
+the solution: they run on the `screen` (the tests with the fewest requests), and on the other tests
+only if all answers to the screen are right. `search` computes the remaining cells, within its
+budget.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from numpy.typing import NDArray
 from .record import AnswerRecord, Call, Request
 from .rows import Row
 
-#: the number of requests that members must answer before it is known whether they matter
+#: the most requests of the screen, which has at least one test
 SCREEN = 60
-#: how often an entry with random answers is asked: a kind of answer with probability q has been
-#: seen before with probability 1 - (1 - q)^n
+#: how often an entry with random answers is called: an answer with probability q is among n samples
+#: with probability 1 - (1 - q)^n
 SAMPLES = 6
 #: the number of members of one family that are kept if the screen can't distinguish them; more
 #: would only cost time
 _ALIKE = 3
 UNKNOWN = -1
 Numbers = NDArray[np.float64]
-#: the name of the operation for a layer's parameters, which are informative even if it can't be
+#: the operation that returns a layer's parameters, which are informative even if the layer can't be
 #: called
 _WEIGHTS = "weights"
 #: figures are rounded to this fraction of their bounds, and shares to this fraction of themselves;
@@ -56,7 +57,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of mistakes, and what each answers to one request, as one number.
+    """Pairs of mistakes, and a number for each pair's answer to one request.
 
     `at` is the column of the request; `ids` are the row of a mistake and the number of a second
     one (see `ChangedEntries.second`).
@@ -80,9 +81,9 @@ def total_of(call: Call) -> float:
 
 
 class Column:
-    """The different answers to one request, compared with one call in a few operations.
+    """The different answers to one request, in arrays that are compared with a call at once.
 
-    Answers of one kind differ in their figures only, and are the rows of a matrix.
+    Answers of one kind differ only in their figures, which are the rows of a matrix.
     """
 
     def __init__(self, answers: Sequence[Call]) -> None:
@@ -137,8 +138,8 @@ class Table:
     """The rows of a question, and the answers of each.
 
     `answers` are the different answers to each request, `cells` their numbers by row, and `right`
-    the numbers of the solution's answers. `samples` are by row and test, and so are `words`, which
-    are the words of tests for entries whose answers are all right.
+    the numbers of the solution's answers. `samples` and `words` are by row and test; `words` has a
+    test's message for entries whose answers are all right.
     """
 
     rows: tuple[Row, ...]
@@ -157,7 +158,7 @@ class Table:
         return self._columns[at]
 
     def with_words(self, entries: Mapping[str, Row]) -> Table:
-        """Returns the table with other rows for entries of the catalogue, found by their names."""
+        """Returns the table with these rows for its entries, which are found by their names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)
         return replace(self, rows=tuple(rows))
 
@@ -255,7 +256,7 @@ class RowAnswers:
         return AnswerRecord(self.answered(test).calls, words)
 
 
-#: returns a row's answers in some tests; None if it can't be asked
+#: returns a row's answers in some tests, or None if it can't be executed
 Ask = Callable[[Sequence[str]], Mapping[str, AnswerRecord] | None]
 
 
@@ -301,7 +302,7 @@ class TableMaker:
         self._cells.append(self._numbered(answers))
 
     def add_member(self, row: Row, ask: Ask) -> None:
-        """Adds a member, unless it can't be executed, returns no value, or changes nothing."""
+        """Adds a member, unless it returns no value, changes nothing, or equals enough others."""
         answers = ask(self.screen)
         if answers is None or not self._gives_a_value(answers):
             return

@@ -14,25 +14,25 @@ from .record import OF_GRADIENTS, OFF_PLAN, PASSED, UNCHANGED, AnswerRecord, Cal
 from .rows import Row
 from .where import SHOWN, CallFacts, where_right
 
-#: hints by what they are about
+#: hints by topic
 _LEADS: Mapping[str, str] = SHOWN["leads"]
 #: the id and the words for an answer with right values and wrong gradients
 GRADIENTS = "all_values_are_right_and_gradients_are_not"
 _GRADIENTS_WRONG = "all values are right, but gradients are not"
 _DTYPES_WRONG = "all values are right, but their dtype is not"
-#: sentences whose words were changed: the words of each that results have as its id
+#: the first wording of each sentence that was reworded; ids in results are made from it
 _FIRST_WORDS: Mapping[str, str] = SHOWN["first_words"]
-#: the number of characters of an id
+#: the most characters of an id
 _LONGEST = 60
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
-#: ids for wrong parameters, which results keep, and a sentence for each
+#: ids for wrong parameters, as results contain them
 OTHER_NAMES = "the_trained_parameters_have_other_names_than_the_question_gives"
 OTHER_SIZES = "parameters_of_{}_have_other_sizes_than_the_question_gives"
 MISSING = "trained_parameters_are_missing_that_the_question_gives"
 TOO_MANY = "there_are_trained_parameters_that_the_question_does_not_give"
 SHARED = "a_weight_is_no_trained_parameter_of_its_own"
 OTHER_LAYERS = "the_trained_parameters_have_other_names_and_sizes_than_the_question_gives"
-#: the number of parameters that are named in a text
+#: the most parameters that are named in a text
 _MOST_NAMED = 4
 #: ids for wrong types of results
 ONE = "one_tensor_comes_back_in_place_of_several"
@@ -43,7 +43,7 @@ NOTHING = "nothing_comes_back"
 CONTAINER = "another_container_comes_back"
 DIMENSIONS = "{}_has_{}_dimensions_than_asked_for"
 _CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
-#: the number of results that are needed to say so
+#: the fewest results that show a common difference
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
@@ -51,10 +51,10 @@ _DICT = "a dict"
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 
-#: the number of dimensions of each result; one tensor is not a tuple of one
+#: the number of dimensions of one tensor, or of each tensor in a tuple; None if None is returned
 _Kind = int | tuple[int, ...] | None
-#: the rows of an answer that returns different values when it is asked again: the same call, a
-#: layer with the same weights, and the first call of a layer
+#: the rows of an answer that returns different values when it is called again: for an equal call,
+#: for a layer with equal weights, and for the first call of a new layer
 BY_CHANCE, BY_LAYER, BY_CALLS_BEFORE = (
     Row.shown(id_of(words), words, lead) for words, lead in SHOWN["again"]
 )
@@ -79,7 +79,7 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
 
 
 def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the mistake to which the line and the text of every error point.
+    """Returns a row about the cause of the errors, if all their lines and texts point to it.
 
     If more values are wrong than errors are raised, the errors are not the only mistake.
     """
@@ -116,12 +116,12 @@ def _of_results(known: KnownMistakes, question: str, answers: ProbeReplies) -> l
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about random zeros, if nothing else failed."""
+    """Returns a row about the random zeros of dropout, if all failures are about these."""
 
     def is_right(test: str) -> bool:
         return answers.answered(test).equals(known.right(question, test))
 
-    # wrong values come first, because most answers have some, and then no other test needs to run
+    # tests with wrong values come first, because their words usually end the search
     tests = sorted(known.tests(question), key=is_right)
     messages = (answers.judged(test).words for test in tests)
     words, lead = found_by_statistics(w for w in messages if w not in (PASSED, OFF_PLAN))
@@ -129,7 +129,7 @@ def _of_chance(known: KnownMistakes, question: str, answers: ProbeReplies) -> li
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
-    """Returns a row about the right calls, or about the errors if every call raises one."""
+    """Returns a row about the right calls, or about the errors if all wrong calls raise one."""
     wrong = _wrong(*_came_and_right(known, question, answers))
     if wrong and all(o.operation in OF_GRADIENTS and not o.raised for o, _ in wrong):
         return [_shown(GRADIENTS, _LEADS["gradients"], _GRADIENTS_WRONG)]
@@ -158,7 +158,7 @@ def _of_family(key: str) -> Row:
 
 
 def _shown(words: str, lead: str, sentence: str = "") -> Row:
-    """Returns a row whose id is taken from the first words; `sentence` is for students."""
+    """Returns a row whose id is made from the first wording; `sentence` is for students."""
     name = f"{id_of(_FIRST_WORDS.get(words, words))}_"[:_LONGEST].rpartition("_")[0]
     return Row.shown(name, sentence or words, lead)
 
@@ -227,7 +227,7 @@ def parameter_sentences(
 
 
 def _of_loaded(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
-    """Returns the words for layers that accepted their weights but have too many or too few."""
+    """Returns an id and a sentence for layers that accept the weights but have other parameters."""
     lost = [others.keys() - own.keys() for own, others in found]
     extra = [own.keys() - others.keys() for own, others in found]
     if all(extra) and not any(lost):
@@ -259,9 +259,9 @@ def _parameters(call: Call) -> dict[str, str]:
 
 
 def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> tuple[str, str]:
-    """Returns an id and a sentence for the wrong kind that all results have.
+    """Returns an id and a sentence for the wrong type that all results have.
 
-    Both are empty if some results are of the right kind, or if they are wrong in different ways.
+    Both are empty if some results have the right type, or if there are different wrong types.
     """
     calls = [
         (own.form, asked.form)
@@ -276,7 +276,7 @@ def kind_returned(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord])
 
 
 def writes_into_arguments(answer: Sequence[AnswerRecord], right: Sequence[AnswerRecord]) -> bool:
-    """Returns whether each wrong call changes its arguments, and there are several such calls.
+    """Returns whether changed arguments explain all wrong calls, and there are several of them.
 
     Calls that use the same tensors again, need gradients, or have arguments that can't be written
     to are wrong as a consequence.

@@ -41,9 +41,9 @@ class CallFacts:
     `is_raised` means that an unexpected error was raised, and `is_accepted` that the expected
     error was not raised.
 
-    Without `is_telling`, a call may be right by luck: calls for gradients, calls on a device
-    without numbers, and calls in which a size is 1 (a single key gets all the weight) or a leading
-    size equals another dimension.
+    `is_telling` is False if a wrong answer may be right by luck: in calls for gradients, in calls
+    on a device without numbers, and in calls in which a size is 1 (a single key gets all the
+    weight) or a leading size equals another dimension.
     """
 
     sizes: Mapping[str, int]
@@ -72,7 +72,7 @@ class CallDeclaration:
         answer: Sequence[Call],
         right: Sequence[Call],
     ) -> Iterator[CallFacts]:
-        """Yields the calls of one test that don't expect an error, or don't raise it."""
+        """Yields the calls of one test, except those that raise an expected error."""
         built: dict[Any, Sequence[Any]] = {}
         for request, came, asked in zip(requests, answer, right, strict=True):
             operation, number, *rest = request
@@ -102,7 +102,7 @@ class CallDeclaration:
         return _sizes(pairs), facts, leading or ()
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-        """Yields the optional arguments that a call leaves out, and the switches of a layer."""
+        """Yields facts about the optional arguments and the switches of a call and its layer."""
         is_layer = isinstance(self.solution, type)
         called = self.solution.forward if is_layer else self.solution
         for function, values in ((called, args), (self.solution, given if is_layer else ())):
@@ -224,10 +224,10 @@ def _explained(cases: Sequence[CallFacts], holds: Sequence[bool]) -> int:
 
 
 def _conditions(cases: Sequence[CallFacts]) -> Iterator[tuple[str, list[bool]]]:
-    """Yields conditions in words, and says of each call whether it meets the condition.
+    """Yields conditions in words, each with a list that says which calls meet it.
 
-    An answer that is right if two sizes are equal need not be right if one is smaller, or twice the
-    other, so a condition needs a right call that shows it.
+    An answer that is right for equal sizes need not be right if one size is smaller than the other,
+    or a multiple of it, so these conditions need a right call with different sizes.
     """
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]

@@ -1,4 +1,4 @@
-"""Submissions with known verdicts: solution, stub, alternatives, mistakes, combinations.
+"""Submissions with known verdicts: solutions, stubs, alternatives, mistakes, and others.
 
 Each has two forms, a module and a notebook.
 """
@@ -103,7 +103,7 @@ def notebook_of(text: str) -> str:
 def write_submissions(
     folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
 ) -> Iterator[tuple[Submission, Assignment]]:
-    """Writes each case like a student's submission; the student is the number of the case."""
+    """Writes each case like a student's submission; the student's name is the case's number."""
     by_name = {assignment.name: assignment for assignment in assignments}
     for number, case in enumerate(cases):
         place = folder / str(number) / case.exercise.assignment

@@ -19,7 +19,7 @@ from .step_tables import ANOTHER, ANY_STEP, OF_ANOTHER_SIZE
 from .step_variants import steps
 from .words import SMALL_CHANGES
 
-#: ranks of changes: 0 for known steps, then for any step, small changes, and sizes
+#: the first ranks of changes of any step, of small changes, and of sizes; 0 is for known steps
 _ANY_STEP, _SMALL, _SIZE = 1, 200, 299
 #: small changes that parallel steps may share
 _OF_GROUPS = ("call removed", "operand left out", "argument removed")
@@ -37,7 +37,7 @@ class Member:
     """One member of a family; `key` is the family's key in `words`.
 
     `detail` returns the step or tensor of this member in words, or an empty text. Of members with
-    equal answers, the one with the lowest rank is reported; 0 is a change of a known step.
+    equal answers, the one with the lowest rank is reported; rank 0 is a change of a known step.
     """
 
     key: str
@@ -135,7 +135,7 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
 
 
 def _last_returns(definition: ast.AST) -> frozenset[int]:
-    """Returns the last `return` of each function: leaving it out is a separate family."""
+    """Returns the ids of the last `return` of each function, which another family leaves out."""
     functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
     return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .words import DETAILS
 
 _WITHOUT_PARAMETERS = DETAILS["without_parameters"]
-#: functions of bounds
+#: functions whose arguments are bounds
 _BOUNDED = ("triu", "tril", "arange", "range")
 
 
@@ -23,16 +23,16 @@ class DefinitionNames:
 
     arguments: frozenset[str]
     layers: frozenset[str]
-    #: the layer to which each value is assigned
+    #: the name of the layer that each node creates
     made: Mapping[ast.AST, str]
-    #: the effect of other layers, by their names
+    #: the words for each layer without parameters, by its name
     others: Mapping[str, str]
     #: the parent of each node
     around: Mapping[ast.AST, ast.AST]
 
     @classmethod
     def of(cls, definition: ast.AST) -> DefinitionNames:
-        """Builds from a function or class. Arguments that are reassigned are not counted."""
+        """Collects the names of a function or class. Arguments that are reassigned do not count."""
         nodes = list(ast.walk(definition))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         layers: dict[ast.AST, str] = {
@@ -85,7 +85,7 @@ class DefinitionNames:
         return self.meaning(node) if is_argument else ""
 
     def arguments_in(self, node: ast.AST) -> str:
-        """Returns the arguments that an expression reads."""
+        """Returns the arguments that an expression reads, joined by "and"."""
         parts = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
 
@@ -119,5 +119,5 @@ def _class_of(node: ast.AST) -> str:
 
 
 def is_or_are(what: str) -> str:
-    """Returns the verb that follows the words."""
+    """Returns "is" or "are", whichever follows these words."""
     return "are" if what.startswith("the ") and what.endswith("s") else "is"

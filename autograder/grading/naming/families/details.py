@@ -122,7 +122,7 @@ def _returned(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> s
 
 
 def _root(names: DefinitionNames, node: ast.AST, other: ast.AST | None) -> str:
-    """Returns which size's root is the divisor."""
+    """Returns a sentence on the size whose root is the divisor."""
     power = other.right if isinstance(other, ast.BinOp) else None
     size = power.left if isinstance(power, ast.BinOp) else None
     what = names.size(size)

@@ -27,7 +27,7 @@ def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _others(table: str, operation: ast.AST) -> list[Any]:
-    """Returns the operations that a table has for one."""
+    """Returns the operations that may replace one, as listed in a table."""
     return [getattr(ast, name)() for name in STEPS[table].get(type(operation).__name__, ())]
 
 

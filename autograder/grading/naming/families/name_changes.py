@@ -90,7 +90,7 @@ def _sizes_in(function: ast.FunctionDef) -> list[str]:
 
 
 def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
-    """Yields classes in which a buffer became a float parameter that is read as truth values."""
+    """Yields classes in which a buffer is a float parameter that is read as truth values."""
     for part in ast.walk(owner):
         if isinstance(part, ast.Call) and ast.unparse(part.func) == "self.register_buffer":
             name, value = part.args[:2]

@@ -14,7 +14,7 @@ from .expressions import Scope
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
-#: the parts of a dumped tree that are names, or positions in a list
+#: matches names and whole numbers in a dumped tree
 _NAMED = re.compile(r"\b(?:(?:id|attr)='\w+'|value=\d+)")
 
 #: the path to a node from the root: fields, and positions in lists
@@ -118,14 +118,14 @@ def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """New nodes at some places of a definition that belongs to a namespace."""
+    """New nodes at some places of a definition, which is executed in a namespace."""
 
     definition: ast.FunctionDef | ast.ClassDef
     parts: Parts
     namespace: Mapping[str, Any]
 
     def answer(self) -> Callable[..., Any] | None:
-        """Returns the changed definition, executed; None if it can't be."""
+        """Executes the changed definition; returns the function or class, or None if that fails."""
         own = dict(self.namespace)
         whole: ast.AST = self.definition
         for place, other in self.parts:
@@ -149,7 +149,7 @@ class Change:
 
 
 def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None) -> Parts | None:
-    """Returns the parts with one added: separately, inside a part's new node, or around it."""
+    """Adds a part, which may be inside or around another one; returns None if they conflict."""
     for number, (at, other) in enumerate(parts):
         inner, outer = sorted(((at, other), (place, new)), key=lambda part: -len(part[0]))
         if inner[0][: len(outer[0])] != outer[0]:
@@ -164,7 +164,7 @@ def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None)
 
 
 class _Replaced(ast.NodeTransformer):
-    """Replaces all nodes that are equal to another one, given by its dump."""
+    """Replaces all nodes whose dump equals the given one."""
 
     def __init__(self, old: str, new: ast.AST) -> None:
         self._old, self._new, self.found = old, new, False

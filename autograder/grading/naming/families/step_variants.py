@@ -23,7 +23,7 @@ _ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 _TURNED = re.compile(r"\.(?:m?T|transpose\([^()]*\))$")
 #: a node that may replace another one, and its effect
 Change = tuple[ast.AST, str]
-#: the same with the node as text
+#: such a change, with the node as text
 Text = tuple[str, str]
 
 
@@ -136,7 +136,7 @@ def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
-    """Yields other calls, and other values of keywords; `names` are those of a class."""
+    """Yields other calls, and other values of keywords; `names` is empty outside of classes."""
     given, named = [*map(ast.unparse, node.args)], {k.arg or "": k.value for k in node.keywords}
     if any(isinstance(arg, ast.Starred) for arg in node.args) or "" in named:
         return
@@ -202,7 +202,7 @@ def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
 
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
-    """Yields other divisors; for small numbers, the root may be cut to 1."""
+    """Yields other divisors, such as a root of another number, or a rounded root."""
     if "** 0.5" not in right and "sqrt" not in right:
         yield from _filled(STEPS["of_divisors"], l=left, r=right)
         return

@@ -26,9 +26,9 @@ def _read(name: str) -> Mapping[str, Any]:
 _WORDS, STEPS = _read("words.toml"), _read("steps.toml")
 #: words for the operations, functions and values of a solution
 DETAILS: Mapping[str, Mapping[str, str]] = _read("details.toml")
-#: the hint for families without their own, and for two mistakes at once
+#: the hint for families that have no hint of their own, and for two mistakes at once
 LEAD: str = _WORDS["lead"]
-#: the ids of the families that students' mistakes belong to most often, the most frequent first
+#: the ids of the families to which students' mistakes belong most often, each with its place
 _FREQUENT: Mapping[str, int] = {name: at for at, name in enumerate(_WORDS["frequent"])}
 #: small changes, each with its family
 SMALL_CHANGES: Mapping[str, str] = STEPS["small_changes"]
@@ -57,9 +57,10 @@ def frequency_place(name: str) -> int | None:
 
 
 def most_frequent(items: Iterable[tuple[str, Any]]) -> list[Any]:
-    """Returns the items of frequent families, given with the families' ids, the likeliest first.
+    """Returns the items of frequent families, the likeliest first.
 
-    An item is the less likely the rarer its family is, and the more of its family precede it.
+    Each item is given with its family's id. It is less likely if its family is rarer, or if more
+    items of the same family precede it.
     """
     turns: Counter[str] = Counter()
     found: list[tuple[float, Any]] = []
