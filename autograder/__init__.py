@@ -1,6 +1,6 @@
 """Autograded exercises that build the attention mechanism, and their grader.
 
-Offers the commands of the command line as functions; each is imported when it is first used::
+Provides most commands for instructors as functions, each of which is imported on first use::
 
     import autograder
 

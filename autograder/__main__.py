@@ -1,4 +1,4 @@
-"""`python -m autograder`: the same as the console script."""
+"""Runs the command line for `python -m autograder`."""
 
 from .cli import main
 

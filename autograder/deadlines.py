@@ -1,8 +1,8 @@
 """Parses and formats due dates and durations as people write them; refuses ambiguous texts.
 
-A due date names its time zone, because without one, the same words mean different moments in
-different places. It includes the whole minute that it names. A date without a time means the end of
-that day.
+A due date must name its time zone, because otherwise the same text means different moments in
+different places. Work that is submitted in the minute of the due date is on time. A date without a
+time means the end of that day.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
-#: at the ends of the calendar, a moment may not exist in other time zones
+#: the accepted years; near the ends of Python's calendar, converting to another time zone fails
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
 #: abbreviations that mean the same offset everywhere and are not names of time zones
 _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
     **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
 }
-#: where each of them is used; in the other season, people write it for the time that clocks show
+#: a place that uses each abbreviation: a date is refused if clocks there show a different one then
 _PLACES_OF = {
     **{"CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon"},
     **{"EDT": "America/New_York", "MDT": "America/Denver", "PDT": "America/Los_Angeles"},
     **{"AEDT": "Australia/Sydney", "AEST": "Australia/Brisbane"},
     **{"NZDT": "Pacific/Auckland", "NZST": "Pacific/Auckland"},
 }
-#: system files among the time zones; on another machine they may be missing, or a different zone
+#: system files next to the time zones, which other machines may lack or define differently
 _NOT_ZONES = ("localtime", "posixrules", "Factory", "right/", "posix/")
 
 _UNITS = {
@@ -50,15 +50,15 @@ _LONGEST = timedelta(days=3660)
 
 
 def duedate_text(due: DueDate) -> str:
-    """Formats a due date as it was understood: with its weekday, time zone and grace."""
+    """Formats a due date with its weekday, time zone and grace period."""
     text = f"{due.at:%A, %Y-%m-%d} {due.at:%H:%M:%S} {due.zone}"
     return f"{text} (and {duration_text(due.grace)} of grace)" if due.grace else text
 
 
 def moment_text(moment: datetime, due: DueDate | None) -> str:
-    """Formats a naive UTC moment in the time zone of the due date; in UTC if there is none.
+    """Formats a naive UTC moment in the time zone of the due date, or in UTC without a due date.
 
-    In the hour that occurs twice when clocks are changed, the offset follows.
+    The text includes the UTC offset in the hour that occurs twice when clocks are set back.
     """
     if due is None:
         return f"{moment:%Y-%m-%d} {moment:%H:%M:%S} UTC"
@@ -109,7 +109,7 @@ def _parse(text: str) -> tuple[datetime, str]:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Returns the time zone of a name or offset; raises `ValueError` if there is none."""
+    """Returns the time zone for a name or an offset; raises `ValueError` if it does not exist."""
     return _zone(name)[0]
 
 
@@ -133,10 +133,10 @@ def _zone(name: str) -> tuple[tzinfo, str]:
 
 
 def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
-    """Returns the moment in its time zone; raises `ValueError` if it occurs twice or never.
+    """Adds the time zone to a local time; raises `ValueError` if that time occurs twice or never.
 
-    In the hour in which the clocks are changed, the two values of Python's `fold` have different
-    offsets. An implausible year is also refused.
+    This happens when clocks are changed: the two values of Python's `fold` then have different
+    offsets. A year outside of 1970 to 2999 also raises `ValueError`. Errors quote `text`.
     """
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         raise ValueError(f"{text!r}: expected a year from {_FIRST_YEAR} to {_LAST_YEAR}")

@@ -1,4 +1,4 @@
-"""The tree of all exceptions. The only module of this package that it imports is `records`.
+"""Defines all exceptions of this package. Of its modules, this one imports only `records`.
 
 AutograderError
 |-- UserError                 exit code 1: the user must change something
@@ -7,11 +7,11 @@ AutograderError
 |   `-- IsolationUnavailable  no isolation tier works on this machine
 |-- GraderError               exit code 2: the grader itself failed
 |   `-- SandboxError          the sandbox could not do its work
-|       `-- SandboxKilled     it was killed from outside; another try may work
-`-- AnswerFault               a student's code, while a test was calling it
+|       `-- SandboxKilled     the sandbox was killed from outside; another try may work
+`-- AnswerFault               a student's code failed while a test was calling it
     |-- AnswerMissing         no definition of that name
     |-- AnswerNotImplemented  raised NotImplementedError
-    |-- AnswerRaised          raised anything else
+    |-- AnswerRaised          raised another exception
     |-- AnswerTimeout         used up the question's wall or CPU time
     |-- AnswerMemory          asked for more memory than the limit
     |-- AnswerCrashed         ended its process
@@ -28,7 +28,7 @@ from .records import Verdict
 
 
 def install_with(extra: str) -> str:
-    """Returns the command that installs an extra from a wheel; no index has the package."""
+    """Returns the command that installs an extra from a wheel: the package is not on PyPI."""
     return (
         f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
         "was installed from"
@@ -36,7 +36,7 @@ def install_with(extra: str) -> str:
 
 
 class AutograderError(Exception):
-    """The root of the tree."""
+    """The base class of all exceptions of this package."""
 
 
 class UserError(AutograderError):
@@ -57,7 +57,7 @@ class SubmissionError(UserError):
 
 
 class IsolationUnavailable(UserError):
-    """No isolation tier works on this machine, or not the requested one."""
+    """This machine supports no isolation tier, or not the requested one."""
 
 
 class GraderError(AutograderError):

@@ -1,8 +1,8 @@
-"""Escapes the text of students, with one function for each kind of target.
+"""Escapes text from students, with one function for each kind of output.
 
-Names, notes, messages and ids of students are never written unchanged: code that writes a table,
-a page, a terminal, Markdown, XML, JSON or a file name uses the function of that target. Each
-returns text that its reader displays literally and never interprets.
+Names, notes, messages and ids of students are never written unescaped: code that writes them to a
+table, page, terminal, Markdown, XML, JSON or file name calls the function for that kind. The
+program that reads the output displays the escaped text literally and never interprets it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from urllib.parse import quote
 
 Value = str | float
 
-#: the last two of each plane are not characters: https://www.unicode.org/faq/private_use.html
+#: the last two code points of each Unicode plane, which are not characters:
+#: https://www.unicode.org/faq/private_use.html
 _NO_CHARACTERS = "".join(map(chr, (n + 0x10000 * p for p in range(17) for n in (0xFFFE, 0xFFFF))))
 #: characters that can't be written, or that change how the text around them is read: control
 #: characters, lone surrogates, and marks that change the direction of the text that follows
@@ -29,19 +30,18 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
     f"{_NO_CHARACTERS}]"
 )
-#: characters that control a terminal on which a file is shown; a table needs line ends and tabs
+#: characters that would control a terminal, except line ends and tabs, which tables need
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 #: characters that a spreadsheet takes for the beginning of a formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 #: characters that spreadsheets ignore in front of a formula
 _BEFORE_A_FORMULA = " \xa0\u200b\ufeff"
-#: the text that learning platforms write where there is no value
+#: the text that learning platforms write for a missing value
 _NOTHING = "-"
 #: everything that may be markup in Markdown; a dot may turn the text around it into a link
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
-#: text that `rich` would treat as a style, or backslashes before a bracket, one of which it would
-#: drop
+#: text that `rich` would treat as a style, or backslashes before a bracket: `rich` would drop one
 _STYLE = re.compile(r"(?<!\\)(?:(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[))")
 #: the most characters in one line on a terminal
 _WIDEST = 2_000
@@ -49,7 +49,7 @@ _LONGEST_NAME, _LONGEST_BYTES = 120, 255
 #: characters that have a special meaning in file names on some system
 _NOT_IN_NAMES = frozenset('/\\<>:"|?*%')
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?$")
-#: characters that would end the element of a page that contains JSON, or its line
+#: characters that could end the script element that contains the JSON, or a line of the script
 _UNSAFE_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
@@ -94,7 +94,7 @@ def for_html(text: str) -> str:
 
 
 def for_terminal(text: str, widest: int = _WIDEST) -> str:
-    """Escapes one line for `rich` to print, so that nothing controls the terminal or is markup.
+    """Escapes one line for `rich`, so that the line neither controls the terminal nor is markup.
 
     Invisible characters are written as Python escapes. A text of more than `widest` characters is
     cut off.
@@ -108,13 +108,13 @@ def _unstyled(found: re.Match[str]) -> str:
 
 
 def visible(text: str, widest: int = _WIDEST) -> str:
-    """Does the same as `for_terminal`, for a line that is printed without markup."""
+    """Escapes one line as `for_terminal` does, but for printing without `rich`'s markup."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: widest + 1])
     return shown if len(shown) <= widest else f"{shown[: widest - 4]} ..."
 
 
 def for_markdown(text: str) -> str:
-    """Escapes text for a line or a cell of Markdown, as entities, which are never markup."""
+    """Escapes text for a line or table cell of Markdown: possible markup becomes entities."""
     line = " ".join(printable(text).split())
     return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", line)
 
@@ -171,7 +171,7 @@ def _is_file_name(name: str) -> bool:
 
 
 def path_problem(name: str) -> str | None:
-    """Explains why a folder can't have this name on this system; None if it can."""
+    """Returns the reason why a folder can't have this name, or None if it can."""
     if name.strip() in {"", ".", ".."} or name != name.strip():
         return "is empty, all dots, or begins or ends with a space"
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in name):

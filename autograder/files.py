@@ -1,6 +1,6 @@
-"""Writes a file in one step: a reader sees the old text or the new text, never a part of one.
+"""Replaces files in one step, so that a reader sees the old or the new file, but never a part.
 
-A lock lets only one process at a time change a folder.
+Also locks a folder, so that only one process at a time changes it.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def replace_bytes(path: Path, data: bytes) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Opens a temporary file for writing, which replaces `path` at the end.
+    """Yields a temporary file to write to, which replaces `path` at the end of the block.
 
-    It gets the permissions of the file that it replaces; a new file obeys the umask. Raises
-    `UserError` if the file can't be written.
+    An existing file keeps its permissions; those of a new file follow the umask. Raises `UserError`
+    if the file can't be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _mode_of(path: Path) -> int | None:
-    """Returns the permissions of a regular file, or None if there is none."""
+    """Returns the permissions of a regular file, or None if `path` is not one."""
     try:
         state = os.lstat(path)
     except OSError:
@@ -78,10 +78,10 @@ def _refused(path: Path, error: OSError) -> UserError:
 
 @contextlib.contextmanager
 def running_alone(lock_file: Path, what: str) -> Iterator[None]:
-    """Holds the lock of a folder, which is made if it does not exist.
+    """Locks the folder of `lock_file` during a block; creates the folder if it does not exist.
 
-    Raises `UserError` at once if another process holds it; `what` names that process's work, such
-    as "collection".
+    Raises `UserError` at once if another process holds the lock. `what` names the work in that
+    error's message, such as "collection".
     """
     folder = lock_file.parent
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Provides `configure`, which classes' nbgrader configurations have imported since 1.0."""
+"""Provides `configure` for each class's `nbgrader_config.py`, which imports it from here."""
 
 from .nbgrader import configure
 

@@ -10,11 +10,11 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-#: pytest's variables, which change the collected tests and the plugins
+#: the prefix of pytest's variables, which change the collected tests and the loaded plugins
 _PYTESTS = "PYTEST_"
 #: the variables that choose threads and kernels for torch and the libraries below it
 _KERNELS = ("ATEN_", "DNNL_", "KMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "PYTORCH_", "TORCH_")
-#: settings of Python for processes that are started from here; paths of packages stay
+#: variables that change how a Python process runs; those with paths of packages are kept
 _PYTHONS = (
     *("PYTHONBREAKPOINT", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONINSPECT", "PYTHONMALLOC"),
     *("PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONVERBOSE", "PYTHONWARNINGS"),
@@ -33,7 +33,7 @@ def forget_callers_settings() -> None:
 
 @contextlib.contextmanager
 def without_pytests_settings() -> Iterator[None]:
-    """Hides the settings of pytest in the environment, and keeps it from loading other plugins."""
+    """Hides pytest's variables during a block, and keeps pytest from loading installed plugins."""
     before = {name: value for name, value in os.environ.items() if name.startswith(_PYTESTS)}
     for name in before:
         del os.environ[name]

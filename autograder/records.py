@@ -1,7 +1,7 @@
-"""The frozen records and enums that parts of the grader exchange.
+"""Defines the frozen records and enums that the packages of the grader exchange.
 
-Imports no other module of this package. The JSON form of `SubmissionResult` is the contract
-`autograder/result/v1`; its schema is in `results/result.schema.json`.
+Imports no other module of this package. The JSON form of `SubmissionResult` follows the schema
+`autograder/result/v1` in `results/result.schema.json`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Tier(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one question: seconds, bytes and counts. `assignment.toml` may set each."""
+    """The limits of one question. `assignment.toml` may replace the default of each limit."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
@@ -102,7 +102,7 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class ExerciseResult:
-    """One exercise of a submission: the file that counted and its questions."""
+    """One exercise of a submission: the file that was graded, and the results of its questions."""
 
     exercise: str
     file: str | None
@@ -143,7 +143,7 @@ class SubmissionResult:
         return ((exercise, q) for exercise in self.exercises for q in exercise.questions)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns a document of schema `autograder/result/v1`; `error` only if there is one."""
+        """Returns a document of schema `autograder/result/v1`; leaves `error` out if it is None."""
         document = {"schema": RESULT_SCHEMA, **asdict(self)}
         if self.error is None:
             del document["error"]
@@ -207,7 +207,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise, which has the same name in all folders, and its path in each of them."""
+    """One exercise and the paths of its files; it has the same name in all folders."""
 
     assignment: str
     name: str
@@ -221,9 +221,9 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class DueDate:
-    """A moment, and the time zone in which the instructor wrote it.
+    """A due date, with the name of the time zone in which the instructor wrote it.
 
-    `at` has a time zone; submissions are not late until the time `grace` after it has passed.
+    `at` has a time zone. A submission is late only if it arrives after `at` plus `grace`.
     """
 
     at: datetime

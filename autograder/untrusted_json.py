@@ -1,7 +1,7 @@
-"""The only reader of JSON that a student, a platform or another machine has written.
+"""Reads JSON that a student, a platform or another machine has written; nothing else reads it.
 
-Whatever may be wrong with it raises `ValueError`, and the same texts are read wherever it is
-called: Python's own limit of nesting depends on its version and on how deep the call is.
+Any fault of the text raises `ValueError`. The limit of nesting is always the same; Python's own
+limit depends on Python's version and on the depth of the call stack.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gc
 import json
 from typing import Any
 
-#: the most lists and objects inside each other; Jupyter's outputs have some dozens
+#: how deep lists and objects may be nested; Jupyter's outputs reach a depth of a few dozen
 MAX_DEPTH = 500
 _HOLDERS = (dict, list)
 
@@ -22,7 +22,7 @@ def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
     them. The caller limits the size of the text.
     """
     looks = gc.isenabled()
-    gc.disable()  # it would take most of the time and find nothing
+    gc.disable()  # garbage collection would take most of the time and find nothing
     try:
         value = json.loads(data, parse_constant=_refused if strict else None)
         if _is_too_deep(value):
@@ -36,7 +36,7 @@ def read_untrusted_json(data: bytes | str, *, strict: bool = False) -> Any:
 
 
 def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"

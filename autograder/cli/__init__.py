@@ -1,7 +1,7 @@
-"""The command line, the only part that prints, reads the terminal, or chooses an exit code.
+"""Defines the command line; only this package prints, reads the terminal, or sets an exit code.
 
 Exit codes: 0, the command did its job; 1, the user must change something first; 2, the grader
-itself failed; 3, everything possible has been done, but something needs a person.
+itself failed; 3, everything possible has been done, but something needs a person's attention.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def open_streams() -> None:
 
 
 def refusal(error: BaseException) -> str | None:
-    """Returns a text on what the machine refused and what to do, or None for any other error."""
+    """Returns the system's error and its remedy if the machine lacks a resource; otherwise None."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""

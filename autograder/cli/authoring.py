@@ -21,7 +21,7 @@ from .progress import counting
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport
 
-#: the most files that a line about a release names
+#: the maximum number of files that the message about an outdated release names
 _MOST_FILES = 4
 
 
@@ -55,7 +55,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
         console.print(f"a new course in {for_terminal(str(made.root))}", soft_wrap=True)
     for path in made.written:
         console.print(f"written: {for_terminal(str(path))}", soft_wrap=True)
-    console.print(f"what is left to do, step by step: autograder validate {for_terminal(name)}")
+    console.print(f"to see what is left to do: autograder validate {for_terminal(name)}")
     return 0
 
 
@@ -130,7 +130,8 @@ def validate(
 @click.option(
     "--after",
     is_flag=True,
-    help="Add other right ways as code to the bundles, after everybody has submitted.",
+    help="Also put the code of other right answers into the bundles, after everybody has "
+    "submitted.",
 )
 @in_course
 @as_json
@@ -141,7 +142,7 @@ def release(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write assignments/ and the bundle for students.
+    """Write assignments/ and the bundles for students.
 
     \b
     Example: autograder release simplified_attention
@@ -236,7 +237,10 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
 
 
 def _print_traits(proof: ValidationReport) -> None:
-    """Prints the kind of test for each question and trait, or the reason for none (see --json)."""
+    """Prints how each question is tested for each trait; a dash means that it is not.
+
+    The reason is in the document that `--json` prints.
+    """
     if not proof.traits:
         return
     traits = list(next(iter(proof.traits.values())))
@@ -249,7 +253,7 @@ def _print_traits(proof: ValidationReport) -> None:
 
 
 def _print_rules(proof: ValidationReport) -> None:
-    """Prints how many questions each general rule applies to, and why not more (see --json)."""
+    """Prints how many questions each general rule applies to, and why not to the others."""
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return

@@ -47,11 +47,11 @@ def changes(
     anonymous: bool,
     as_json: bool,
 ) -> int:
-    """Show what the last grading changed: who, which question, from what to what, and why.
+    """Show which scores the last grading changed, by how much, and why.
 
-    Compares with the state at the last call of this command; calls for only some students do not
-    count as such. Also lists the manual scores that are in doubt because the automatic score or the
-    answer has changed since, and writes a page with every grading side by side.
+    Compares with the state at the last call of this command that was for all students. Also lists
+    the manual scores that are in doubt because the automatic score or the answer has changed since
+    then, and writes a page with all gradings side by side.
 
     \b
     Example: autograder changes course
@@ -133,6 +133,6 @@ def _doubt_line(doubt: OutdatedScore) -> str:
 
     question = f"{doubt.assignment}/{doubt.exercise}/{doubt.question}"
     return (
-        f"in doubt: {doubt.student} has {doubt.entered:g} by hand for {question}; the grader gave "
-        f"{score_text(doubt.before)}, and gives {score_text(doubt.after)} now"
+        f"in doubt: {doubt.student} has a manual score of {doubt.entered:g} for {question}; the "
+        f"automatic score was {score_text(doubt.before)}, and is {score_text(doubt.after)} now"
     )

@@ -198,7 +198,8 @@ def withdraw(
 ) -> int:
     """Leave a submission out of reports, exports and feedback. Its files and results are kept.
 
-    Without ASSIGNMENT, this withdraws all work of a student who has left, now and later.
+    Without ASSIGNMENT, this withdraws all present and future work of a student, such as one who has
+    left the class.
 
     \b
     Example: autograder withdraw course ada causal_attention --why "submitted by mistake"
@@ -230,8 +231,8 @@ def _print(found: Attendance) -> None:
     _names(f"{len(found.strangers)} submitted, but are not on the roster", found.strangers)
     for student in found.strangers:
         if person := found.roster.namesake(student):
-            text = f"{student}: {person.student} has the same name in a different order; if it is "
-            text += f"one person, replace {person.student!r} in roster.csv with {student!r}"
+            text = f"{student}: {person.student} has the same name in a different order; if both "
+            text += f"are one person, replace {person.student!r} in roster.csv with {student!r}"
             console.print(for_terminal(text), soft_wrap=True)
 
 

@@ -74,7 +74,7 @@ def collect(
     collected stay as they are: collecting the same upload again changes nothing, and a new upload
     is kept in waiting/ until you have looked at it. The time of a submission is the one that the
     platform reports, never the date of a download. If the platform reports none, the time is
-    unknown, and nobody is late.
+    unknown, and the submission is not late.
 
     \b
     Example: autograder collect submissions.zip --assignment causal_attention
@@ -83,7 +83,7 @@ def collect(
              autograder collect --undo --into course
 
     \b
-    Exit status: 0 all done; 1 nothing was collected; 3 done, but something needs a person.
+    Exit status: 0 all done; 1 nothing was collected; 3 done, but something needs your attention.
     """
     if undo:
         return _undo(submitted, sources, as_json)
@@ -188,7 +188,7 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 
 
 def _remark(item: CollectedSubmission) -> str:
-    """Returns a remark for the instructor on one submission, or "" if it is as usual."""
+    """Returns a remark for the instructor on one submission, or "" if nothing is unusual."""
     if item.is_older:
         return f"older than the existing one, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
@@ -218,7 +218,7 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
     )
     for path in report.waiting:
         console.print(
-            f"[bold red]submitted again[/], and what it would replace was edited by hand: "
+            f"[bold red]submitted again[/], but the earlier submission was edited by hand: "
             f"{for_terminal(str(path))} is waiting. Copy what you want from it and delete it there "
             "(or delete the folder in submitted/ and collect again)",
             soft_wrap=True,

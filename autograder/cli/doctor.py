@@ -24,7 +24,7 @@ def doctor(as_json: bool) -> int:
         emit({"tier": best.value, "tiers": tiers})
     else:
         for finding in findings:
-            mark = "[green]works[/]" if finding.works else "[red]does not[/]"
+            mark = "[green]works[/]" if finding.works else "[red]does not work[/]"
             console.print(
                 f"tier {finding.tier}: {mark}: {for_terminal(finding.reason)}", soft_wrap=True
             )

@@ -1,4 +1,4 @@
-"""The command of a grading run: grade, of a folder or of paths on standard input."""
+"""The command `grade`, which grades a folder, or paths that it reads from standard input."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _MOST_WAITING = 10
 )
 @click.option("--shard", default="1/1", metavar="I/N", help="Grade only the I-th of N parts.")
 @click.option(
-    "--resume", is_flag=True, help="Grade only what is new, or has changed since it was graded."
+    "--resume", is_flag=True, help="Grade only new submissions, and those changed since grading."
 )
-@click.option("--assignment", help="The assignment, if the folder's name does not say it.")
+@click.option("--assignment", help="The assignment, if the folder's name does not contain it.")
 @click.option(
     "--tier",
     type=click.Choice([tier.value for tier in Tier if tier is not Tier.NONE]),
@@ -112,11 +112,11 @@ def grade(
              autograder grade - < paths > answers
 
     \b
-    Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
-    3 graded, but an assignment's own files must be corrected, some results could not be recorded,
-    or a date in due.csv belongs to no assignment or section. Submissions that somebody should look
-    at are graded, too: they are listed until somebody gives points or a comment, corrects the file
-    or withdraws it, and don't change the status.
+    Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some
+    submissions; 3 graded, but an assignment's own files must be corrected, some results could not
+    be recorded, or a date in due.csv belongs to no assignment or section. Submissions that somebody
+    should look at are graded, too, and don't change the status. They are listed until somebody
+    enters points or a comment, corrects the file, or withdraws the submission.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
@@ -258,7 +258,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
     for unused in document["unused_dates"]:
         console.print(f"[bold red]{for_terminal(unused)}[/]", soft_wrap=True)
     for name, why in document["stopped"].items():
-        console.print(f"[bold red]not graded[/]: {for_terminal(name)}; all others were:")
+        console.print(f"[bold red]not graded[/]: {for_terminal(name)} (all others are graded):")
         for line in why.split("\n"):
             console.print(f"  {for_terminal(line)}", soft_wrap=True)
     if waiting := document["waiting"]:
@@ -267,7 +267,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         console.print(
             f"{len(waiting)} {'is' if len(waiting) == 1 else 'are'} waiting for a person: "
             f"{for_terminal(some)}. Correct the file and grade again, enter points or a comment "
-            "with autograder mark (--points auto agrees with the grader), or withdraw it.",
+            "with autograder mark (--points auto accepts the automatic score), or withdraw it.",
             soft_wrap=True,
         )
     console.print(
@@ -280,7 +280,7 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
 
 
 def _stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
-    """Answers each line until the input ends; returns the exit code."""
+    """Grades the path in each line of standard input until it ends; returns the exit code."""
     for name in _FOR_A_CLASS:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")

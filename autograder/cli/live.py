@@ -39,7 +39,7 @@ Plan = TypeVar("Plan")
 
 @dataclass(frozen=True, slots=True)
 class _Approval:
-    """Decides whether to carry out a plan: after a question, without one, or not at all."""
+    """Decides whether to carry out a plan: asks, or obeys --yes or --dry-run without asking."""
 
     is_dry_run: bool
     is_given: bool
@@ -56,7 +56,7 @@ class _Approval:
                 return not self.is_dry_run
             if not sys.stdin.isatty():
                 raise UserError(
-                    "nothing was changed: there is no terminal for a question; use --yes"
+                    "nothing was changed: without a terminal nobody can be asked; use --yes"
                 )
             return click.confirm("Do this?")
 
@@ -70,7 +70,7 @@ class _Approval:
 
 
 def _live(command: F) -> F:
-    """Adds the options that pull and push share; they arrive as `access` and `approval`."""
+    """Adds the options that pull and push share; the command gets `access` and `approval`."""
 
     @functools.wraps(command)
     def connected(
@@ -83,7 +83,7 @@ def _live(command: F) -> F:
         click.option(
             "--yes",
             is_flag=True,
-            help="Do not ask for confirmation, as in scripts; try --dry-run first.",
+            help="Do not ask for confirmation, for use in scripts; try --dry-run first.",
         ),
         click.option("--dry-run", is_flag=True, help="Show what would change, and stop."),
         click.option(
@@ -127,11 +127,12 @@ def pull(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Bring roster, due dates and submissions of a course on Canvas or Moodle into a class.
+    """Bring the roster, due dates and submissions of a course on Canvas or Moodle into a class.
 
-    First shows what will change, and asks. Submissions are placed as `collect` places them:
-    earlier ones are kept, files that you have edited stay. If it is interrupted, run it again.
-    The access token is taken from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
+    First shows what will change, and asks for confirmation. Submissions are placed as `collect`
+    places them: earlier ones are kept, and so are files that you have edited. If the command is
+    interrupted, run it again.
+    The access token is read from the environment (CANVAS_TOKEN, MOODLE_TOKEN) or from the keyring
     (keyring set autograder https://SITE), and is never written to
     a file.
 
@@ -141,7 +142,7 @@ def pull(
              autograder pull canvas course --link causal_attention=991 --yes
 
     \b
-    Exit status: 0 all done; 1 it could not be done; 3 done, but something needs a person.
+    Exit status: 0 all done; 1 not completed; 3 done, but something needs your attention.
     """
     from ..operations.pull import PARTS
     from ..operations.pull import pull as bring
@@ -182,7 +183,7 @@ def pull(
     help="What to write for people on the roster who have not submitted and have no grade.",
 )
 @click.option(
-    "--overwrite", is_flag=True, help="Also replace grades that somebody else has given there."
+    "--overwrite", is_flag=True, help="Also replace grades that somebody entered on the platform."
 )
 @in_course
 @as_json
@@ -200,16 +201,16 @@ def push(
 ) -> int:
     """Write the grades of a class, and feedback if requested, into a course on Canvas or Moodle.
 
-    First shows what will change, and asks. Grades that are equal are not sent again, and a grade
-    that somebody else has given there stays. If it is interrupted, run it again. The token is
-    found as in `pull`.
+    First shows what will change, and asks for confirmation. A grade that is already equal on the
+    platform is not sent again, and one that somebody entered there is kept (see --overwrite). If
+    the command is interrupted, run it again. The access token is read as in `pull`.
 
     \b
     Example: autograder push canvas course --dry-run
              autograder push moodle course --assignment causal_attention --feedback comment
 
     \b
-    Exit status: 0 all done; 1 it could not be done; 3 done, but something needs a person.
+    Exit status: 0 all done; 1 not completed; 3 done, but something needs your attention.
     """
     from ..exports import Missing
     from ..operations.grades import DisplayOptions

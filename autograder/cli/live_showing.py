@@ -1,4 +1,4 @@
-"""Prints what a pull or a push will change or has changed, as text or as JSON."""
+"""Prints the plan and the outcome of a pull or push, and turns them into documents for JSON."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def print_pull(plan: PullPlan) -> None:
 
 
 def print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
-    """Prints the outcome of a pull; its plan, if it had one, was shown before."""
+    """Prints the outcome of a pull. Its plan has been printed before, unless nothing changes."""
     plan = report.plan
     if not plan.changes_something:
         _line(f"{plan.platform}: {plan.title}: nothing has changed")
@@ -91,7 +91,7 @@ def _change_text(change: GradeChange) -> str:
 
 
 def print_pushed(report: PushReport, dry_run: bool) -> None:
-    """Prints the outcome of a push; its plan, if it had one, was shown before."""
+    """Prints the outcome of a push. Its plan has been printed before, unless nothing changes."""
     plan = report.plan
     if not plan.changes:
         _line(f"{plan.platform}: {plan.title}: nothing to write; {plan.same} grades are equal")

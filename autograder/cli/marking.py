@@ -24,8 +24,8 @@ from .output import WAITS, as_json, command, console, emit
     "--points", help="The points of the question, or 'auto' to restore the automatic score."
 )
 @click.option("--comment", help="A comment for the student; #NAME inserts a comment from the bank.")
-@click.option("--answer", help="The answer to the student's request to look again.")
-@click.option("--by", help="Who graded it (default: your user name).")
+@click.option("--answer", help="The answer to the student's request for a second look.")
+@click.option("--by", help="The name of the grader (default: your user name).")
 @in_course
 @as_json
 def mark(
@@ -42,8 +42,8 @@ def mark(
     """Enter points, a comment, or the answer to a request, as in formgrader.
 
     QUESTION is EXERCISE/QUESTION, or an assignment to answer a request about all of it. Points and
-    comments are stored in nbgrader's gradebook, where formgrader shows them; who entered them is
-    kept in marked.csv. An empty comment removes the comment.
+    comments are stored in nbgrader's gradebook, where formgrader shows them; marked.csv records the
+    person who entered them. An empty comment removes the existing one.
 
     \b
     Example: autograder mark course ada masking/causal_mask --points 1.5 --comment "#diagonal"
@@ -79,11 +79,11 @@ def comments(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Add a comment to the class's bank, or list the bank and how often each was given.
+    """Add a comment to the class's bank, or list its comments and how often each was given.
 
-    Graders write #NAME in formgrader or with `autograder mark`, and students read TEXT. A name that
-    exists already gets the new text, even where it was given before; write the feedback again
-    afterwards.
+    Graders write #NAME in formgrader or with `autograder mark`, and students read TEXT. If NAME
+    exists already, the new text replaces the old one, even in comments given before; write the
+    feedback again afterwards.
 
     \b
     Example: autograder comments course diagonal "Each position attends to itself, too."

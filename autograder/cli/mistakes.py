@@ -1,4 +1,4 @@
-"""Commands that show mistakes without a name, and give them one."""
+"""Commands that show wrong answers without a name, and make one a known mistake."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def misconception() -> None:
 @click.argument("student")
 @click.argument("exercise")
 @click.argument("question")
-@click.option("--name", required=True, help="Its name in results: letters, digits and _.")
+@click.option("--name", required=True, help="The mistake's name in results: letters, digits and _.")
 @click.option(
     "--confuses",
     required=True,
-    help="What is confused with what and, after a colon, what the answer does.",
+    help='What the student confuses, such as "A with B"; after a colon, what the answer does.',
 )
 @click.option("--hint", required=True, help="A question that helps without giving the answer away.")
 @click.option("--yes", is_flag=True, help="Confirm that you have read the code.")
@@ -117,9 +117,9 @@ def add(
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without names and comments, and is kept only if the sandbox confirms that
-    it is caught and can be distinguished from other mistakes. It becomes content of the course,
-    which tests and tools execute, so read its code, which is shown before it is written. No
-    submission is graded again.
+    it is caught and can be distinguished from other mistakes. Tests and tools of the course will
+    execute its code, so read the code, which is shown before it is written. No submission is graded
+    again.
 
     \b
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden
@@ -139,7 +139,7 @@ def add(
     if as_json:
         emit(dataclasses.asdict(added))
         return 0
-    _say(f"{added.file} has {added.name}; {added.renamed} results of the class have its name")
+    _say(f"{added.name} is in {added.file}; {added.renamed} results of the class have this name")
     _say("now run autograder record and autograder feedback again")
     return 0
 

@@ -27,7 +27,7 @@ class ClassFolder(click.Path):
         return class_home(Path(os.fsdecode(super().convert(value, param, ctx))))
 
 
-#: the argument of commands on a class: its folder
+#: the argument that names the folder of a class
 CLASS = click.argument("class_folder", metavar="CLASS", type=ClassFolder())
 #: the option of commands whose page may be projected
 ANONYMOUS = click.option(

@@ -45,7 +45,7 @@ def as_json(command: F) -> F:
 class StrictCommand(click.Command):
     """A command that refuses an option that is given twice; click would use the last value.
 
-    Options that may be repeated, and plain flags, are left alone.
+    It accepts repeated plain flags, and options that are meant to be repeated.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

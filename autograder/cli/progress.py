@@ -36,7 +36,7 @@ def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], No
 
 
 def progress_bar() -> Progress:
-    """Returns a bar with the count, the rate and the time left; on stderr, removed at the end."""
+    """Returns a bar for stderr with the count, rate and time left, which vanishes at the end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -65,7 +65,6 @@ class RunProgress(RunEvents):
         self._done = 0
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """See `RunEvents.starts`."""
         end_loading()
         already = f", {already_graded} graded before" if already_graded else ""
         where = f"isolation tier {tier}" if tier else "each worker has its own isolation tier"
@@ -74,7 +73,6 @@ class RunProgress(RunEvents):
         self._progress.reset(self._task, total=to_grade)
 
     def passed_over(self, tier: Tier, why: str) -> None:
-        """See `RunEvents.passed_over`."""
         end_loading()
         self._progress.console.print(
             f"tier {tier} is used, because stronger ones did not work:", style="yellow"
@@ -83,7 +81,6 @@ class RunProgress(RunEvents):
             self._progress.console.print(for_terminal(line), soft_wrap=True)
 
     def graded(self, result: SubmissionResult) -> None:
-        """See `RunEvents.graded`."""
         self._done += 1
         self._progress.advance(self._task)
 

@@ -60,7 +60,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     "ways",
     multiple=True,
     type=click.Choice(["moodle", "canvas", "mail"]),
-    help="Also pack the pages: an archive that Moodle or Canvas imports, or a folder for "
+    help="Also pack the pages, as an archive that Moodle or Canvas imports, or as a folder for "
     "mail merge.",
 )
 @in_course
@@ -158,7 +158,7 @@ class _Format(click.ParamType[str]):
     name = "format"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Returns all formats, for the line of usage."""
+        """Returns the names of all formats for the usage line."""
         from ..exports import export_formats
 
         return f"{{{'|'.join(export_formats())}}}"
@@ -190,7 +190,7 @@ class _Format(click.ParamType[str]):
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="The CSV file from Canvas (gradebook) or Moodle (grading worksheet), for its ids.",
+    help="A CSV file with the platform's ids: Canvas's gradebook or Moodle's grading worksheet.",
 )
 @in_course
 @as_json
@@ -211,7 +211,8 @@ def export(
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
 
-    Exit status: 0 all done; 1 nothing was written; 3 written, but a person must look at some.
+    Exit status: 0 all done; 1 nothing was written; 3 written, but a person must act before all
+    grades arrive on the platform.
     """
     from ..exports import Missing
     from ..operations.grades import DisplayOptions

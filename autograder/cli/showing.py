@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..student import CheckedExercise, CheckedQuestion, Progress
 
 _BAR = 20
-#: minutes in the units of a time
+#: the number of minutes in each unit of time
 _AGES = ((24 * 60, "days"), (60, "hours"), (1, "minutes"))
 _NARROW = 60
 #: the smallest width of wrapped sentences, however narrow a terminal claims to be
@@ -38,7 +38,7 @@ class Screen:
         self._shows_signs = not is_plain and _can_show("✓✗○■★☆", console)
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
-        """Writes one or more lines, escaped: a student's file can't control the terminal."""
+        """Writes one or more lines, escaped so that a student's file can't control the terminal."""
         for line in text.split("\n"):
             safe = " " * indent + visible(self._signs(line).rstrip())
             shown = Text(safe, style=style if self._is_styled else "")
@@ -52,7 +52,7 @@ class Screen:
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
     def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
-        """Writes one exercise: its file, the file's problem, and its questions."""
+        """Writes one exercise: its file, a problem of the file, and its questions."""
         file = f" ({result.file}{_saved(result.saved)})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:
@@ -141,7 +141,7 @@ def _can_show(signs: str, console: Console) -> bool:
 
 
 def _saved(at: float | None) -> str:
-    """Says when a notebook was saved, because later edits were not checked."""
+    """Returns the age of a notebook's last save as text, because later edits were not checked."""
     if at is None:
         return ""
     minutes = int((time.time() - at) / 60)

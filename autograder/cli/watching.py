@@ -1,4 +1,4 @@
-"""`autograder watch`: shows the first question to fix, and offers keys for hints and lists."""
+"""Implements `autograder watch`: shows a question to fix, and reads keys for hints and lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Quit(Exception):
 
 
 class Watch:
-    """The state of one `autograder watch`: its results, and which question is shown."""
+    """The state of one `autograder watch`: its results, and the question that is shown."""
 
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
