@@ -1,6 +1,6 @@
 """Autograded exercises that build the attention mechanism, and their grader.
 
-Provides most commands for instructors as functions, each of which is imported on first use::
+Provides most commands for instructors as functions, and imports each on its first use::
 
     import autograder
 

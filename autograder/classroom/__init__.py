@@ -1,6 +1,6 @@
-"""Facts about a class besides its results: its people, and decisions about submissions.
+"""Reads and writes the facts about a class, such as its people, due dates and extensions.
 
-Each fact is a row of a CSV file in the class folder, which people may read and edit.
+Each fact is a row of a CSV file in the class folder, which people may also edit by hand.
 """
 
 from .arrivals import (

@@ -1,4 +1,4 @@
-"""Computes when submissions arrived and how late they are. An unknown time is never late."""
+"""Computes how late submissions are. A submission with an unknown time is never late."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .origins import read_origins
 from .people import Roster, read_roster
 from .tables import change_rows, read_table
 
-#: the submissions that have had an allowance in the gradebook; it is removed when its reason is
+#: the table of submissions with an allowance in the gradebook, which is removed when its reason is
 ALLOWED_FILE = "allowed.csv"
 _COLUMNS = ("student", "assignment")
-#: the most names in a sentence; the exported table contains all of them
+#: the maximum number of names in a sentence; the exported table contains all of them
 _MOST_NAMES = 20
-#: the most dates of sections and extensions in a sentence; dates of many submissions come first
+#: the maximum number of dates in a sentence on sections and extensions; frequent ones come first
 _MOST_DATES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """One submission and its due date. Times are in UTC without a zone, as nbgrader's are.
+    """A submission's time, its due date and its lateness. Times are in UTC without a zone.
 
     `late` is None if the time or the due date is unknown; `is_marked` means that a platform reports
-    it as late, without saying by how much. `late_days` is the number of days taken from the
-    student's budget.
+    the submission as late, without saying by how much. `late_days` is the number of days taken from
+    the student's budget.
     """
 
     submitted: datetime | None = None
@@ -54,7 +54,7 @@ class Lateness:
 
 
 def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool = False) -> Lateness:
-    """Compares a submission time with its deadline, both in UTC without a zone."""
+    """Compares a submission time with a due date, both in UTC without a zone."""
     if submitted is None or due is None:
         return Lateness(submitted, due, None, is_marked)
     return Lateness(submitted, due, late_by(submitted, due), is_marked)
@@ -83,10 +83,11 @@ class Allowances:
         return self._late_days.get(key, 0)
 
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
-        """Returns the sum of the section's date, grace, extra time, extension and late days.
+        """Returns the time after `due`: section's date, grace, extra time, extension, late days.
 
         Returns None if the class has never had any of these for this submission; nbgrader's
-        gradebook then keeps its own extension. A zero cancels time that is no longer in the tables.
+        gradebook then keeps its own extension. Zero removes an allowance from the gradebook that
+        the tables no longer give.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -114,7 +115,7 @@ def read_allowances(class_folder: Path) -> Allowances:
 
 
 def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Remembers the submissions whose allowance in the gradebook is from the class's tables."""
+    """Stores the submissions whose allowance in the gradebook is from the class's tables."""
     rows = {key: dict(zip(_COLUMNS, key, strict=True)) for key in keys}
     change_rows(class_folder / ALLOWED_FILE, _COLUMNS, rows)
 
@@ -128,7 +129,7 @@ def marked_late(class_folder: Path) -> frozenset[Key]:
 def lateness_lines(
     assignments: Iterable[Assignment], found: Mapping[Key, Lateness]
 ) -> tuple[str, ...]:
-    """Returns sentences to read before penalties apply: due dates as understood, late students."""
+    """Returns sentences on due dates and late students, to be read before penalties apply."""
     return tuple(
         line
         for assignment in assignments
@@ -169,7 +170,7 @@ def _due(assignment: Assignment) -> datetime | None:
 
 
 def utc_text(moment: datetime | None) -> str:
-    """Formats a time in UTC for tables, or an empty string if it is unknown."""
+    """Formats a time for tables, in UTC; returns an empty string if it is unknown."""
     if moment is None:
         return ""
     naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

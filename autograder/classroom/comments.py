@@ -1,7 +1,7 @@
-"""The bank of comments: texts that graders give repeatedly, in `comments.csv`.
+"""Reads and writes `comments.csv`, the bank of comments that graders reuse.
 
 A grader writes `#name` in a comment, in formgrader or with `autograder mark`; students read the
-text. A comment belongs to one question, or to all of them if its question is empty.
+text of that name. A text belongs to one question, or to all of them if its question is empty.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, the names from the bank in it, and the unknown names."""
+    """A comment as students read it, with the names that the bank knows and does not know."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class CommentBank:
         self._texts = {(c.name.casefold(), c.question): c for c in self.comments}
 
     def expanded(self, text: str, question: str) -> ExpandedComment:
-        """Returns a comment with the bank's texts; `#name` stays if the bank does not have it."""
+        """Replaces each `#name` in a comment with the bank's text; an unknown name is kept."""
         used: list[str] = []
         unknown: list[str] = []
 
@@ -61,12 +61,15 @@ class CommentBank:
         return ExpandedComment(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
 
     def unknown(self, text: str, question: str) -> tuple[str, ...]:
-        """Returns the names in a comment that the bank does not have; the bank may be empty."""
+        """Returns the names in a comment that the bank does not have, even if it is empty."""
         names = dict.fromkeys(found[1] for found in _MENTION.finditer(text))
         return tuple(name for name in names if self.find(name, question) is None)
 
     def find(self, name: str, question: str) -> BankComment | None:
-        """Returns the comment of that name for the question, otherwise for all questions."""
+        """Returns the comment of that name for the question, otherwise the one for all questions.
+
+        Returns None if there is neither.
+        """
         folded = name.casefold()
         return self._texts.get((folded, question)) or self._texts.get((folded, ""))
 
@@ -81,7 +84,7 @@ def read_bank(class_folder: Path) -> CommentBank:
 
 
 def keep_comment(class_folder: Path, comment: BankComment) -> bool:
-    """Adds a comment, or gives it a new text; returns whether it is new.
+    """Adds a comment to the bank, or replaces its text; returns True if the comment is new.
 
     Raises `UserError` if the name or the text is not allowed.
     """

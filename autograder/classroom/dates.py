@@ -1,4 +1,4 @@
-"""Due dates and rules of one class, which override those of the course: `due.csv`, `class.toml`.
+"""Reads `due.csv` and `class.toml`: due dates and rules of a class, which override the course's.
 
 This way, two classes, or two sections, can share one course. A row of `due.csv` names an
 assignment, a section (empty: everybody) and a date; `class.toml` sets the budget of late days and
@@ -36,7 +36,7 @@ class CountingRule(enum.StrEnum):
     LAST = "last"
     #: the last one that is on time, otherwise the last one
     IN_TIME = "last in time"
-    #: the one with most points after the penalty for late work
+    #: the one with the most points after the penalty for late work
     BEST = "best"
 
 
@@ -50,7 +50,7 @@ class ClassRules:
 
 @dataclass(frozen=True, slots=True)
 class ClassDates:
-    """The dates of `due.csv` by assignment and section, and the errors in some of them."""
+    """The dates of `due.csv` by assignment and section, and its errors by assignment."""
 
     dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
     wrong: Mapping[str, ContentError] = field(default_factory=dict)
@@ -67,9 +67,10 @@ class ClassDates:
         return max(sections, key=lambda due: due.at, default=None)
 
     def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
-        """Returns how much later than the default a person's section is due; the latest one counts.
+        """Returns how much later than `due` an assignment is due for a person's section.
 
-        The value is negative if the section is due earlier.
+        If the person has several sections, the latest date counts. The value is negative if that
+        date is earlier than `due`.
         """
         sections = person.sections if person else ()
         found = [d for s in sections if (d := self.dates.get((assignment, s)))]
@@ -105,7 +106,7 @@ def unused_dates(class_folder: Path, course: Course, roster: Roster) -> tuple[st
     """Returns a sentence on each date of `due.csv` whose assignment or section does not exist."""
     found = read_dates(class_folder)
     path = class_folder / DUE_FILE
-    source = course.root / "source"  # a wrong date of an unknown assignment is also in `broken`
+    source = course.root / "source"  # `broken` also has unknown assignments with a wrong date
     broken = {name for name in course.broken if (source / name).is_dir()}
     names = {assignment.name for assignment in course.assignments} | broken
     sections = {section for person in roster.people for section in person.sections}
@@ -193,9 +194,9 @@ def count_late_days(
 ) -> tuple[str, ...]:
     """Counts the days that late submissions take from the budget, and stores them in a table.
 
-    `ends` contains the arrival of each submission, and its deadline without such days. In the order
-    of these deadlines, each submission takes as many days as it is late if
-    enough are left. Returns sentences.
+    `ends` contains the arrival of each submission, and its deadline without late days. In the order
+    of these deadlines, each late submission takes the days that it needs, or none if too few are
+    left. Returns a sentence on each of them.
     """
     rows: list[dict[str, str]] = []
     lines: list[str] = []

@@ -1,7 +1,7 @@
-"""An instructor's decisions about single submissions: extensions and withdrawals, with reasons.
+"""Stores an instructor's decisions about submissions: extensions and withdrawals, with reasons.
 
-They are stored in `extensions.csv` and `withdrawals.csv` of the class folder. The last row of a
-submission counts, and earlier rows stay as its history.
+The tables are `extensions.csv` and `withdrawals.csv` of the class folder. The last row of a
+submission counts, and earlier rows are kept as its history.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class Decision:
 
     @property
     def key(self) -> Key:
-        """The key of the submission."""
         return self.student, self.assignment
 
 
@@ -59,7 +58,7 @@ def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
 
 
 def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -> Decision:
-    """Stops counting a submission, or counts it again; its files and results stay."""
+    """Withdraws a submission, or undoes that if `is_back`; its files and results are kept."""
     return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
 
 

@@ -1,8 +1,8 @@
-"""Keeps a class's live connection: `live.csv` and `pushed.csv` of the class folder.
+"""Stores a class's live connection in `live.csv` and `pushed.csv` of the class folder.
 
-`live.csv` maps our assignments to the platform's numbers, so that an assignment may be renamed
-there. `pushed.csv` has the grades that were written last: if a person changes one on the platform,
-the difference is noticed. Neither file contains a token.
+`live.csv` maps our assignments to the platform's numbers, so that an assignment may be renamed on
+the platform. `pushed.csv` contains the grades that were written last, so that a push notices if a
+person has changed a grade on the platform. Neither file contains an access token.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LINKS_FILE, PUSHED_FILE = "live.csv", "pushed.csv"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An assignment on a platform, or the course itself, whose `assignment` is empty.
+    """An assignment on a platform, or the course itself if `assignment` is empty.
 
-    `address` is the URL of the course's page, and empty for assignments.
+    `address` is the URL of the course's page, or empty for an assignment.
     """
 
     platform: str
@@ -45,7 +45,6 @@ class PushedGrade:
 
     @property
     def key(self) -> Key:
-        """The key of the submission."""
         return self.student, self.assignment
 
 
@@ -54,7 +53,10 @@ _PUSHED_COLUMNS = tuple(field.name for field in fields(PushedGrade))
 
 
 def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
-    """Returns the links to a platform by assignment; the link to the course has an empty name."""
+    """Returns the links to a platform by assignment; the key of the course's link is empty.
+
+    Raises `UserError` if an assignment occurs twice.
+    """
     path = class_folder / LINKS_FILE
     found: dict[str, Link] = {}
     for row in read_table(path, _LINK_COLUMNS):
@@ -69,7 +71,7 @@ def read_links(class_folder: Path, platform: str) -> Mapping[str, Link]:
 
 
 def write_links(class_folder: Path, platform: str, links: Iterable[Link]) -> None:
-    """Stores all links to one platform; links to others stay."""
+    """Replaces all links to one platform; links to other platforms are kept."""
 
     def change(rows: list[dict[str, str]]) -> list[Row]:
         others: list[Row] = [row for row in rows if row["platform"] != platform]

@@ -1,8 +1,8 @@
-"""Remembers which results somebody has looked at: `looked.csv` of the class folder.
+"""Stores which results somebody has looked at, in `looked.csv` of the class folder.
 
-A results file only grows, so a look stores only how many lines each assignment had.
-`autograder changes` reports the changes since then, or the same changes as before if there are no
-newer ones.
+A look is a run of `autograder changes`. It stores how many lines of results each assignment had,
+which is enough because a results file only grows. The next run reports the changes since then, or
+the same changes again if there are no newer ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ReviewMark:
 
 
 class ReviewMarks:
-    """All looks at a class's results, in their order."""
+    """All looks at a class's results, in order of time."""
 
     def __init__(self, looks: Iterable[ReviewMark]) -> None:
         self._looks = tuple(looks)
@@ -40,8 +40,8 @@ class ReviewMarks:
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
         """Returns how many lines of each assignment had been looked at before the newest lines.
 
-        If all of them have been looked at, the last look is left out, so that a second look shows
-        the same as the first.
+        If all lines have been looked at, the last look is left out, so that a second look shows the
+        same changes as the first.
         """
         own = [look for look in self._looks if look.lines <= lines.get(look.assignment, 0)]
         if all(number in self.numbers(name) for name, number in lines.items()):
@@ -70,7 +70,7 @@ def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
 
 
 def write_review_marks(class_folder: Path, lines: Mapping[str, int]) -> None:
-    """Stores that all lines of these assignments were looked at; the same look is stored once."""
+    """Stores how many lines of each assignment were looked at, unless the number is stored."""
     known = read_review_marks(class_folder)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [

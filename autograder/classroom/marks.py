@@ -1,4 +1,4 @@
-"""The graders of a class and their entries: `graders.csv` and `marked.csv`.
+"""Reads and writes the graders of a class and their entries: `graders.csv` and `marked.csv`.
 
 Points and comments themselves are in nbgrader's gradebook, which does not record who entered them;
 `marked.csv` is the history of entries made with `autograder mark`.
@@ -20,7 +20,7 @@ _GRADERS_COLUMNS = ("question", "grader")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One entry of a grader; `question` is `exercise/question`, empty for a whole assignment."""
+    """One entry of a grader; `question` is `exercise/question`, or empty for the assignment."""
 
     student: str
     assignment: str
@@ -46,14 +46,13 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Knows the grader of each answer: the question's, otherwise the student's on the roster."""
+    """Finds the grader of an answer: the question's, otherwise the student's on the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
 
     @property
     def names(self) -> frozenset[str]:
-        """All graders."""
         of_people = {person.grader for person in self._roster.people}
         return frozenset({*self._by_question.values(), *of_people} - {""})
 
@@ -67,9 +66,9 @@ class Graders:
 
 
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
-    """Returns the graders of a class; `graders.csv` names an exercise, or `exercise/question`.
+    """Returns the graders of a class; a row of `graders.csv` is for an exercise or a question.
 
-    Raises `UserError` for a row that occurs twice.
+    A question is written as `exercise/question`. Raises `UserError` if it occurs twice.
     """
     path = class_folder / GRADERS_FILE
     found: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Matches people whose names are written differently on different platforms.
 
-Keys have tiers of certainty. The highest tier that contains a name decides; if the name fits two
-people there, nobody is matched.
+The keys of a person are in tiers, the most certain first. The first tier that contains a name
+decides; if the name fits two people in that tier, nobody is matched.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Everything that is known about one person: identifiers, a platform's number, names.
+    """All that is known about one person: identifiers, a platform's number, and names.
 
-    `numbers` are numbers as identifiers, such as `Canvas 17`.
+    `numbers` are numbers in the form of identifiers, such as `Canvas 17`.
     """
 
     ids: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Identity:
     numbers: tuple[str, ...] = ()
 
     def tiers(self) -> tuple[tuple[str, ...], ...]:
-        """Returns keys, most certain first: identifiers, numbers, names, unpunctuated names."""
+        """Returns keys in tiers: identifiers, numbers, names, and names without punctuation."""
         forms = tuple(form for name in self.names for form in _forms(name))
         numbered = [f"{form}_{self.number}" for form in (*forms, *map(squashed, forms))]
         mails = [id.partition("@")[0] for id in self.ids if "@" in id]
@@ -65,12 +65,12 @@ def moodle_number(number: str) -> str:
 
 
 def repository_login(login: str) -> str:
-    """Formats a login of a code classroom as an identifier that differs from all other logins."""
+    """Formats a login of a code classroom as an identifier, distinct from logins elsewhere."""
     return f"repository {login}"
 
 
 def without_group(name: str) -> tuple[str, ...]:
-    """Returns a name without its first part, which may be a group that Moodle put in front of it.
+    """Returns the rest of a name after each hyphen: Moodle puts a group's name before a person's.
 
     `Blue Team-Orla Vell` gives `Orla Vell`; `Jean-Luc` gives `Luc`.
     """
@@ -79,7 +79,7 @@ def without_group(name: str) -> tuple[str, ...]:
 
 
 def is_number(name: str) -> bool:
-    """Returns whether a name is a platform's number as an identifier, the most certain name."""
+    """Returns whether a name is the number of Canvas or Moodle in the form of an identifier."""
     return name.startswith((canvas_number(""), moodle_number("")))
 
 
@@ -94,7 +94,7 @@ def squashed(text: str) -> str:
 
 
 def in_any_order(name: str) -> str:
-    """Normalizes the order of a name's parts: `Lovelace, Ada` and `Ada Lovelace` are the same."""
+    """Normalizes the order of a name's parts: `Lovelace, Ada` and `Ada Lovelace` become equal."""
     return " ".join(sorted(normal(name.replace(",", " ")).split()))
 
 

@@ -1,7 +1,7 @@
-"""Remembers where each submission came from: `collected.csv` of the class folder.
+"""Stores where each submission came from, in `collected.csv` of the class folder.
 
-It stores facts that have no place in a submission's folder: the platform's number, which is needed
-to return grades and feedback, and a mark such as Canvas's LATE.
+The table contains facts that have no place in a submission's folder: the platform's number, which
+is needed to return grades and feedback, and a mark such as Canvas's LATE.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class Origin:
 
     @property
     def key(self) -> Key:
-        """The key of the submission."""
         return self.student, self.assignment
 
     @property
@@ -74,7 +73,7 @@ _NUMBERS = {_CANVAS: canvas_number, _MOODLE: moodle_number, _CLASSROOM: reposito
 
 
 def late_mark(is_late: bool) -> str:
-    """Returns the mark of a late submission."""
+    """Returns the `mark` of an origin: "late", or "" for a submission that is not late."""
     return _LATE if is_late else ""
 
 

@@ -1,7 +1,7 @@
-"""The people of a class: `roster.csv` of the class folder, made from any platforms' lists.
+"""Keeps the people of a class in `roster.csv`, and merges the lists of platforms into it.
 
-A list is matched with the people on the roster: it adds people and updates their entries. It
-removes nobody and empties no column.
+A list is matched with the people on the roster. It can add people and update their entries; it
+never removes anybody or empties an entry.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Roster:
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """`also` contains the new names of students whose names on a platform have changed."""
+        """`also` contains other names of students, which their last submissions came under."""
         self.people = tuple(people)
         self._index = Index([person.identity for person in self.people])
         self._also = also or {}
@@ -101,11 +101,11 @@ class Roster:
 
     @property
     def logins(self) -> Mapping[str, str]:
-        """The student of each login of a code classroom, in lower case."""
+        """The logins of a code classroom, in lower case, with the student of each."""
         return {p.git_login.casefold(): p.student for p in self.people if p.git_login}
 
     def namesake(self, student: str) -> Person | None:
-        """Returns the only person with the parts of a student's name, as in `Lovelace Ada`."""
+        """Returns the only person whose name has the same parts in any order, or None."""
         wanted = in_any_order(student)
         number = only_item(n for n, p in enumerate(self.people) if in_any_order(p.name) == wanted)
         return None if number is None else self.people[number]
@@ -123,12 +123,12 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """The changes that a list makes to the roster: people added, and people it does not list.
+    """The changes that a list makes to the roster, and the resulting `people`.
 
-    `staff` are people in the list who teach and are therefore not students; `doubts` are sentences
-    about people who may or may not be the same person. `updated` are people whose entries change,
-    `replaced` the columns in which somebody's entry is replaced, and `students` has the
-    roster's name of each person in the list.
+    `added` are people who are only in the list, `not_in_list` those who are only on the roster.
+    `staff` teach and are therefore not students; `doubts` are sentences about people who may or may
+    not be the same person. `updated` are people whose entries change, `replaced` the columns in
+    which entries are replaced, and `students` the roster's names of the people in the list.
     """
 
     people: tuple[Person, ...]
@@ -143,7 +143,7 @@ class RosterChange:
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """A list of people, and where it comes from, for messages.
+    """A list of people, with the file that it is from, for messages.
 
     With `has_sure_numbers`, the numbers are Canvas's own, so that equal numbers mean the same
     person whatever their names are.
@@ -214,7 +214,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in a list; its sections show how to split a cell that names several."""
+    """Returns the people in a list; its sections show how to split a cell with several of them."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []
@@ -236,7 +236,7 @@ def _is_same(one: Person, other: Person) -> bool:
 
 
 def _in_both(one: Person, other: Person) -> Person:
-    """Returns a person who has two rows, with the sections and groups of both."""
+    """Merges two rows of one person, with the sections and groups of both."""
     several = {
         name: _SEVERAL.join(dict.fromkeys((*_parts(one, name), *_parts(other, name))))
         for name in ("section", "group")
@@ -317,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether people match by an identifier, not by a number that others may share."""
+        """Returns whether `name` is an identifier that two people share, and not only a number."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:
@@ -343,12 +343,12 @@ class _Merge:
 
 
 def _may_be_one(one: Person, other: Person) -> bool:
-    """Returns whether no address says that these are two people."""
+    """Returns False if two people have different addresses."""
     return not (one.email and other.email) or normal(one.email) == normal(other.email)
 
 
 def _numbers(people: Sequence[Person]) -> dict[str, int]:
-    """Returns the person of each number that only one person has."""
+    """Returns the position of the person with each of Canvas's numbers that is unique."""
     found: dict[str, list[int]] = {}
     for place, person in enumerate(people):
         if person.number.isdigit():

@@ -1,7 +1,7 @@
-"""Students' requests to look at a grade again, and the answers: `requests.csv`.
+"""Stores students' requests for a second look at a grade, with the answers, in `requests.csv`.
 
 A request arrives as a file `regrade_request.txt` in an upload, or as an issue of a code classroom.
-Its words are stored once, and its row stays when it has been answered.
+Equal requests are stored once, and the row of a request is kept after the answer.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _COLUMNS = tuple(field.name for field in fields(Request))
 
 
 def is_request(file: str) -> bool:
-    """Returns whether a file of an upload is a request, by its name."""
+    """Returns whether a file of this name in an upload is a request."""
     return _REQUEST.fullmatch(file) is not None
 
 
 def request_text(*files: bytes) -> str:
-    """Returns the words of a request, without the spaces around them.
+    """Returns the text of a request, cut off at a maximum length.
 
     Several files of one upload are one request, so that nobody can flood the list of requests.
     """
@@ -53,7 +53,7 @@ def requests_by_key(requests: Iterable[Request]) -> Mapping[Key, tuple[Request, 
 
 
 def add_requests(class_folder: Path, requests: Iterable[Request]) -> tuple[Request, ...]:
-    """Stores requests that are not known yet, and returns them; equal words are stored once."""
+    """Stores requests that are not stored yet, and returns them; equal requests count once."""
     wanted, new = list(requests), list[Request]()
 
     def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -74,8 +74,8 @@ def answer_requests(
 ) -> tuple[Request, ...]:
     """Answers the open requests of a student for a question; returns them with the answer.
 
-    If this question has none, requests for the whole assignment are answered; with an empty
-    question, all open requests for the assignment are.
+    If there are none for this question, requests for the whole assignment are answered. An empty
+    `question` answers all open requests for the assignment.
     """
     now = utc_text(datetime.now(UTC))
     answered: list[Request] = []

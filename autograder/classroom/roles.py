@@ -1,4 +1,4 @@
-"""The meaning of the columns in a list of people, whichever platform or person wrote it.
+"""Recognizes the columns in a list of people, whichever platform or person wrote the list.
 
 A column is recognized by its English or German heading; if a heading is ambiguous, the cells below
 it decide. No other module reads the columns of rosters, tables of times and exports.
@@ -16,7 +16,7 @@ from .tables import Row
 
 
 class Role(enum.StrEnum):
-    """The meaning of a column for a person."""
+    """The meaning of a column in a list of people."""
 
     STUDENT = "student"
     NAME = "name"
@@ -64,7 +64,7 @@ _HEADINGS: Mapping[Role, tuple[str, ...]] = {
 }
 _SEVERAL = frozenset((Role.SECTION, Role.GROUP))
 _ROLE_OF = {heading: role for role, headings in _HEADINGS.items() for heading in headings}
-#: Canvas's gradebook calls a person's name "Student"; it always has one of these as well
+#: Canvas's gradebook, in which "Student" is a person's name, always has one of these columns
 _CANVAS = frozenset(("sisuserid", "sisloginid"))
 #: rows of Canvas's gradebook that are not people
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
@@ -85,7 +85,7 @@ class RoleValues:
     roles: Mapping[Role, str] = field(default_factory=dict)
 
     def get(self, role: Role) -> str:
-        """Returns the value of one role."""
+        """Returns the value of a role, or "" if it is missing."""
         return self.roles.get(role, "")
 
     @property
@@ -170,7 +170,7 @@ def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
 
 
 def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Splits a cell into sections, such as `Tutorial A and Tutorial B`, if all are known."""
+    """Splits a cell with several sections at `;`, or at another separator if all are known."""
     whole = " ".join(text.split())
     parts = tuple(filter(None, _SEPARATORS.split(whole)))
     if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):

@@ -1,4 +1,4 @@
-"""Selects a class's results by student, without withdrawn submissions, or under pseudonyms."""
+"""Selects results of a class, without withdrawn submissions, and replaces names with pseudonyms."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def select(
 ) -> Sequence[SubmissionResult]:
     """Returns the selected results, without withdrawn submissions.
 
-    Results that are stored in a file are not loaded. Raises `UserError` for a section, grader,
-    assignment or student without results.
+    Results that are stored in a file are not loaded. Raises `UserError` for a section or grader
+    that is not on the roster, and for an assignment or student without results.
     """
     _must_be_there(roster, selection)
 
@@ -93,7 +93,7 @@ def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
 def anonymous(
     results: Sequence[SubmissionResult], names: Mapping[str, str]
 ) -> Sequence[SubmissionResult]:
-    """Returns the results under these names, sorted by name; results in a file stay there."""
+    """Returns the results under these names, sorted by name; does not load results from a file."""
 
     def renamed(result: SubmissionResult) -> SubmissionResult:
         return replace(result, student=names[result.student])

@@ -1,7 +1,8 @@
-"""The class folder's own tables: CSV files that people read and edit, changed in one step.
+"""Reads and changes the tables of a class folder: CSV files that people may also edit.
 
-Changes are made under a lock, so that two teaching assistants who grant extensions at the same time
-lose none. Texts that a spreadsheet would execute get an apostrophe, which is removed when reading.
+Changes are made under a lock, so that nothing is lost if two teaching assistants grant extensions
+at the same time. A text that a spreadsheet would execute is written with an apostrophe in front of
+it, which is removed when the table is read.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 def read_own_csv(
     path: Path, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Does the same as `read_csv` for a table that people write, ignoring the case of headings."""
+    """Reads a table that people write as `read_csv` does, but ignores the case of headings."""
     theirs, rows = read_csv(path)
     ours = {column.casefold(): column for column in reversed(columns)}
     names = {heading: ours.get(heading.casefold(), heading) for heading in theirs}

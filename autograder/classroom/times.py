@@ -1,4 +1,4 @@
-"""Reads submission times as platforms write them; an uncertain time is unknown.
+"""Reads submission times as platforms write them; an ambiguous time counts as unknown.
 
 All other modules use this one for the times in `timestamp.txt`, worksheets, exports and tables. The
 meaning of a text never depends on the time zone of this machine.
@@ -119,8 +119,8 @@ def arrival(folder: Path) -> SubmissionTime:
         text = data.decode("utf-8", "replace").strip()[:60]
         return SubmissionTime(
             None,
-            f"{TIMESTAMP_FILE} contains no time with a single meaning: {text!r}, so the time "
-            "of submission is unknown, and nobody is late; write it as "
+            f"{TIMESTAMP_FILE} contains no unambiguous time: {text!r}, so the time of submission "
+            "is unknown, and the submission is not late; write the time as "
             "'2026-11-20 17:59:00 UTC'",
         )
     return SubmissionTime(moment.replace(tzinfo=None))

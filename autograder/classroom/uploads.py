@@ -23,7 +23,7 @@ _PART = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Digests of one submission: of its latest `upload`, and of the files `placed` last."""
+    """Digests of one submission: of its latest `upload`, and of the files last `placed`."""
 
     student: str
     assignment: str
@@ -32,7 +32,6 @@ class Upload:
 
     @property
     def key(self) -> Key:
-        """The key of the submission."""
         return self.student, self.assignment
 
 

@@ -1,6 +1,6 @@
-"""Moodle's grading worksheet in any language: its columns are recognized by their contents.
+"""Recognizes the columns of Moodle's grading worksheet, in any language, by their contents.
 
-Moodle translates the headings, and imports only worksheets with headings in its own language.
+Moodle translates the headings, and imports only worksheets in the language that is selected then.
 The order of the columns and the forms of the cells are the same in all languages.
 """
 

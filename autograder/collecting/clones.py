@@ -1,4 +1,4 @@
-"""Reads a folder of repositories cloned from a code classroom: their owners and their answers.
+"""Finds the owners and the answers of repositories that were cloned from a code classroom.
 
 GitHub Classroom names them `<assignment>-<login>`, in a folder `<assignment>-submissions`.
 """
@@ -53,9 +53,9 @@ def clones_in(
 ) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder of clones, and the files next to them that are left out.
 
-    Returns none for other folders. The majority in the folder decides, so that a single student's
-    `.git` does not; a folder next to clones is read as one of them. `logins` are from a roster, in
-    lower case.
+    In a folder of clones, most members are repositories; a single student's `.git` is not enough.
+    The other folders next to them are then read as clones, too. For any other folder, nothing is
+    returned. `logins` are from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -137,7 +137,10 @@ def _slug(names: Sequence[str], logins: Collection[str]) -> str:
 
 
 def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
-    """Returns a repository's login, from the folder around it, the assignment, or the roster."""
+    """Returns a repository's name without its prefix: the outer folder's name, or the assignment.
+
+    If it has neither, `slug` is removed.
+    """
     name, around = place.name, f"{place.parent.name.removesuffix(_SUBMISSIONS)}-"
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
         return name[len(around) :]
@@ -223,7 +226,8 @@ LOGIN, STUDENT = "github_username", "identifier"
 def read_logins(path: Path) -> dict[str, str]:
     """Returns the student's identifier for each login, in lower case because GitHub ignores case.
 
-    The table of another platform has no logins. Raises `UserError` if a login has two students.
+    Returns {} for the table of a different platform. Raises `UserError` if a login has two
+    students.
     """
     columns, rows = read_csv(path)
     if not {LOGIN, STUDENT} <= set(columns):

@@ -46,8 +46,8 @@ class CollectReport:
 
     `waiting` are new submissions of this and earlier collections that a person has to look at,
     because the files that they would replace were edited by hand. `looks` are notes on new files
-    that answer no exercise, and on a table's times that can't be used. `asked` are requests to look
-    at a grade again, which are not part of a submission.
+    that answer no exercise, and on a table's times that can't be used. `asked` are requests for a
+    second look at a grade, which are not part of a submission.
     """
 
     collected: tuple[CollectedSubmission, ...]
@@ -68,9 +68,9 @@ class CollectOptions:
     """Facts about a download that its file names do not contain.
 
     `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
-    case, to students, `times` is a platform's own table of times, and `ends` gives the deadline of
-    a submission if the last one on time counts. `owners` says who owns each outermost folder, if
-    the platform itself has stated it, so that no name has to be interpreted.
+    case, to students, `times` is a platform's own table of times, and `ends` returns the deadline
+    of a submission if the class counts the last one on time. `owners` contains the owners of each
+    outermost folder if the platform itself states them, so that no name has to be interpreted.
     """
 
     assignment: str | None = None
@@ -115,7 +115,7 @@ def collect(
 
 
 def _check_source(source: Path) -> None:
-    """Refuses special files: a pipe waits for its other end, and a device never ends."""
+    """Refuses special files, because reading a pipe or a device might never end."""
     if not (source.is_file() or source.is_dir()):
         got = "neither a regular file nor a folder" if source.exists() else "not there"
         raise UserError(f"{source} is {got}; expected an archive (.zip) or a folder")
@@ -195,7 +195,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns a file's place and owners: all members, if a group on the roster submitted it."""
+        """Returns a file's place, or why it has none; a group's file belongs to all members."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -208,11 +208,11 @@ class _Collection:
         return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
 
     def notes_on_other_assignments(self) -> tuple[str, ...]:
-        """Returns notes on other assignments' files; raises `UserError` if most files are such."""
+        """Returns notes on files of other assignments; raises `UserError` if they are the most."""
         return self._sorting.notes_on_other_assignments()
 
     def place(self, notes: Sequence[str]) -> CollectReport:
-        """Puts every pile in its place; raises `OSError` if that fails."""
+        """Puts every pile in its place, and returns the report; raises `OSError` if that fails."""
         places, roster, times = (
             SubmittedFolder(self._submitted, self._ends),
             self._roster,
@@ -268,13 +268,13 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
 
 
 def _somebody(entry: DownloadEntry, reason: str) -> Owner | None:
-    """Returns an owner with the outermost name of a file whose owner is otherwise unknown."""
+    """Returns an owner named after a file's outermost folder, or None for Gradescope's metadata."""
     name = entry.path[0]
     return None if reason == READ else Owner(name, name)
 
 
 def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
-    """Returns the owner of a file that can't be taken, from its path or its outermost name."""
+    """Returns the owner of a file that was refused, from its path or its outermost name."""
     parts = refused.path.split("/")
     if ".." in parts or "" in parts:
         return None
@@ -283,7 +283,7 @@ def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
 
 
 def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
-    """Returns the submitters according to Gradescope; empty if this is not its export."""
+    """Returns the submitters that Gradescope's export names; {} for any other download."""
     path = metadata_path(entry.path for entry in entries)
     if path is None:
         return {}

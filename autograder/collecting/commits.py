@@ -219,9 +219,9 @@ class _Pack:
 
 
 def _inflated(file: int, at: int) -> bytes:
-    """Inflates the data that begin at an offset; refuses more than a commit's text may have."""
+    """Inflates the data that begin at an offset; raises an error if there is too much of it."""
     inflating, data = zlib.decompressobj(), b""
-    # twice as much compressed data, because a stream may continue without any text in it
+    # limit the compressed data, too, because a stream may continue without any text in it
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):
         if inflating.eof or len(data) > _MOST_OF_COMMIT or not (read := os.pread(file, _PIECE, at)):
             break  # zlib would treat a limit of 0 bytes as no limit

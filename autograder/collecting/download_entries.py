@@ -28,7 +28,7 @@ from .downloaded import (
     name_problem,
 )
 
-#: the most files in one archive, from which only names are read
+#: the maximum number of files in one archive, of which only the names are read
 MAX_ENTRIES = 1_000_000
 #: the errors that zipfile raises for a member that can't be read
 BROKEN = (
@@ -40,7 +40,7 @@ BROKEN = (
 def files_in(
     archive: zipfile.ZipFile, path: tuple[str, ...]
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields the files of an open archive, with paths below that of the archive."""
+    """Yields the files of an open archive, with their paths below `path`."""
     seen: set[tuple[str, ...]] = set()
     for number, info in enumerate(archive.infolist()):
         if info.filename.endswith("/"):
@@ -101,13 +101,13 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
     return None
 
 
-#: the deepest nesting of archives in one submission, and the bytes of an archive's list of files
+#: the maximum nesting of archives in a submission, and of bytes in an archive's list of files
 MAX_DEPTH, MAX_LIST_BYTES = 3, 10 << 20
 
 
 @contextlib.contextmanager
 def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
-    """Opens a folder or a zip archive, and yields an iterator over its files in order of name."""
+    """Opens a folder or a zip archive, and yields an iterator over its files."""
     if source.is_dir():
         yield _in_folder(source, ())
         return
@@ -163,22 +163,23 @@ def _unpacked(
 
 
 class _StudentsArchive(io.BytesIO):
-    """The bytes of an archive; `zipfile` reads its whole list of files at once to open it.
+    """The bytes of an archive, which limit its list of files.
 
-    Every entry, even one without a file, takes ten times its bytes of memory.
+    `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
+    size in memory.
     """
 
     is_open = False
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Refuses to read a list of files that no student's archive has."""
+        """Reads bytes; raises `BadZipFile` for a list of files that is too long."""
         if size is not None and size > MAX_LIST_BYTES and not self.is_open:
             raise zipfile.BadZipFile(f"its list of files has more than {MAX_LIST_BYTES >> 20} MB")
         return super().read(size)
 
 
 def opened(data: bytes) -> zipfile.ZipFile:
-    """Opens an archive that a student has made; raises an error of `BROKEN`."""
+    """Opens an archive that a student has made; raises one of the errors in `BROKEN`."""
     file = _StudentsArchive(data)
     archive = zipfile.ZipFile(file)
     file.is_open = True

@@ -1,4 +1,4 @@
-"""A file of a download, before and after it is read, and the limits of one submission."""
+"""Defines records for a file of a download before and after reading, and the reading limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..submission.opened import MAX_FILES
 from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 
 MAX_FILE_BYTES = 100 << 20
-#: the deepest folder: deeper than anybody stores work, and shallow enough for recursion
+#: the maximum depth of folders: more than anybody needs, but little enough for recursion
 MAX_FOLDERS = 100
 #: the reason to refuse files that a system creates
 OF_A_SYSTEM = "created by an operating system, not by a student"
@@ -42,7 +42,7 @@ class DownloadEntry:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFile:
-    """A file that may be accepted: its path, where an archive counts as a folder, and its bytes."""
+    """A file that has been read: its bytes, and its path, in which an archive is like a folder."""
 
     path: tuple[str, ...]
     data: bytes
@@ -63,7 +63,7 @@ class RefusedFile:
 
 @dataclass(slots=True)
 class ReadingAllowance:
-    """The amounts that may still be read from one submission, to protect against zip bombs."""
+    """The files and bytes that may still be read from one submission, against zip bombs."""
 
     files: int = MAX_FILES
     size: int = MAX_BYTES
@@ -81,7 +81,7 @@ class ReadingAllowance:
 
 
 def name_problem(parts: tuple[str, ...]) -> str | None:
-    """Returns why files with this path are refused, or None if they are not."""
+    """Returns why a file with this path is refused, or None if the path is allowed."""
     if not parts:
         return "no name"
     if len(parts) > MAX_FOLDERS:

@@ -1,4 +1,4 @@
-"""Reads who submitted when from `submission_metadata.yml` in Gradescope's export."""
+"""Reads students and submission times from `submission_metadata.yml` in Gradescope's export."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
 
 
 def _word(value: object) -> str:
-    """Returns a text or a number as text; nested lists with references could become gigabytes."""
+    """Returns text or a number as text, but "" for a list, which could become gigabytes of text."""
     return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _time(value: object) -> datetime | None:
-    """Returns a time from YAML's own type or its text, or None if it has no zone."""
+    """Returns a time from a timestamp of YAML or a text, or None if it has no zone."""
     try:
         return read_time(str(value) if isinstance(value, datetime) else _word(value))
     except MissingZone:

@@ -69,7 +69,7 @@ def _of_folder(folder: Path) -> Iterator[FoundRequest]:
 
 
 def _words(path: Path) -> bytes:
-    """Returns the text of a file, or why it can't be read: other requests must not be lost."""
+    """Returns the bytes of a file, or why it can't be read, so that no other request is lost."""
     try:
         return read_bytes(path, _LONGEST_FILE)
     except SubmissionError as error:
@@ -108,7 +108,7 @@ def _issues(path: Path) -> list[dict[str, Any]]:
 
 def _of_issues(issues: list[dict[str, Any]], path: Path) -> list[FoundRequest]:
     found = [_of_issue(issue) for issue in issues]
-    # a single issue may have no author: the account may be gone
+    # some issues may have no author, because the account has been deleted
     if found and not any(one.who and one.source for one in found):
         raise UserError(
             f"{path}: issues without their author or their address; expected the fields author, "
@@ -134,7 +134,7 @@ def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _text(value: object) -> str:
-    """Returns a JSON value as text that can be written; JSON may contain half a character."""
+    """Returns a JSON value as text that can be encoded: JSON may contain a lone surrogate."""
     return str(value).encode("utf-8", "replace").decode()
 
 

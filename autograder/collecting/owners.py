@@ -12,7 +12,7 @@ from ..submission import is_answer, standard_name
 from .gradescope import EXPORT, METADATA, SUBMISSION, Submitters
 from .platforms import MOODLE_WORD, Owner, platform_name
 
-#: names of folders around a class, which are not students' names
+#: names of folders that contain all students, so they are not students' names
 _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloads"})
 _DEEPEST = 3
 
@@ -76,7 +76,7 @@ class CourseNames:
         return self._chosen or (None if place.assignment else self._named_assignment(source))
 
     def assignment(self, place: OwnedFile, source: str, own: Sequence[str]) -> str | None:
-        """Returns the assignment of a file, from names outside the student's path or inside it.
+        """Returns the assignment of a file, from the names of the download, folders and the file.
 
         `source` is the download's own name, `own` the path that the student chose.
         """
@@ -107,7 +107,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` is Gradescope's file in the download; `owners` replaces all names."""
+        """`metadata` has the owners in Gradescope's file; `owners`, if any, replaces all names."""
         self._names = names
         self._metadata = metadata
         self._owners = owners
@@ -144,7 +144,7 @@ class DownloadLayout:
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
-        """Reads `student/...`, `student/assignment/...`, `assignment/student/...` or a zip."""
+        """Returns the place in `student/...`, `student/assignment/...`, the reverse, or a zip."""
         assignment = self._names.folder(parts[0])
         if assignment is not None:
             del parts[0], raw[0]
@@ -190,7 +190,7 @@ def _is_around(name: str, inner: set[str], source: str) -> bool:
 
 
 def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
-    """Refuses a whole download if no name from a platform shows the owners."""
+    """Raises `UserError` if the names in a platform's download do not identify students."""
     if any(map(SUBMISSION.fullmatch, tops)) and not has_metadata:
         raise UserError(
             f"{source} is an export of Gradescope without {METADATA}, so the students are "
@@ -206,5 +206,5 @@ def _must_name_people(tops: set[str], source: str, has_metadata: bool) -> None:
 
 
 def words(name: str) -> str:
-    """Normalizes a name, however its words are joined."""
+    """Normalizes a name: lower case, with words joined by `_`."""
     return re.sub(r"[\W_]+", "_", name.lower()).strip("_")

@@ -40,7 +40,7 @@ Ends = Callable[[Key], datetime | None]
 
 
 class Outcome(enum.StrEnum):
-    """The outcome for a submission that was collected."""
+    """The outcome of collecting one submission."""
 
     NEW = "new"
     SAME = "same"
@@ -50,7 +50,7 @@ class Outcome(enum.StrEnum):
     WAITING = "waiting"
     #: an existing submission has a later time, and stays
     OLDER = "older"
-    #: it is late, while the existing one is on time, and the class counts the last one on time
+    #: the submission is late, the existing one is on time, and the class counts the last on time
     LATE = "late"
     #: the same upload as before, but an earlier submission has earned more, and the class counts
     #: the best one
@@ -102,7 +102,7 @@ class SubmittedFolder:
 
     @property
     def students(self) -> tuple[str, ...]:
-        """The folders of students."""
+        """The names of students' folders."""
         return tuple(self._there.values())
 
     @property
@@ -122,7 +122,7 @@ class SubmittedFolder:
         return None
 
     def put(self, pile: Pile, time: datetime | None) -> CollectedSubmission:
-        """Moves a pile to its place; raises `OSError` if that fails."""
+        """Moves a pile to its place, and returns the outcome; raises `OSError` if that fails."""
         key = for_file_name(pile.student), pile.assignment
         target = self._submitted / key[0] / key[1]
         if time is not None:
@@ -167,7 +167,7 @@ class SubmittedFolder:
         return bool(late_by(naive[0], end)) and not late_by(naive[1], end)
 
     def _moved_by_hand(self, known: Upload) -> Path | None:
-        """Returns the folder of a different student to which somebody moved the submission."""
+        """Returns the folder of a different student to which somebody moved it, or None."""
         for folder in sorted(self._submitted.glob(f"*/{known.assignment}")):
             is_collected = (folder.parent.name, known.assignment) in self._origins
             if not is_collected and digest_of(folder) == known.placed:
@@ -202,7 +202,7 @@ class SubmittedFolder:
         return place
 
     def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
-        """Writes a time that may have become known; a time that was edited by hand stays."""
+        """Writes the time, which may be newly known, but keeps a time that was edited by hand."""
         before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
         if time is not None and not (before and there and utc_text(there) != before):
             _stamp(target, time)
@@ -224,7 +224,6 @@ class _Placement:
         earlier: Path | None = None,
         lacks: tuple[str, ...] = (),
     ) -> CollectedSubmission:
-        """Returns the record of the outcome."""
         return CollectedSubmission(
             self.pile.student, self.pile.assignment, folder, tuple(self.pile.files), outcome,
             self.pile.is_late, earlier, self.time, lacks,

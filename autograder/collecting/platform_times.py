@@ -33,7 +33,7 @@ _COLUMNS = (
     *("submitted_at", "submitted", "time", "timestamp"),
 )
 _NOTHING = ("", "-", "Never")
-#: Moodle's column of `Participant 17`, a number that the names in its download also have
+#: Moodle's column of numbers such as `Participant 17`, which names in its download contain
 _MOODLES_NUMBER = "Identifier"
 
 
@@ -73,7 +73,7 @@ class Times:
             )
 
     def _is_anothers(self, row: int, owner: Owner) -> bool:
-        """Returns whether a row is about other work; Moodle's numbers differ by assignment."""
+        """Returns whether a row is for a different assignment, which has other Moodle numbers."""
         number = self.numbers[row] if self.numbers and owner.platform == MOODLE else ""
         return bool(number and owner.number and number != owner.number)
 
@@ -88,10 +88,10 @@ class Times:
         return "" if row is None else self.numbers[row]
 
     def _row_of(self, owner: Owner) -> int | None:
-        """Returns the row of an owner: by Moodle's number, which is surer, or by names.
+        """Returns the row of an owner, found by Moodle's number, otherwise by names.
 
-        Behind a group's name, Moodle writes the number of the group, which may also be a person's,
-        so only a row whose name fits is used.
+        After a group's name, Moodle writes the number of the group, which may also be a person's
+        number. Therefore the name in the row must fit as well.
         """
         if owner.platform != MOODLE or not owner.number or not self.numbers:
             return self._row(_keys(owner))

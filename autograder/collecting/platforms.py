@@ -35,9 +35,9 @@ class Owner:
     """The owner of an outermost name. `key` distinguishes namesakes, `rank` orders uploads.
 
     `number` is the platform's number for the person, `time` is the time that it reports, and
-    `problem` is the reason why a file of this name counts only if its owner has no other. `name` is
-    the person's name if `student` is something surer; for a clone, it is the identifier in the
-    classroom's roster.
+    `problem` is the reason why a file of this name counts only if its owner has no other file.
+    `name` is the person's name if `student` is a more certain identifier; for a clone, it is the
+    identifier in the classroom's roster.
     """
 
     student: str

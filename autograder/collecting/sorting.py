@@ -1,4 +1,4 @@
-"""Sorts files onto the piles of their owners, in a separate folder of the collection.
+"""Sorts files into piles, one for each submission, in a separate folder of the collection.
 
 If one person uploaded a file twice, the newer one counts. If two different files claim the same
 place and it is uncertain which is newer, both are refused, so that nobody's work replaces somebody
@@ -28,9 +28,9 @@ _NOT_TO_SAY = "students cannot state the time of their own submission"
 _NO_TIME = "no time with a known zone: the time of submission is unknown"
 #: files with these endings, including archives, which are read as folders, may be answers
 _ANSWERS = (".py", ".ipynb", ".zip")
-#: the most lines about one person's files; the others are counted
+#: the maximum number of lines about one person's files; the others are only counted
 _LINES = 20
-#: at least this many equal names side by side are students, not versions of one student's work
+#: this many rivals for one file are different students, not versions of one student's work
 _MANY = 3
 
 Rank = tuple[int, int, int]
@@ -38,7 +38,7 @@ Rank = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A file on a pile, and the reasons for which it may be there."""
+    """A file on a pile, with its owner's key and its rank, which decide whether it is replaced."""
 
     file: str
     path: str
@@ -116,7 +116,7 @@ class Sorting:
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; it counts as missing if it may be an answer, or is an only file."""
+        """Leaves a file out; it is missing if it may be an answer, or is its owner's only file."""
         if owner is None or reason == OF_A_SYSTEM:
             self._refused.append(RefusedFile(path, reason))
         elif _may_be_an_answer(path):
@@ -317,9 +317,6 @@ def _may_be_an_answer(path: str) -> bool:
 
 
 def _is_nbgraders(entry: DownloadEntry, place: OwnedFile, owner: Owner) -> bool:
-    """Returns whether nbgrader wrote the time.
-
-    nbgrader writes it to `<student>/<assignment>/timestamp.txt` of a folder.
-    """
+    """Returns whether a time is in `<student>/<assignment>/` of a folder, as nbgrader writes it."""
     is_there = place.assignment is not None and len(place.own) == 1
     return is_there and not entry.in_archive and not owner.platform

@@ -20,10 +20,10 @@ from .platforms import CANVAS, CLASSROOM, GRADESCOPE, MOODLE, Owner
 
 
 class Students:
-    """Names the owners of one collection. Students who have a folder keep it.
+    """Finds the names for the owners of one collection. Students who have a folder keep it.
 
     They keep it even under a new name, if the platform's number proves that it is the same person,
-    because people marry and names are corrected.
+    because people marry, and misspelled names are corrected.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Students:
         return person.number if platform == CANVAS and person.number.isdigit() else ""
 
     def know(self, owners: Iterable[Owner]) -> None:
-        """Registers who is in the download, so that namesakes are kept apart from the beginning."""
+        """Registers all owners in a download, so that namesakes get different names later."""
         for owner in owners:
             self._entries[owner.key].add(owner.entry)
             if owner.name:
@@ -138,7 +138,7 @@ class Students:
         return is_there and (origin is None or origin.entry not in self._entries[owner.key])
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
-        """Returns the platform's name, with its number if several people have that name.
+        """Returns the platform's name for an owner, with its number if others have that name.
 
         Students who had the name without a number in an earlier collection keep it.
         """
@@ -156,7 +156,7 @@ class Students:
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _earlier_name(self, owner: Owner, assignment: str) -> str:
-        """Returns the folder of a platform's number in earlier collections, or "" if uncertain.
+        """Returns the earlier name of the person with a platform's number, or "" if uncertain.
 
         Canvas's number and a login always belong to one person, Moodle's number to one person in
         one assignment.
@@ -186,7 +186,7 @@ class Students:
         return len(self._keys[owner.student]) < 2
 
     def _person(self, owner: Owner) -> Person | None:
-        """Returns the person on the roster whom a platform means, or None if uncertain."""
+        """Returns the person on the roster who is this owner, or None if that is uncertain."""
         if owner.platform == GRADESCOPE:
             by_address = self._roster.person(owner.email) if owner.email else None
             return by_address or self._by_identifier(owner.number) or self._by_full_name(owner)

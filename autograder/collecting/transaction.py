@@ -38,7 +38,7 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """The outcome of undoing a collection: its date, its submissions, and what was kept and why."""
+    """The outcome of undoing a collection: its date, undone submissions, and reasons for others."""
 
     began: str
     taken_back: tuple[Key, ...]
@@ -69,7 +69,7 @@ class CollectionLog:
         self._has_begun = False
 
     def before(self, key: Key, *, made: Path, digest: str, earlier: Path | None = None) -> None:
-        """Records that the folder `made` appears, and that the existing one moves to `earlier`."""
+        """Records that the folder `made` will appear, and the existing one move to `earlier`."""
         if not self._has_begun:
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
             replace_file(self._path, for_json({"began": now}) + "\n")
@@ -134,7 +134,7 @@ def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
     if made.is_dir() and digest_of(made) == step["digest"]:
         shutil.rmtree(made)
     elif made.exists() and (earlier is None or earlier.exists()):
-        return f"{made} has been changed since, so it was left as it is"
+        return f"{made} has been changed since then, so it was not touched"
     if earlier is not None and earlier.exists():
         made.parent.mkdir(parents=True, exist_ok=True)
         os.rename(earlier, made)

@@ -281,7 +281,7 @@ def test_a_timestamp_that_is_not_a_date_is_noted_only(
     submit("ada", {"timestamp.txt": stamp})
     summary = record(course, class_folder, [make_result("ada")])
     assert [note.student for note in summary.notes] == ["ada"]
-    assert "no time with a single meaning" in summary.notes[0].text
+    assert "no unambiguous time" in summary.notes[0].text
     assert scores(class_folder) == {"ada": 4.0}
 
 
