@@ -1,4 +1,4 @@
-"""nbgrader's `source/` of a class: notebooks with solutions, and all files released with them."""
+"""Writes a class's `source/` for nbgrader: notebooks with solutions, and all released files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import UserError
 from ..files import replace_file
 from ..records import Assignment
 
-#: files that belong only to the bundle: a class with nbgrader uses Jupyter instead of a repository
+#: files that only a repository needs; students of a class with nbgrader work in Jupyter
 _NOT_FOR_NBGRADER = (".github", ".gitlab-ci.yml")
 
 
@@ -20,8 +20,8 @@ def write_class_source(
 ) -> Sequence[str]:
     """Writes an assignment's source for nbgrader into a folder; returns the files that changed.
 
-    Raises `UserError`, before anything is written, if files exist with a different text, which may
-    be the instructor's own. `force` overwrites them.
+    Raises `UserError`, before anything is written, if a file exists with a different text, which
+    may be the instructor's own. `force` overwrites such files.
     """
     from ..authoring.assignment_folder import released_assignment  # loads nbgrader's converters
 

@@ -35,11 +35,11 @@ from .settings import Settings
 
 
 class BehindTheWall(NotebookExporter):
-    """The configuration section's name in version 1.0; the subclass inherits its settings."""
+    """The name of the configuration section in version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExporter(BehindTheWall):
-    """Gives nbgrader the autograded notebooks of our assignments, and fills its gradebook."""
+    """Gives nbgrader the autograded notebooks of the course, and fills its gradebook."""
 
     course = Unicode(
         help="the folder with source/ and solutions/ (default: the class folder or one above it)"
@@ -59,7 +59,7 @@ class SandboxedExporter(BehindTheWall):
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """Returns the autograded notebook; nbgrader calls it in both passes for each notebook."""
+        """Returns the autograded notebook; nbgrader calls this in both passes for each notebook."""
         names = (resources or {}).get("nbgrader", {})
         student, assignment = names.get("student", ""), names.get("assignment", "")
         if not self._is_ours(assignment, names.get("notebook", "")):
@@ -78,7 +78,8 @@ class SandboxedExporter(BehindTheWall):
     def _leave_out_unknown_notebooks(self) -> None:
         """Removes submissions from nbgrader's list if all their notebooks have unknown names.
 
-        nbgrader would stop at the first of them. Here they get no points, and a warning.
+        nbgrader would stop at the first of them. Instead, they get no points, and a warning is
+        logged.
         """
         converter = self._converter
         names = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
@@ -127,7 +128,7 @@ class SandboxedExporter(BehindTheWall):
 
     @cached_property
     def _has_course(self) -> bool:
-        """Returns whether a course of ours is configured, or found at or above the class folder."""
+        """Returns whether a course is configured, or found at or above the class folder."""
         with contextlib.suppress(AutograderError):
             return bool(self.course or find_root(Path(self._settings.directories.root)))
         return False
@@ -154,7 +155,7 @@ class SandboxedExporter(BehindTheWall):
         self._recorded |= {(result.student, assignment) for result in chosen}
 
     def _without_notebooks(self, assignment: str) -> Iterator[SubmissionResult]:
-        """Yields results of submissions that nbgrader skips because they are plain modules."""
+        """Yields results of submissions without a notebook, which nbgrader skips."""
         for (student, name), result in self._graded.items():
             folder = self._settings.submitted(student, assignment)
             is_new = name == assignment and (student, name) not in self._recorded

@@ -41,7 +41,7 @@ def _cleaned(source: str) -> str:
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:
-    """Returns whether nbconvert renders a text quickly, to a page that fetches nothing else."""
+    """Returns whether nbconvert renders a text quickly, to a page that loads nothing else."""
     start = time.process_time()
     try:
         renderer = IPythonRenderer(escape=False, attachments=attachments)
@@ -89,7 +89,7 @@ Cell = dict[str, Any]
 def name_problem(name: str) -> str | None:
     """Returns why nbgrader can't use a student's name, or None if it can.
 
-    Formgrader writes names unchanged into its pages, even into attributes and texts of scripts.
+    Formgrader writes names unchanged into its pages, even into attributes and scripts.
     """
     if problem := path_problem(name):
         return problem
@@ -101,7 +101,7 @@ def name_problem(name: str) -> str | None:
 
 
 def is_markup(name: str) -> bool:
-    """Returns whether formgrader's pages would contain a name as markup or code, not as text."""
+    """Returns whether a name would be markup or code, not text, in formgrader's pages."""
     return "<" in name or '"' in name
 
 

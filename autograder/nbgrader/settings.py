@@ -1,4 +1,4 @@
-"""Reads a class's settings from its nbgrader configuration; adds our steps to nbgrader's."""
+"""Reads a class's settings from its nbgrader configuration; puts sandboxed steps into nbgrader."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _EXTRAS = f"{__package__}.notebooks.course.ReleaseExtras"
 def use_sandboxed_steps(config: Config) -> None:
     """Replaces steps that run a kernel, in a configuration's own list or in nbgrader's default.
 
-    Also replaces steps that would stop at a copied cell or a changed cell type, and adds a step to
-    releasing that includes notebooks without graded cells.
+    Also replaces steps that would stop at a copied cell or a changed cell type, and adds a step
+    that also releases the notebooks in subfolders.
     """
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
         steps = config.Autograde.get(name) or getattr(Autograde, name).default()
@@ -43,7 +43,7 @@ def use_sandboxed_steps(config: Config) -> None:
 
 
 def _ours(step: Any) -> Any:
-    """Returns our step for one of nbgrader's, which a configuration may name as text."""
+    """Returns the replacement for a step, which may be a class or its name, or the step itself."""
     for theirs, ours in _OURS.items():
         if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
             return ours
@@ -103,7 +103,7 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Makes nbgrader grade in the sandbox: our assignments by suites, other ones by their cells.
+    """Makes nbgrader grade in the sandbox, with a course's suites or else with test cells.
 
     `course` is the folder with source/ and solutions/, absolute or relative to the class folder. In
     an nbgrader_config.py, write `configure(c, course="/home/ada/attention")`, or `configure(c)` if
@@ -117,7 +117,7 @@ def configure(config: Config, course: str = "") -> None:
 
 
 def prepare_class_folder(course: Course, class_folder: Path) -> Path:
-    """Makes a class folder in which nbgrader's commands work; returns its configuration file.
+    """Writes the configuration that nbgrader needs in a class folder; returns its path.
 
     An existing configuration is not changed.
     """

@@ -1,8 +1,8 @@
 """Lets the best submission of each student count, if the rules of the class say so.
 
-The submission that counts is always in `submitted/`, and its line is its last one in the results
-file. So when an earlier submission has earned more, the two folders change places, and its line is
-appended again. No other step needs to know about this rule.
+The submission that counts is always in `submitted/`, and its result is the last one of that student
+and assignment in the results file. So when an earlier submission has earned more, the two folders
+are swapped, and the better result is appended again. No other step needs to know about this rule.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def let_best_count(
 ) -> tuple[str, ...]:
     """Puts the best submission of each student into `submitted/`; returns a sentence on each swap.
 
-    The best submission has the most points after the penalty for late work; late days left in the
-    student's budget count as time. `grade` grades earlier submissions that have no result from the
-    current suite. Raises `UserError` if a collection is changing the class.
+    The best submission has the most points after the penalty for late work; there is no penalty if
+    the late days left in the student's budget are enough. `grade` grades earlier submissions that
+    have no result from the current suite. Raises `UserError` if `collect` is running for the class.
     """
     from ..collecting import collecting_alone
 
@@ -151,7 +151,7 @@ def _chosen(
 
 
 class _FinalPoints:
-    """Computes the points that a submission would have in the end."""
+    """Computes the points of submissions after the penalty for late work."""
 
     def __init__(self, class_folder: Path, course: Course) -> None:
         from ..nbgrader import class_penalty
@@ -165,7 +165,6 @@ class _FinalPoints:
         self._penalty = class_penalty(class_folder)
 
     def of(self, one: _Candidate, result: SubmissionResult) -> float:
-        """Returns the points of a submission after the penalty."""
         due, arrived = self._due[one.key[1]], arrival(one.folder).stamped
         if due is None or arrived is None:
             return result.score
@@ -180,7 +179,7 @@ class _FinalPoints:
         return result.score - sum(off)
 
     def _left(self, student: str, assignment: str) -> int:
-        """Returns the days of the budget that other assignments have left."""
+        """Returns the student's late days that other assignments have not used."""
         others = (n for (s, a), n in self._taken.items() if s == student and a != assignment)
         return self._budget - sum(others)
 

@@ -1,4 +1,4 @@
-"""Remembers the inputs and outputs of a step, so that it is not repeated for the same files."""
+"""Remembers the inputs and outputs of a step, so that the same files are not processed twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..escaping import for_json
 from ..files import replace_file
 from ..submission.class_files import CONFIG_FILE, SUBMITTED
 
-#: the file in the class folder; if it is removed, everything is made again
+#: the name of the file in the class folder; without this file, every step is repeated
 FILE_NAME = ".made.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: the parts of a course that pages and tables show
@@ -39,7 +39,7 @@ class CachedStep:
     def of(
         cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
     ) -> CachedStep:
-        """Returns a step before it begins; the class's files in `without` do not affect it."""
+        """Returns a step with a digest of its current inputs, except the files in `without`."""
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [
             *_class_files(class_folder, {*made, *without}),
@@ -63,8 +63,8 @@ class CachedStep:
     def keep(self, files: Iterable[Path], report: Any) -> None:
         """Remembers the files that the step wrote, and its report, which must be valid JSON.
 
-        If the gradebook is in a different place, nothing is remembered, because `inputs` does not
-        include it.
+        If the gradebook is outside the class folder, nothing is remembered, because `inputs` does
+        not include it.
         """
         if _has_other_gradebook(self.class_folder):
             return

@@ -1,4 +1,4 @@
-"""Reports the changes of the last grading, and remembers whether anybody has seen them."""
+"""Reports what changed when a class was graded again, and remembers which changes were seen."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from .grades import DisplayOptions
 
 
-#: the name under which a look remembers the number of answers to requests
+#: the name under which a review mark stores the number of answered requests
 _REQUESTS = "regrade requests"
 
 
@@ -52,10 +52,10 @@ class ClassChanges:
     """The changes since somebody last looked, or since each submission was first graded.
 
     `manual` contains the scores that people set and that differ from the automatic ones, and
-    `in_doubt` those whose automatic score, maximum or answer has changed since. `attempts` contains
-    the submissions with more than one result line, and `codes` has the code of each attempt of
-    students who submitted again. `requests` are requests for a second look that are open or have
-    been answered since somebody last looked.
+    `in_doubt` the manual scores whose automatic score, maximum score or answer has changed since
+    they were set. `attempts` contains the submissions with more than one result line, and `codes`
+    has the code of each attempt of students who submitted again. `requests` are requests for a
+    second look that are open or have been answered since somebody last looked.
     """
 
     changes: tuple[Change, ...]
@@ -71,7 +71,7 @@ def class_changes(
 ) -> ClassChanges:
     """Returns the changes from grading a class again, and remembers that somebody has seen them.
 
-    Compares with the grading that somebody saw last or, if `since_first`, with the first one of
+    Compares with the grading that somebody saw last or, if `since_first`, with the first grading of
     each submission. If there is nothing new, the changes are the same as at the last call. A call
     for only some students is not remembered.
 
@@ -103,7 +103,7 @@ def class_changes(
 
 
 def write_changes(found: ClassChanges, path: Path | str) -> Path:
-    """Writes the changes as a page; raises `UserError` if that is not possible.
+    """Writes the changes as an HTML page; raises `UserError` if the file can't be written.
 
     autograder.write_changes(autograder.class_changes("course"), "course/changes.html")
     """

@@ -56,7 +56,7 @@ class StoredExtension:
     """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
     `is_recorded` is true if nbgrader's gradebook already has it; otherwise the next `record` writes
-    it there. `due` is the due date of everybody, if the course has one. `also_in_time` are newer
+    it there. `due` is the due date for everybody, if the course has one. `also_in_time` are newer
     submissions that were set aside as late and are now on time; if they are collected again, they
     count, because the class counts the last submission on time.
     """
@@ -114,8 +114,8 @@ def extend(
 ) -> StoredExtension:
     """Gives one student more time for one assignment; replaces an earlier extension.
 
-    The extension is stored with its reason, and set in nbgrader's gradebook, so that the penalty
-    there agrees. Nothing is graded again.
+    The extension is stored with its reason, and set in nbgrader's gradebook, so that nbgrader
+    computes the same penalty. Nothing is graded again.
 
         autograder.extend("course", "ada", "causal_attention", "2d", why="ill")
 
@@ -159,9 +159,9 @@ def extend_all(
 ) -> list[StoredExtension]:
     """Gives the extensions of a table with the columns student, assignment, extension and why.
 
-    The assignment is a name or a title; if it is empty, it means every assignment of the course.
-    All rows are read before the first extension is stored. Raises `UserError` for a row that can't
-    be used.
+    The assignment is a name or a title; an empty cell means every assignment of the course. All
+    rows are read before the first extension is stored. Raises `UserError` for a row that can't be
+    used.
 
         autograder.extend_all("course", "accommodations.csv")
     """
@@ -253,7 +253,7 @@ def _results(folder: Path) -> Sequence[SubmissionResult]:
 
 
 def known_student(folder: Path, course: Course, student: str) -> str:
-    """Returns the name of a student in submissions or on the roster.
+    """Returns the name under which a student has submitted or is on the roster.
 
     Raises `UserError` if there is no such student.
     """

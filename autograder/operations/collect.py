@@ -49,7 +49,7 @@ def collect(
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
 
-    Raises `UserError`, before anything is collected, if the content of a download is uncertain.
+    Raises `UserError`, before anything is collected, if it is unclear what a download contains.
     """
     from ..collecting import UNCLEAR, CollectOptions, Times, read_logins, read_times
     from ..collecting import collect as bring
@@ -131,9 +131,9 @@ def undo_collect(class_folder: Path | str = "course") -> UndoReport:
 
 
 def _ends(course: Course, class_folder: Path) -> Ends:
-    """Returns a function that gives the deadline of a submission.
+    """Returns a function that maps a submission to its deadline.
 
-    It gives None for all submissions unless the class counts the last submission on time.
+    There are no deadlines (None) unless the class counts the last submission on time.
     """
     if read_rules(class_folder).counts is not CountingRule.IN_TIME:
         return lambda _: None

@@ -1,4 +1,4 @@
-"""Opens the live connection of a class, and matches the assignments there with ours."""
+"""Connects a class to a platform, and matches the assignments there with the course's."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The way to a course on a platform.
+    """The options for connecting to a course on a platform.
 
     `at` is the address of the course's page, which is needed only once, because the class keeps it.
-    `links` are the platform's numbers of assignments whose names differ from ours. Tests replace
-    `token` and `retry`.
+    `links` maps assignments that have a different name on the platform to their numbers there.
+    Tests replace `token` and `retry`.
     """
 
     at: str | None = None
@@ -38,9 +38,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An open connection. `works` are the linked assignments, by our names.
+    """An open connection to a course on a platform.
 
-    `notes` are sentences; `unlinked` gives the reason for each assignment without a link.
+    `works` maps assignments to the linked ones on the platform. `notes` are messages for the user;
+    `unlinked` gives the reason for each assignment without a link.
     """
 
     key: str
@@ -65,7 +66,7 @@ class Connection:
             write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
-        """Returns members as a list of people; Canvas's numbers are kept and identify them."""
+        """Returns members as a list of people, identified by number on Canvas."""
         is_canvas = self.key == "canvas"
         rows = [
             {
@@ -98,8 +99,9 @@ def open_connection(
     *,
     with_notebooks: bool = False,
 ) -> Connection:
-    """Connects a class; raises `UserError` without an address or token, or if it is refused.
+    """Connects a class to its course on a platform.
 
+    Raises `UserError` if the address or the token is missing, or if the platform refuses access.
     `with_notebooks` also connects nbgrader's own assignments, which have grades but no exercises.
     """
     folder = class_home(class_folder)
@@ -153,7 +155,7 @@ def _check_apart(works: Mapping[str, PlatformAssignment]) -> None:
 
 
 class _Linking:
-    """Finds each of our assignments on the platform: by choice, by known number, or by name."""
+    """Finds the course's assignments on the platform: by choice, by known number, or by name."""
 
     def __init__(
         self,
@@ -169,7 +171,7 @@ class _Linking:
         self._missing: list[str] = []
 
     def check_chosen(self, course: Course) -> None:
-        """Raises `UserError` if a chosen assignment does not exist here or there."""
+        """Raises `UserError` if a chosen assignment is not in the course or not on the platform."""
         for name, number in self._chosen.items():
             course.assignment(name)
             if number not in self._works:
@@ -179,7 +181,7 @@ class _Linking:
                 )
 
     def work_of(self, assignment: Assignment) -> PlatformAssignment | None:
-        """Returns the platform's assignment, or None if there is none for certain."""
+        """Returns the platform's assignment, or None unless exactly one matches."""
         name = assignment.name
         if number := self._chosen.get(name):
             return self._works.get(number)
@@ -217,5 +219,5 @@ class _Linking:
 
 
 def connected_alone(class_folder: Path) -> AbstractContextManager[None]:
-    """Keeps other pulls and pushes out of the class; raises `UserError` if one is running."""
+    """Prevents other pulls and pushes of the class; raises `UserError` if one is running."""
     return running_alone(class_folder / _LOCK, "pull or push")

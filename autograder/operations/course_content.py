@@ -1,4 +1,4 @@
-"""An author's work on a course's content: creating, validating, releasing, packing its grader."""
+"""An author's work on a course's content: creating, validating, releasing and packing it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReleaseCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClassSource:
-    """nbgrader's side of a class: its configuration, the lines it lacks, and the files written."""
+    """nbgrader's files of a class: its configuration, lines missing from it, and written files."""
 
     config: Path
     add_to_config: tuple[str, ...]
@@ -52,9 +52,10 @@ def new(
     *,
     course: Path | str = HERE,
 ) -> Scaffold:
-    """Writes all files of a new exercise, or adds questions to one, with marks for the author.
+    """Writes all files of a new exercise, or adds questions to an existing one.
 
-    An empty folder that is in no course becomes a course. `validate` then lists the remaining work.
+    An empty folder that is in no course becomes a course. The files contain marks for the author,
+    from which `validate` lists the remaining work.
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 
@@ -73,7 +74,7 @@ def new(
 def release(
     assignments: Sequence[str] = (), *, after: bool = False, course: Path | str = HERE
 ) -> ReleaseReport:
-    """Writes assignments/ and the bundles for students: all of it, or nothing.
+    """Writes assignments/ and the bundles for students, completely or not at all.
 
     With `after`, meant for when everybody has submitted, bundles also contain the code of other
     right answers.
@@ -109,7 +110,7 @@ def validate(
 ) -> ValidationReport:
     """Grades every case with a known verdict, of the given assignments or exercises (default: all).
 
-    `starts` is called with the number of cases, `judged` after each.
+    `starts` is called with the number of cases, and `judged` after each case.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """
@@ -124,7 +125,7 @@ def validate(
 def gradescope_bundle(
     assignment: str, *, to: Path | None = None, course: Path | str = HERE
 ) -> Path:
-    """Writes the autograder that Gradescope runs for an assignment. It contains hidden tests."""
+    """Writes the archive that Gradescope runs for an assignment; it contains the hidden tests."""
     from .. import authoring
 
     of = load_course(course)

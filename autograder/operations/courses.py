@@ -68,7 +68,8 @@ class Courses:
 def course_at(folder: Path) -> Course:
     """Returns the course at or above a folder; raises `UserError` if there is none.
 
-    Assignments that can't be read are listed in its `broken`, so that the others can be used.
+    Assignments that can't be read are listed in the course's `broken`, so that the others can be
+    used.
     """
     return load_course(find_root(folder), must_be_whole=False)
 
@@ -84,11 +85,11 @@ def find_courses(
     assignment: str | None = None,
     question: str | None = None,
 ) -> Courses:
-    """Lists the submissions, and finds their course and the nbgrader course around them, if any.
+    """Finds the submissions in a folder, their course, and the nbgrader course around them, if any.
 
-    `folder` is a class, its folder of submissions or one of these. `question`, if given, is the
-    name of the only question that is graded. Raises `UserError` if there is no course of either
-    kind, no submission, or no question with that name.
+    `folder` is a class folder, its folder of submissions, or a single submission. `question`, if
+    given, is the name of the only question that is graded. Raises `UserError` if there is no course
+    of either kind, no submission, or no question with that name.
     """
     submitted = inside(folder)
     theirs, home = outermost_of_students(submitted), class_home(submitted)
@@ -139,7 +140,7 @@ def _wanted(own: Course | None, assignment: str | None, question: str) -> Questi
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
-    """Returns the named course, otherwise the class's own; raises `UserError` without either."""
+    """Returns the named course, or else the class's own; raises `UserError` if neither exists."""
     found = _own_course(course_folder, class_folder) or course_at(course_folder)
     return with_class_dates(found, class_folder)
 
@@ -188,9 +189,9 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
-    """Returns the named course, the one around this or the class folder, or the configured one.
+    """Returns the named course, one at or above this folder or the class, or the configured one.
 
-    Raises `UserError` if the named folder is in no course.
+    Returns None if there is none. Raises `UserError` if the named folder is in no course.
     """
     if course_folder != HERE:
         return course_at(course_folder)
@@ -204,7 +205,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
 
 def _root_of(folder: Path) -> Path | None:
-    """Returns the root of the nearest course of ours, if any; others may have a `source/`."""
+    """Returns the root of the nearest course with suites, or None; nbgrader's courses have none."""
     with contextlib.suppress(UserError):
         root = find_root(folder)
         return root if any(root.glob("source/*/assignment.toml")) else None

@@ -26,13 +26,13 @@ from .outcome import RecordedGrades, class_outcome
 class GradeReport:
     """The outcome of a run, and the last result of each submission in it.
 
-    `results` are read from the file when they are accessed. `lateness` lists due dates as
-    understood, late students and by how much, and students whose earlier submission counts.
-    `stopped` maps each assignment that could not be graded to the reason; the others were graded.
-    `unused_dates` are sentences on dates of `due.csv` whose assignment or section does not exist.
-    `costs` are CPU seconds by stage; they are empty if nothing was graded on this machine.
-    `waiting` are the submissions with a reason to look that no person has dealt with, if this run
-    wrote the gradebook.
+    `results` are read from the file when they are accessed. `lateness` are sentences on due dates,
+    on late students, and on students whose earlier submission counts. `stopped` maps each
+    assignment that could not be graded to the reason; the others were graded. `unused_dates` are
+    sentences on dates in `due.csv` whose assignment or section does not exist. `costs` are CPU
+    seconds by stage; they are empty if nothing was graded on this machine. `waiting` are the
+    submissions that a person should look at and that nobody has dealt with, if this run wrote the
+    gradebook.
     """
 
     run: RunReport
@@ -68,11 +68,11 @@ def grade(
     `course` is the instructor's folder (default: here or above). Result lines are appended to
     `results` (default: results.jsonl next to `submitted`; for one submission in a folder of that
     name, the file of its class). `gradebook` says whether to write nbgrader's gradebook (default:
-    if the folder is called `submitted`); before that, `on_lateness` is called with sentences
-    about due dates and late students. `secret` is the class's file, which shards share (default:
-    secret.key next to the results). `shard` is (index from 1, count). With `question`, only this
-    question is graded again; submissions that are new or have changed are graded as a whole.
-    `scheduler` is the address of a dask scheduler, whose workers then grade instead of this
+    if the folder is called `submitted`); before that, `on_lateness` is called with sentences about
+    due dates and late students. `secret` is the file with the class's secret, which shards share
+    (default: secret.key next to the results). `shard` is (index from 1, count). With `question`,
+    only this question is graded again; submissions that are new or have changed are graded as a
+    whole. `scheduler` is the address of a dask scheduler, whose workers then grade instead of this
     machine.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
@@ -181,17 +181,17 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder named on each line, `<student>/<assignment>`; stays ready in between.
+    """Grades the folder `<student>/<assignment>` named on each line; stays ready in between.
 
     `answer` is called with each `SubmissionResult`, in order of completion, and with a
     `RefusedLine` for a line that names no submission. A line may also be JSON: {"path": ...,
-    "attempt": 2}. With `results`, the lines are appended to that file and attempts are counted;
-    without it, all are first attempts. `secret` is the class's file (default: secret.key next to
-    the results, or in this folder).
+    "attempt": 2}. With `results`, the result lines are appended to that file and attempts are
+    counted; without it, every submission is a first attempt. `secret` is the file with the class's
+    secret (default: secret.key next to the results, or in this folder).
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 
-    Returns when the lines end. Raises `UserError`, `IsolationUnavailable`, `GraderError`.
+    Returns when the lines end. Raises the same errors as `grade`.
     """
     file = Path(results) if results else None
     named = named_secret(secret, file) if secret else None

@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: whose they are, missing work, and whether to show names."""
+    """The options for showing grades: whose grades, how to treat missing work, and hidden names."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP
@@ -40,7 +40,7 @@ def selected(
 ) -> Sequence[SubmissionResult]:
     """Returns the selected results, without withdrawn submissions.
 
-    A results file instead of a class folder has no roster and no withdrawn submissions. Raises
+    If `class_folder` is a results file, there is no roster, and nothing is withdrawn. Raises
     `UserError` if the selected section, grader, assignment or student has no results.
     """
     roster, withdrawn = read_roster(class_folder), read_withdrawals(class_folder)
@@ -53,9 +53,9 @@ def class_grades(
     showing: DisplayOptions | None = None,
     dates: Mapping[str, datetime] | None = None,
 ) -> Grades:
-    """Returns a class's final results as formats write them; raises `UserError` as `selected` does.
+    """Returns a class's grades for export; raises `UserError` as `selected` does.
 
-    `dates` are due dates, which replace those of the gradebook.
+    `dates` are due dates, which replace those in the gradebook.
     """
     from ..nbgrader import class_lateness, human_work
 
@@ -122,7 +122,7 @@ def _duedates(
 
 
 def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime) -> frozenset[Key]:
-    """Returns the assignments that students may still submit because they have more time."""
+    """Returns (student, assignment) pairs that may still be submitted because of extra time."""
     if not class_folder.is_dir():
         return frozenset()
     allowances, extended = read_allowances(class_folder), read_extensions(class_folder)
@@ -178,7 +178,7 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
-    """Returns people on the roster without a result, by assignment, or "" for each hidden name."""
+    """Returns the people on the roster without a result, by assignment; hidden names are ""."""
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)
     by_assignment: dict[str, list[str]] = {}
@@ -198,7 +198,7 @@ def missing_people(
 
 
 def display_name(person: Person) -> str:
-    """Returns the name, and the identifier if several people have that name."""
+    """Returns the name with the identifier, or only the identifier if there is no name."""
     return f"{person.name} ({person.student})" if person.name else person.student
 
 

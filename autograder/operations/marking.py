@@ -1,4 +1,4 @@
-"""Grades by hand from the command line: points, comments of the bank, second looks."""
+"""Grades by hand from the command line: enters points, comments and answers to requests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class EnteredMark:
 
 @dataclass(frozen=True, slots=True)
 class BankUse:
-    """A comment of the bank, and the number of answers that use it.
+    """A comment in a class's bank, and the number of answers that use it.
 
     `is_missing` is true if graders wrote its name but the bank does not have it.
     """
@@ -163,9 +163,9 @@ def add_comment(
     question: str = "",
     course: Path | str = HERE,
 ) -> bool:
-    """Adds a comment to the bank of a class, or gives it a new text; returns whether it is new.
+    """Adds a comment to the bank of a class, or replaces its text; returns whether it is new.
 
-    Without a question, it may be used for every question.
+    Without a question, the comment may be used for every question.
 
         autograder.add_comment("course", "diagonal", "Position i attends to itself.")
 

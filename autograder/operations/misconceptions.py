@@ -1,4 +1,4 @@
-"""Turns a real answer into a known mistake, and gives its name to the equal answers of a class."""
+"""Makes a student's answer a known mistake, and names the equal answers of a class after it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class AddedMisconception:
-    """An entry that was added: its name in results, its file, and how many results have it."""
+    """An entry that was added: its name in results, its file, and the number of renamed results."""
 
     name: str
     file: Path
@@ -48,11 +48,11 @@ def add_misconception(
 ) -> AddedMisconception:
     """Makes a student's answer a known mistake, and names the class's equal answers after it.
 
-    `student` may be the mark of a group of `unnamed_mistakes`. The answer's code is stored without
-    comments. Before that, a sandboxed worker executes the new entry, which must be caught, behave
-    as it did in the student's file, and get its own name. The entry becomes content of the course,
-    which tests and tools execute, so a person should read it: `approve` is first called with its
-    code. Nothing is graded again.
+    `student` may also be the mark of a group from `unnamed_mistakes`. The answer's code is stored
+    without comments. Before that, a sandboxed worker executes the new entry, which must fail the
+    tests, behave as it did in the student's file, and get its own name. The entry becomes content
+    of the course, which tests and tools execute, so a person should read it: `approve` is first
+    called with its code. Nothing is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
@@ -169,7 +169,7 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
 def _named(
     results: Sequence[SubmissionResult], key: tuple[str, ...], name: str, hint: str
 ) -> Iterator[SubmissionResult]:
-    """Yields the results that get the name and did not have it before."""
+    """Yields the results of answers with this key, with the name added."""
     for found in unnamed_in(results):
         if found.key == key:
             yield with_name(found, name, hint)

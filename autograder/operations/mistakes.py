@@ -102,7 +102,7 @@ def anonymous(folder: str, exercise: Exercise, question: str) -> str:
 
 
 def anonymous_code(text: str, question: str) -> str:
-    """Returns the definition of a question and everything that it needs, as code only.
+    """Returns the definition of a question and all code that it needs, without comments.
 
     Raises `SubmissionError` if the text does not define the question.
     """

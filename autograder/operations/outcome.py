@@ -36,7 +36,7 @@ from .courses import Courses, class_course
 class RecordedGrades:
     """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it.
 
-    `unrecorded` is the number of results that can't be recorded until a person has done something.
+    `unrecorded` is the number of results that can't be recorded until a person solves a problem.
     """
 
     db_url: str | None
@@ -94,7 +94,8 @@ def _best(
 ) -> tuple[str, ...]:
     """Lets the best submission of each student count, if that is the rule of the class.
 
-    Does nothing for a shard, or for results in a different file, which lack other submissions.
+    Does nothing for a shard, or for results in a different file, where other submissions are
+    missing.
     """
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
     is_whole = of_class and options.shard == (1, 1)
@@ -115,7 +116,7 @@ def _dated(course: Course) -> list[Assignment]:
 
 
 def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
-    """Counts the late days of the submissions that count, if the class has a budget for them."""
+    """Charges late days for the submissions that count, if the class has a budget of late days."""
     budget = read_rules(class_folder).late_days
     if not budget:
         return ()
@@ -168,7 +169,7 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
         sorted(results.keys),
         without=[GRADEBOOK_FILE, ALLOWED_FILE],
     )
-    # in a mixed class, or if the gradebook is elsewhere, it is always written
+    # in a mixed class, or if it is elsewhere, the gradebook is always written
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:
@@ -187,10 +188,10 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
 
 
 def _waiting(class_folder: Path, results: Sequence[SubmissionResult]) -> tuple[Key, ...]:
-    """Returns the submissions with a reason for a review that nobody has dealt with yet.
+    """Returns the submissions that a person should review and that nobody has reviewed yet.
 
-    A person deals with it by entering points or a comment, by agreeing with the automatic points,
-    or by withdrawing the submission. The next run repeats a grading that failed.
+    A person reviews a submission by entering points or a comment, by agreeing with the automatic
+    points, or by withdrawing it. The next run repeats a grading that failed.
     """
     found = [result for result in results if waits_for_a_person(result, ())]
     if not found:

@@ -1,6 +1,6 @@
-"""Brings people, due dates and submissions of a course on Canvas or Moodle into a class folder.
+"""Copies people, due dates and submissions of a Canvas or Moodle course into a class folder.
 
-It first finds and shows all changes; then `collect` places the submissions.
+All changes are first found and shown; then `collect` places the submissions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PullPlan:
 
     @property
     def changes_something(self) -> bool:
-        """True if there is something to do."""
+        """Returns whether the pull will change anything."""
         people = self.roster and (self.roster.added or self.roster.updated)
         return bool(people or self.dates or self.extensions or self.submissions)
 
@@ -87,16 +87,16 @@ def pull(
     course: Path | str = HERE,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> PullReport:
-    """Brings the roster, due dates and submissions of a course into a class.
+    """Copies the roster, due dates and submissions of a course on a platform into a class.
 
     `platform` is canvas or moodle, and `parts` chooses among roster, dates and submissions. Nothing
     changes unless `approve` returns true for the plan. `on_progress` is called with the number of
-    files that have been downloaded.
+    downloaded files and the number of all files.
 
         autograder.pull("canvas", "course", approve=lambda plan: not plan.waits)
 
-    Raises `UserError` without an address or token, or if the platform refuses or does not answer.
-    Then call it again: completed downloads are kept.
+    Raises `UserError` if the address or token is missing, or if the platform refuses or does not
+    answer. In that case, call `pull` again: completed downloads are kept.
     """
     connection = open_connection(platform, class_folder, access or Access(), Path(course))
     pulling = _Pull(connection, frozenset(parts))
@@ -114,7 +114,7 @@ def pull(
 
 
 class _Pull:
-    """One pull, which finds the changes and makes them."""
+    """Finds the changes of one pull and makes them."""
 
     def __init__(self, connection: Connection, parts: frozenset[str]) -> None:
         self._there, self._folder = connection, connection.folder
@@ -133,7 +133,7 @@ class _Pull:
         self._withdrawn = read_withdrawals(self._folder)
 
     def plan(self) -> PullPlan:
-        """Returns all changes to make; asks the platform, and changes nothing."""
+        """Returns all changes to make; queries the platform, but changes nothing."""
         dates = NewDates(self._there, self._folder)
         has_dates = "dates" in self._parts
         submissions = tuple(self._submissions()) if "submissions" in self._parts else ()
@@ -207,7 +207,7 @@ class _Pull:
         return time is not None and is_collected(self._folder, key, origin, time)
 
     def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
-        """Returns the attempts of each member; an unreadable assignment stops no others."""
+        """Returns the attempts of each member, or none if the assignment can't be read."""
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))

@@ -19,7 +19,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class DateChange:
-    """A due date that changes; `section` is empty for everybody, `before` if there was no date."""
+    """A change of a due date; `section` is empty for everybody, `before` if there was no date."""
 
     assignment: str
     section: str
@@ -29,7 +29,7 @@ class DateChange:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionChange:
-    """The extension of one student that changes; `before` is None if there was none."""
+    """A change of one student's extension; `before` is None if there was none."""
 
     student: str
     assignment: str
@@ -47,7 +47,7 @@ class KnownMember:
 
 
 class NewDates:
-    """The dates of the linked assignments that a pull changes."""
+    """Finds the dates of the linked assignments that a pull changes."""
 
     def __init__(self, connection: Connection, class_folder: Path) -> None:
         self._there = connection
@@ -57,7 +57,7 @@ class NewDates:
         self.notes: list[str] = []
 
     def changes(self) -> Sequence[DateChange]:
-        """Returns the due dates of everybody, and of sections and groups."""
+        """Returns the changed due dates for everybody, and for sections and groups."""
         return [
             change
             for name, work in self._there.works.items()
@@ -67,7 +67,7 @@ class NewDates:
         ]
 
     def extensions(self, known: Mapping[str, KnownMember]) -> Sequence[ExtensionChange]:
-        """Returns the extensions that follow from dates of single students, by their numbers."""
+        """Returns the changed extensions, given the known members by their numbers."""
         return [
             change
             for name, work in self._there.works.items()
@@ -82,7 +82,7 @@ class NewDates:
         assignment, student = self._there.course.assignment(name), known.student
         base = _base(assignment, work, self._dates, known.person)
         if base is None or due < base:
-            why = "the assignment has none" if base is None else "it is earlier than everybody's"
+            why = "there is no due date" if base is None else "it is earlier than everybody's"
             text = _date_text(due, self._zone)
             self.notes.append(f"{student}: the date {text} for {name} is left out: {why}")
             return ()
@@ -94,7 +94,7 @@ class NewDates:
 
 
 def _zone(connection: Connection) -> str:
-    """Returns the time zone for due dates: the platform course's, or that of our due dates."""
+    """Returns the time zone for due dates: the platform's, or the class's if that is unknown."""
     own = {a.duedate.zone for a in connection.course.assignments if a.duedate}
     zones: list[str] = [connection.platform.zone(), *(own if len(own) == 1 else ())]
     for zone in zones:
@@ -107,7 +107,7 @@ def _zone(connection: Connection) -> str:
 def _date_changes(
     assignment: Assignment, work: PlatformAssignment, dates: ClassDates, zone: str
 ) -> Iterator[DateChange]:
-    """Yields the dates of everybody and of sections that differ from the class's."""
+    """Yields the due dates for everybody and for sections that differ from the class's."""
     before = dates.of_all(assignment)
     if work.due is not None and not _same(before, work.due):
         text = _shown(before)
@@ -147,7 +147,7 @@ def _base(
 
 
 def _date_text(moment: datetime, zone: str) -> str:
-    """Formats a moment as a due date in a time zone; in UTC in the hour that occurs twice."""
+    """Formats a moment as a due date in a time zone, or in UTC if the local time is ambiguous."""
     text = f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M:%S} {zone}"
     with contextlib.suppress(ValueError):
         if parse_duedate(text).at == moment:

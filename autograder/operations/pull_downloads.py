@@ -1,7 +1,7 @@
-"""Downloads submissions from a platform and has them collected.
+"""Downloads submissions from a platform and collects them.
 
-Files, each written in one step, are kept in a separate folder until all files of an assignment are
-there, so that an interrupted pull continues where it stopped.
+Files are kept in a separate folder until all files of an assignment have been downloaded, so that
+an interrupted pull continues where it stopped. Each file is written in one step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .connection import Connection
 if TYPE_CHECKING:
     from ..collecting import CollectReport, Owner
 
-#: the folder of files until all files of an assignment are there
+#: the folder for files of assignments that are not completely downloaded
 _DOWNLOADS = ".pulling"
 
 
@@ -50,7 +50,7 @@ class IncomingSubmission:
 
 
 class Downloads:
-    """The submissions of one pull, on their way into the class."""
+    """Downloads and collects the submissions of one pull."""
 
     def __init__(
         self, connection: Connection, course: Course, on_progress: Callable[[int, int], None]
@@ -61,7 +61,7 @@ class Downloads:
         self._done = 0
 
     def collect(self, incoming: Sequence[IncomingSubmission]) -> CollectReport | None:
-        """Downloads and collects one assignment after another, first attempts first."""
+        """Downloads and collects one assignment after another, early attempts before later ones."""
         total = sum(len(usable(item.attempt)) for item in incoming)
         reports: list[CollectReport] = []
         for batch in _rounds(incoming):
@@ -95,7 +95,7 @@ class Downloads:
         except PlatformFailure:
             raise
         except UserError as error:
-            if isinstance(error.__cause__, OSError):  # our own disk fails, and will fail again
+            if isinstance(error.__cause__, OSError):  # this machine's disk would fail again
                 raise
             self.waits.append(f"{item.student}/{item.assignment}: {error}")
             return False
@@ -132,14 +132,14 @@ def _is_whole(path: Path, file: SubmittedFile) -> bool:
 
 
 def is_large(file: SubmittedFile) -> bool:
-    """Returns whether a file is larger than any that is collected."""
+    """Returns whether a file is too large to be collected."""
     from ..collecting.downloaded import MAX_FILE_BYTES
 
     return file.size is not None and file.size > MAX_FILE_BYTES
 
 
 def usable(attempt: Attempt) -> Sequence[SubmittedFile]:
-    """Returns the files to download."""
+    """Returns the files of an attempt that are not too large to be collected."""
     return [file for file in attempt.files if not is_large(file)]
 
 

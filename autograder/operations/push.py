@@ -1,7 +1,7 @@
 """Writes the grades of a class, with feedback if requested, into a course on Canvas or Moodle.
 
-It first reads the grades on the platform: equal grades are left alone, and so is a grade that
-somebody else has changed there.
+First, the grades on the platform are read: grades that are equal, or that somebody else has changed
+there, are left alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class FeedbackKind(enum.StrEnum):
-    """The feedback that goes with a grade: none, a comment, or the page as a file."""
+    """The feedback to send with a grade: none, a comment, or the page as a file."""
 
     NONE = "none"
     COMMENT = "comment"
@@ -113,14 +113,15 @@ def push(
 ) -> PushReport:
     """Writes the grades of a class into a course on a platform.
 
-    `platform` is canvas or moodle; `feedback` goes with the grades. A grade that somebody has
+    `platform` is canvas or moodle; `feedback` is sent with the grades. A grade that somebody has
     changed on the platform stays, unless `overwrite` is true. Nothing is written unless `approve`
-    returns true for the plan; `on_progress` is called with the number of written grades.
+    returns true for the plan; `on_progress` is called with the number of grades that were sent and
+    the number of all grades.
 
         autograder.push("canvas", "course", approve=lambda plan: not plan.waits)
 
-    Raises `UserError` as `pull` does. Then call it again: grades that have arrived are not sent
-    again.
+    Raises `UserError` as `pull` does. In that case, call `push` again: grades that have arrived are
+    not sent twice.
     """
     connection = open_connection(
         platform, class_folder, access or Access(), Path(course), with_notebooks=True
@@ -139,7 +140,7 @@ def push(
 
 
 class _Push:
-    """One push, which finds the differences and writes them."""
+    """Finds the grades that differ and writes them."""
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class _Push:
         self._class_names: Sequence[str] = ()
 
     def plan(self) -> PushPlan:
-        """Returns all grades to write; asks the platform, and changes nothing there."""
+        """Returns all grades to write; queries the platform, but changes nothing there."""
         grades = self._grades()
         if self._feedback is not FeedbackKind.NONE:
             write_feedback(
@@ -193,13 +194,13 @@ class _Push:
         return class_grades(self._folder, results, self._showing, dates)
 
     def _names(self) -> Sequence[str]:
-        """Returns the name of each member on the class's roster; empty without an entry there."""
+        """Returns each member's name on the class's roster, or "" for a member who is not on it."""
         change = compare_people(self._folder, self._there.listed(self._members))
         new = set(change.added)
         return ["" if name in new else name for name in change.students]
 
     def _table(self) -> Table:
-        """Returns the members as a table in the form of the platform, for the exports."""
+        """Returns the members as a table in the format that the platform exports."""
         is_canvas = self._there.key == "canvas"
         rows = [
             {
@@ -268,7 +269,7 @@ class _Push:
     ) -> GradeChange | None:
         """Returns a zero for a missing submission, if requested and there is no grade yet.
 
-        Only people on the class's roster who have not left get one.
+        Only people on the class's roster who have not left get a zero.
         """
         known = student or self._class_names[position]
         is_wanted = grades.missing_cell(known, name, before="-") == "0"
@@ -293,13 +294,13 @@ class _Push:
         if not is_same and self._is_anothers(grade, pushed):
             self._waits.append(
                 f"{where}: {grade.points:g} there, given by somebody else, and "
-                f"{result.score:g} here: the grade there stays (--overwrite writes ours)"
+                f"{result.score:g} here: the grade there stays (--overwrite replaces it)"
             )
             return None
         return GradeChange(result.student, result.assignment, grade.points, update, digest)
 
     def _is_anothers(self, grade: Grade, pushed: PushedGrade | None) -> bool:
-        """Returns whether a grade on the platform differs from the one that was written last."""
+        """Returns whether somebody else has set the grade on the platform, so that it must stay."""
         if grade.points is None or self._overwrite:
             return False
         return pushed is None or abs(float(pushed.points) - grade.points) >= SAME_GRADE
@@ -307,7 +308,7 @@ class _Push:
     def _update(
         self, result: SubmissionResult, member: Member, grade: Grade, pushed: PushedGrade | None
     ) -> tuple[GradeUpdate, str]:
-        """Returns the grade with feedback that the platform lacks, and a digest of the feedback."""
+        """Returns the grade, with feedback if the platform lacks it, and the feedback's digest."""
         from ..feedback import page_of
 
         update = GradeUpdate(member.number, result.score)
@@ -330,7 +331,7 @@ class _Push:
         return update, digest
 
     def _comment(self, text: str) -> str:
-        """Returns a text as the platform shows comments: Moodle as HTML."""
+        """Returns a text in the format of the platform's comments, which is HTML for Moodle."""
         if self._there.key == "canvas":
             return text
         return "<br>".join(for_html(line) for line in text.splitlines())
@@ -338,7 +339,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades, and remembers each batch; returns how many, and the refused ones."""
+        """Writes the grades in batches; returns the number written, and sentences on the others."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

@@ -14,9 +14,9 @@ from ..submission.class_files import RESULTS_FILE, class_home
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:
-    """Returns every line of a class's results file; `class_folder` may be the file itself.
+    """Returns every result in a class's results file; `class_folder` may be the file itself.
 
-    Raises `UserError` if there is none, or if it is damaged.
+    Raises `UserError` if the file does not exist or is damaged.
     """
     return read_results(results_file(class_folder))
 
@@ -27,7 +27,7 @@ def last_class_results(class_folder: Path | str) -> LastResults:
 
 
 def class_folder_at(path: Path | str) -> Path:
-    """Returns a class's folder, for writing into it; raises `UserError` for a file."""
+    """Returns a class folder to write into; raises `UserError` if the path is a file."""
     folder = Path(path)
     if folder.is_file():
         raise UserError(f"{folder} is a file; expected the folder of the class: {folder.parent}")
@@ -47,7 +47,7 @@ def counted_results(class_folder: Path | str) -> LastResults:
     """Returns the last result of each submission, with people's changes in the gradebook.
 
     Results are read when they are accessed. Assignments that only nbgrader graded are included.
-    Raises `UserError` if there are none.
+    Raises `UserError` if there are no results.
     """
     from ..nbgrader import graded_elsewhere, human_work
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 def report(
     class_folder: Path | str, showing: DisplayOptions | None = None, *, course: Path | str = HERE
 ) -> Report:
-    """Returns the report on a class: shared mistakes, questions, points, students to look at.
+    """Returns the report on a class: shared mistakes, questions, points, and students to look at.
 
     print([q.question for q in autograder.report("course").questions])
     """
@@ -83,7 +83,7 @@ def _codes(
 def _comments(
     folder: Path, counted: Sequence[SubmissionResult], showing: DisplayOptions
 ) -> Mapping[QuestionKey, Sequence[str]]:
-    """Returns the names of the bank's comments that answers have."""
+    """Returns the names of the bank's comments on each answer."""
     from ..nbgrader import human_work
 
     if not folder.is_dir():

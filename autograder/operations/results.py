@@ -1,4 +1,4 @@
-"""Turns a class's results into gradebook, feedback, similar pairs and exports."""
+"""Turns a class's results into a gradebook, feedback, pairs of similar submissions and exports."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def final_results(
     section: str | None = None,
     grader: str | None = None,
 ) -> list[SubmissionResult]:
-    """Returns the results that count, with changes from the gradebook, without withdrawn ones.
+    """Returns the results that count, with manual changes and without withdrawn submissions.
 
         for result in autograder.final_results("course", assignment="causal_attention"):
             print(result.student, result.score)
 
-    Raises `UserError` if there are none for the given assignment or student, or if the class's
-    roster has no such section or grader.
+    Raises `UserError` if there are no results for the given assignment or student, or if the
+    class's roster has no such section or grader.
     """
     from ..classroom import Selection
     from .grades import selected
@@ -100,7 +100,7 @@ def write_feedback(
 def deliver_feedback(
     class_folder: Path | str, way: DeliveryFormat, *, selection: Selection | None = None
 ) -> DeliveryReport:
-    """Packs the feedback pages, which must be written before, for a platform or for mail.
+    """Packs feedback pages that have already been written, for a platform or for mail.
 
     Raises `UserError` if no pages have been written.
     """
@@ -201,7 +201,7 @@ def export_formats() -> tuple[str, ...]:
 
 
 def merge(results: Iterable[Path | str], to: Path | str) -> MergeReport:
-    """Writes the lines of results files into one, each submission once.
+    """Merges results files into one, in the order of student, assignment and attempt.
 
         autograder.merge(["shards/1.jsonl", "shards/2.jsonl"], to="course/results.jsonl")
 

@@ -52,7 +52,7 @@ class WaitingAnswers:
 
 @dataclass(frozen=True, slots=True)
 class GradersWork:
-    """The answers waiting for each grader, and how many each person has graded by question.
+    """The answers waiting for each grader, and the numbers of answers that each person graded.
 
     `graded` has rows of grader, assignment, question and number. Entries that were made in
     formgrader have the name `formgrader`, because nbgrader does not record who made them.
@@ -70,7 +70,7 @@ def class_requests(class_folder: Path | str) -> tuple[Request, ...]:
 def bring_requests(
     class_folder: Path | str, source: Path | str, *, course: Path | str = HERE
 ) -> NewRequests:
-    """Stores students' requests to look again: issues (JSON), a table (CSV), or a folder.
+    """Stores students' requests for a second look, from issues (JSON), a table (CSV), or a folder.
 
         autograder.bring_requests("course", "issues.json")
 
@@ -105,11 +105,11 @@ def _request(folder: Path, course: Course, asked: FoundRequest) -> Request:
 
 
 def _named_assignment(course: Course, text: str) -> str:
-    """Returns the one assignment that a text names; raises `UserError` if that is not certain."""
+    """Returns the assignment that a text names; raises `UserError` unless it names exactly one."""
     words = re.sub(r"[\W_]+", "_", f" {text} ".casefold())
     names = [assignment.name for assignment in course.assignments]
     found = {name for name in names if f"_{name}_" in words}
-    # a name may be part of a longer one, which then counts
+    # a name may be part of a longer one; then only the longer one counts
     found -= {name for name in found for other in found if name != other and name in other}
     found = found or {name for name in names if question_named_in(course, name, text)}
     if len(found) != 1:
@@ -121,7 +121,7 @@ def _named_assignment(course: Course, text: str) -> str:
 
 
 def question_named_in(course: Course, assignment: str, text: str) -> str:
-    """Returns the assignment's only question that a text names, or "" for none or several."""
+    """Returns the assignment's question that a text names, or "" if it names none or several."""
     words = set(re.findall(r"\w+", text))
     own = next((a.exercises for a in course.assignments if a.name == assignment), ())
     found = [f"{e.name}/{q.name}" for e in own for q in e.questions if q.name in words]
@@ -131,7 +131,7 @@ def question_named_in(course: Course, assignment: str, text: str) -> str:
 
 
 def graders_work(class_folder: Path | str, grader: str | None = None) -> GradersWork:
-    """Returns the answers that are waiting for each grader, by question, and how many were graded.
+    """Returns the answers that are waiting for each grader, and the number that were graded.
 
         for item in autograder.graders_work("course", "tom").waiting:
             print(item.question, item.students)

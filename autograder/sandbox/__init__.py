@@ -1,7 +1,8 @@
 """Starts a fork server, requests sandboxed workers from it, and communicates with them.
 
-This package knows tensors, but not tests. A fork server can be started before torch is imported
-here; `sandbox.session`, the channel to a worker, is imported with the first worker.
+This package handles tensors, but knows nothing about tests. The grader can start a fork server
+before it imports torch: `sandbox.session`, the channel to a worker, is imported only when the first
+worker is requested.
 """
 
 from .clock import Budget

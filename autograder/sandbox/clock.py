@@ -17,7 +17,7 @@ class Budget:
 
     wall: float
     cpu: float
-    #: seconds of waiting for a processor that have been refunded
+    #: seconds that the worker waited for a processor and that have been refunded
     waited: float = 0.0
 
     @classmethod
@@ -31,9 +31,9 @@ class Budget:
         return cls(2 * limits.wall_seconds, 2 * limits.cpu_seconds)
 
 
-#: the most seconds charged between two looks. The grader looks ten times a second; a longer gap is
-#: not the worker's fault, because the grader was stopped, the machine slept, or the clock was
-#: changed
+#: the maximum number of seconds charged between two checks of the clock. The grader checks it ten
+#: times a second; a longer gap is not the worker's fault: the grader was stopped, the machine was
+#: suspended, or the clock was changed
 _LONGEST_LOOK = 1.0
 
 
@@ -48,7 +48,7 @@ class Clock:
         self._cpu_before = self._cpu()
 
     def spent(self) -> str | None:
-        """Returns the limit that is used up, or None; called each time the grader looks."""
+        """Returns the name of the limit that has been exceeded, or None if time is left."""
         self._look()
         if self._left() < 0:
             return "the time limit (wall clock)"
@@ -57,20 +57,20 @@ class Clock:
         return None
 
     def extend(self, seconds: float) -> None:
-        """Adds seconds of wall and CPU time."""
+        """Adds `seconds` to the remaining wall and CPU time."""
         self._budget.wall += seconds
         self._budget.cpu += seconds
 
     def stop(self) -> None:
-        """Charges the time of the call to the budget."""
+        """Charges the time that the call has used to the budget."""
         self._look()
         self._budget.wall = self._left()
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
 
     def _left(self) -> float:
-        """Returns the wall seconds left; refunds the time of waiting for a processor.
+        """Returns the wall seconds left, after refunding the time spent waiting for a processor.
 
-        Otherwise, a slow but right answer would be refused on a busy machine.
+        Without the refund, a correct but slow answer could fail on a busy machine.
         """
         if self._wall > self._budget.wall:
             waited = waited_seconds(self._pid)
@@ -96,7 +96,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def waited_seconds(pid: int) -> float:
-    """Returns the seconds that a process has waited for a processor, or 0 if none are counted."""
+    """Returns the seconds that a process has waited for a processor, or 0 if that is unknown."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -104,21 +104,21 @@ def waited_seconds(pid: int) -> float:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """Returns the CPU seconds of a process, its descendants, and the ended children of all."""
+    """Returns the CPU seconds of a process, its descendants, and all their ended children."""
     return sum(map(_all_cpu, (pid, *descendants(pid))))
 
 
 def _all_cpu(pid: int) -> float:
     try:
-        # bytes, because the process's name in this file may contain anything
+        # read as bytes, because the process name in this file may contain any byte
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
-        return 0.0  # it has ended, and the process that waited for it has its time
+        return 0.0  # the process has ended; its time counts for the process that waited for it
 
 
 def descendants(pid: int) -> list[int]:
-    """Returns all descendants of a process, without those that have ended meanwhile."""
+    """Returns the ids of all descendants of a process that have not ended."""
     found = [pid]
     for one in found:
         try:
@@ -133,7 +133,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def pid_of(pidfd: int) -> int:
-    """Returns the id, in this namespace, of a descriptor's process."""
+    """Returns the id, in this pid namespace, of the process to which a pidfd refers."""
     with open(f"/proc/self/fdinfo/{pidfd}", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Pid:"))
 

@@ -1,4 +1,4 @@
-"""Finds out which isolation tiers work on this machine, by trying each, and why others do not."""
+"""Tries each isolation tier on this machine, and reports why a tier does not work."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def probe():
             denied.append(name)
     return torch.ones(1), os.getuid(), denied
 """
-#: the most attempts to start a tier that is killed meanwhile, by the kernel for its memory or by a
-#: person
+#: the maximum number of attempts to start a tier that is killed while it starts, for example by the
+#: kernel when memory is short
 _ATTEMPTS = 2
-#: the ends of the probe that mean that its worker was killed or stopped from outside
+#: the errors of the probe that mean that its worker was killed or stopped from outside
 _STRUCK = (SandboxKilled, AnswerCrashed, AnswerTimeout)
-#: the text in a reason that already includes the remedy
+#: a reason that contains this text already includes a remedy
 _FIX = "\n    fix: "
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of trying a tier on this machine: it works, or the reason why it does not."""
+    """The outcome of trying a tier on this machine: whether it works, and the reason."""
 
     tier: Tier
     works: bool
@@ -60,12 +60,12 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """The remedy if the tier does not work, or "" if the reason already includes one."""
+        """The remedy for a tier that does not work, or "" if the reason already includes one."""
         return "" if _FIX in self.reason else f"\n    remedy: {remedy_of(self.tier)}"
 
 
 def examine(tier: Tier) -> Finding:
-    """Starts a worker of a tier, which tries the operations that must be denied."""
+    """Starts a worker of a tier, and lets it try the operations that must be denied."""
     try:
         parent = ForkServer(tier)
     except AutograderError as error:
@@ -85,9 +85,9 @@ def remedy_of(tier: Tier) -> str:
 
 
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
-    """Starts and probes a fork server of the wanted tier, or of the best one that works here.
+    """Starts and probes a fork server of the wanted tier, or of the strongest one that works here.
 
-    Raises `IsolationUnavailable` with each tier's reason and remedy.
+    If none works, raises `IsolationUnavailable` with each tier's reason and remedy.
     """
     return _best(wanted, lambda tier: ForkServer(tier, libraries))
 
@@ -96,13 +96,14 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 def fork_server_ahead(
     wanted: Tier | None = None, ahead: Preparation | None = None
 ) -> Iterator[Callable[[Tier | None], ForkServer]]:
-    """Begins to start a fork server, and yields a `start_fork_server` that continues with it.
+    """Begins to start a fork server, and yields a function that finishes starting it.
 
-    The caller can meanwhile do other work, such as importing torch.
+    The caller can meanwhile do other work, such as importing torch. The function works like
+    `start_fork_server`, but starts a different server if another tier is wanted.
     """
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))
-    with contextlib.suppress(AutograderError):  # the second attempt reports the error
+    with contextlib.suppress(AutograderError):  # the yielded function tries again
         begun[tier] = ForkServer(tier, ahead=ahead)
     try:
         yield lambda wanted: _best(
@@ -114,7 +115,7 @@ def fork_server_ahead(
 
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
-    """Starts the first tier that works; retries a tier that was killed while it started."""
+    """Returns a fork server of the first tier that works; retries a tier that was killed."""
     reasons: list[str] = []
     for tier in (wanted,) if wanted else LEVELS:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -132,7 +133,7 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
 
 
 def _tried(tier: Tier, start: Callable[[Tier], ForkServer]) -> tuple[ForkServer | Finding, bool]:
-    """Returns a working fork server, or the problem and whether it was killed from outside."""
+    """Returns a working fork server or the problem, and whether it was killed from outside."""
     try:
         parent = start(tier)
     except AutograderError as error:

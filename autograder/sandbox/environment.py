@@ -20,7 +20,8 @@ _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cac
 class Libraries:
     """The libraries that workers may import besides the standard library.
 
-    The fork server imports `modules` in advance; `notebooks` makes workers run cells.
+    The fork server imports `modules` in advance. If `notebooks` is true, workers can run notebook
+    cells.
     """
 
     distributions: tuple[str, ...] = ALLOWED
@@ -33,8 +34,8 @@ class Preparation:
     """The work that the fork server does in advance, so that its workers need not repeat it.
 
     Without `second_device`, a layer whose operators have no C++ kernel for the meta device costs
-    its worker a third of a second. The same is true without `many_workers`; then each worker also
-    takes ten milliseconds longer, but the start takes half a second less.
+    its worker a third of a second. Without `many_workers`, the same is true, and every worker takes
+    ten milliseconds longer, but the fork server starts half a second earlier.
     """
 
     second_device: bool = True
@@ -52,7 +53,7 @@ class WorkerEnvironment:
     packages: tuple[Path, ...]
 
     def readable(self) -> list[str]:
-        """Returns the paths that Landlock lets a worker read, except for the hidden folders."""
+        """Returns the paths that Landlock lets a worker read; hidden folders are left out."""
         paths = [self.python, self.standard_library, *self.libraries]
         parts = {part for path in paths for part in self._around(path.resolve())}
         return [*map(str, (*sorted(parts), *self.packages, WORKER)), "/dev/null", "/dev/urandom"]
@@ -74,10 +75,10 @@ class WorkerEnvironment:
 
 
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
-    """Returns the environment for workers of the running interpreter.
+    """Returns the environment of workers that use the running interpreter.
 
-    Includes the distributions that are installed, and all their requirements. Raises `LookupError`
-    if torch is not installed.
+    Includes those of the distributions that are installed, and all their requirements. Raises
+    `LookupError` if torch is required but not installed.
     """
     base = Path(sys.base_prefix).resolve()
     standard_library = Path(sysconfig.get_path("stdlib")).resolve()
@@ -130,7 +131,8 @@ def _first_parts(distribution: metadata.Distribution) -> set[str]:
     record = distribution.read_text("RECORD")
     if record is None:  # not installed by pip
         return {file.parts[0] for file in distribution.files or ()}
-    # as text, because `distribution.files` makes an object for each of torch's ten thousand files
+    # read as text, because `distribution.files` makes an object for each of torch's ten thousand
+    # files
     paths = (line.partition(",")[0].strip('"') for line in record.splitlines())
     return {path.partition("/")[0] for path in paths}
 

@@ -41,7 +41,7 @@ main()
 """
 #: code that runs before any package can keep a reference to `open`
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: code that runs before torch is imported, if only a few layers will be moved
+#: code that runs before torch is imported, so that it loads its meta kernels only when needed
 _KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -55,7 +55,7 @@ _ENVIRONMENT = {
     "PYTHONMALLOC": "malloc",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint does not stop, as in a student's checks
+    "PYTHONBREAKPOINT": "0",  # as in a student's own checks, ignores a forgotten breakpoint
     "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler needs a folder, even if it never compiles
 }
 
@@ -83,14 +83,17 @@ class ForkServer:
     def restart(self) -> None:
         """Starts a new fork server after the old one has ended; may raise `SandboxError`.
 
-        Graders that were forked before still use the old one.
+        Graders that were forked before this call keep using the old one.
         """
         self.close()
         self._start()
         self.wait_until_ready()
 
     def has_ended(self, seconds: float = _ENDING_SECONDS) -> bool:
-        """Return whether the server has ended or soon will; call it only where it was started."""
+        """Returns whether the server has ended or ends within `seconds`.
+
+        Only the process that started the server may call this.
+        """
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -98,10 +101,10 @@ class ForkServer:
         return True
 
     def was_killed(self) -> bool:
-        """Return whether the server was killed from outside: by a signal, or with no message."""
+        """Returns whether a signal ended the server, or it ended without printing anything."""
         if not self.has_ended():
             return False
-        code = self._process.returncode  # bubblewrap returns 128 and more for a signal
+        code = self._process.returncode  # bubblewrap adds 128 to the number of a signal
         return code < 0 or code > 128 or not self._words()
 
     def _start(self) -> None:
@@ -109,7 +112,8 @@ class ForkServer:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._printed = ""
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # in a file, which is closed before workers are forked; arguments would stay in their memory
+        # passed in a file that is closed before workers are forked; arguments would stay in their
+        # memory
         settings = os.memfd_create("settings")
         try:
             environment = worker_environment(self._libraries.distributions)
@@ -133,11 +137,11 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The process to kill as a last resort; its workers are its descendants."""
+        """The id of the process to kill as a last resort; the workers are its descendants."""
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        """Waits until torch is loaded in the sandbox; raises `SandboxError` with its output."""
+        """Waits until torch is loaded in the sandbox; if that fails, raises `SandboxError`."""
         if self._ready:
             return
         if self._greeting() != b"R":
@@ -150,10 +154,10 @@ class ForkServer:
             self._send_batch(batch)
 
     def _greeting(self) -> bytes:
-        """Waits for the server's message that it is ready; returns an empty one if it has ended.
+        """Waits for the server's message that it is ready; returns b"" if the server ends instead.
 
-        If bubblewrap is killed while it makes namespaces, its child waits for it without end, and
-        holds the other end of the socket open.
+        The end of the socket alone would not show this: if bubblewrap is killed while it creates
+        namespaces, its child waits forever and keeps its end open.
         """
         with contextlib.suppress(OSError):
             end = os.pidfd_open(self._process.pid)
@@ -178,7 +182,8 @@ class ForkServer:
     def hold(self, batch: Batch) -> None:
         """Makes the server keep a batch, so that workers forked from now on already have it.
 
-        Call this before the grader is forked: forks know only the batches that were held before.
+        Call this before the grader is forked: a fork knows only the batches that were held at that
+        time.
         """
         if batch.digest not in self._held:
             self._held[batch.digest] = batch
@@ -202,7 +207,7 @@ class ForkServer:
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Requests a worker, which is forked in the background; its first call waits for the fork.
+        """Requests a worker, which is forked in the background; its first call waits until then.
 
         `batches` are the digests of the held batches that the worker keeps; it sees no others.
         """
@@ -258,7 +263,7 @@ class ForkServer:
         return self._words() or "(it printed nothing)"
 
     def _words(self) -> str:
-        """Returns the end of the fork server's output, even after the server was closed."""
+        """Returns the last part of the fork server's output, even after the server was closed."""
         if not self._errors.closed:
             self._errors.seek(0)
             self._printed = self._errors.read()[-2000:].decode(errors="replace").strip()
@@ -292,7 +297,7 @@ def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
 def _python(
     environment: WorkerEnvironment, settings: dict[str, object], launch: Launch
 ) -> list[str]:
-    """Returns the Python command of the fork server, without its last argument."""
+    """Returns the Python command of the fork server; the caller adds the settings file."""
     boot = _BOOT.format(
         library=str(environment.standard_library),
         reached=str(launch.library),

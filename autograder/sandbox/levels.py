@@ -1,4 +1,4 @@
-"""The isolation levels, the strongest first: how each is started, and the remedy if it is missing.
+"""The isolation levels, strongest first: how each is started, and the remedy if it does not work.
 
 A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """
@@ -22,10 +22,10 @@ _PLACE = Path("/worker")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The surroundings of a fork server: the command that starts its Python, and its folders.
+    """The command that starts a fork server's Python, and the folders that it uses.
 
-    `library` is the path of the standard library inside the sandbox, `place` the folder of the
-    packages that a worker imports. Close `links` when the fork server has ended.
+    `library` is the path of the standard library inside the sandbox, and `place` is the folder of
+    the packages that a worker imports. Close `links` when the fork server has ended.
     """
 
     command: list[str]
@@ -90,17 +90,17 @@ LEVELS = {
 def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
     command += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if os.getuid() == 0:  # the fork server becomes nobody, with only these capabilities
+    if os.getuid() == 0:  # to become the user `nobody`, the fork server needs only these
         for name in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
             command += ["--cap-add", name]
     else:
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    # older versions of torch need a temporary folder for their import; Landlock hides it from
-    # workers
+    # older versions of torch need a temporary folder while they are imported; Landlock hides it
+    # from workers
     command += ["--tmpfs", "/tmp"]
     targets = [*environment.libraries, environment.standard_library, environment.python]
     for folder in sorted({parent for path in targets for parent in path.parents}):
-        command += ["--dir", str(folder)]  # otherwise, bubblewrap makes them readable only for root
+        command += ["--dir", str(folder)]  # otherwise, only root can read the folders
     command += ["--dir", str(_PLACE)]
     for path in environment.libraries:
         if path.is_symlink():
@@ -118,10 +118,10 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
 
 
 class Links:
-    """A folder of links to a worker's packages, and a path of the standard library. Close it.
+    """A folder of links to a worker's packages, and a path to the standard library. Close it.
 
-    A worker started by root changes its user, and may then not enter folders such as /root. Its
-    links therefore use `descriptors` of folders that were opened earlier, which a worker inherits.
+    A worker started by root changes its user, and then can't enter folders such as /root. The links
+    therefore go through `descriptors` of folders that were opened earlier, which a worker inherits.
     """
 
     def __init__(self, environment: WorkerEnvironment) -> None:

@@ -1,9 +1,9 @@
-"""Sends requests in one frame, and decodes the replies without trusting them.
+"""Encodes requests in batches, and extracts the replies without trusting them.
 
 Every exchange between a worker and its grader starts with cold caches on both sides, and a
 submission would need hundreds of exchanges. So requests are sent in batches. The fork server holds
-the batches that every worker of a run gets: it decodes each once, and a worker receives only its
-digest. `benchmarks/tricks.py` prints how much time both save.
+the batches that every worker of a run gets: it decodes each batch once, and a worker receives only
+the batch's digest. `benchmarks/tricks.py` prints how much time batches and digests save.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ..errors import (
 from ..records import Limits
 from ..worker import wire
 
-#: the most characters of a failure's text and of a name, and the most bases of an exception; an
-#: honest worker sends no more
+#: the maximum length of a failure's text and of a name, and the maximum number of an exception's
+#: base classes; an honest worker stays below these limits
 _MOST_TEXT, _MOST_NAME, _MOST_BASES = 1_500, 100, 12
 
 
 def value_of(reply: Any) -> Any:
-    """Returns the value in a decoded reply; raises the fault that it reports.
+    """Returns the value in a decoded reply, or raises the fault that the reply reports.
 
-    Raises `BadFrame` if it is not a valid reply.
+    Raises `BadFrame` if the reply is not valid.
     """
     match reply:
         case ("ok", value):
@@ -65,7 +65,7 @@ def value_of(reply: Any) -> Any:
 
 
 def _not_implemented(kind: str, text: str, where: str) -> str:
-    """Describes a NotImplementedError of a stub, or of torch, such as for a missing `forward`."""
+    """Describes a NotImplementedError of a stub, or of torch (such as for a missing `forward`)."""
     is_stub = "raise" in where.rpartition("\n")[2]
     return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
@@ -73,7 +73,7 @@ def _not_implemented(kind: str, text: str, where: str) -> str:
 def report_in(status: socket.socket) -> list[float]:
     """Reads the fork server's report on an ended worker: wait status, CPU seconds, memory.
 
-    Raises `SandboxError` without a report, because the cause of the end is then unknown.
+    Raises `SandboxError` if there is no report, because the cause of the end is then unknown.
     """
     try:
         report = status.recv(4096)
@@ -102,7 +102,7 @@ def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
 
 #: header and data of one reply, not yet decoded
 RawReply = tuple[bytes, bytes]
-#: the most bytes of all headers in one exchange: a megabyte may take half a second to decode
+#: the maximum size of all headers in one exchange: a megabyte may take half a second to decode
 _MOST_HEADER_BYTES = 16 * wire.MAX_HEADER_BYTES
 #: the beginning of a frame that is a request to the grader, not a reply
 _ASKS = b'{"U": ["substitute", '
@@ -129,7 +129,7 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """Returns the bytes of the frame to send; `held` are the batches of the fork server."""
+        """Returns the bytes to send as this frame; `held` are the digests that the worker has."""
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
@@ -144,7 +144,7 @@ def reply_in(frame: bytes) -> RawReply:
 
 
 class RawReplies:
-    """Extracts the replies to a batch from received bytes; together they may be as large as one.
+    """Extracts the replies to a batch from received bytes; `limit` is their maximum total size.
 
     If the grader substitutes answers, requests of the worker may come between the replies.
     """
@@ -160,11 +160,11 @@ class RawReplies:
 
     @property
     def complete(self) -> bool:
-        """Return whether every request has its reply."""
+        """Returns whether every request has a reply."""
         return len(self.found) == self._count
 
     def feed(self, part: bytes) -> list[RawReply]:
-        """Takes the next bytes, and returns the requests to the grader in them.
+        """Adds received bytes; returns the requests to the grader that they complete.
 
         Raises `BadFrame` if they can't be replies to this batch.
         """

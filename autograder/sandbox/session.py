@@ -1,4 +1,4 @@
-"""The grader's side of one sandboxed worker: makes calls with a budget, and reliably kills it."""
+"""The grader's side of one sandboxed worker: calls it with a time budget, and reliably kills it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ _FEW = "; if the limit on processes is too low (ulimit -u, or that of a containe
 
 
 class Session:
-    """A worker's channel, output and end. Every method may raise an `AnswerFault`.
+    """The channel to a worker, with the worker's output and exit status.
 
-    After any fault except a raised exception, the worker is dead and `alive` is false.
+    Calls may raise an `AnswerFault`. After one that the worker itself reported, it can be called
+    again; after any other, it is dead, and `alive` is false.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Session:
         self._exit: list[float] | None = None
         self.alive = True
         self.substitute: Substitute | None = None
-        self.held: Container[str] = ()  #: its fork server's batches, by digest
-        #: the seconds in which an interrupted worker may stop, and whether it was interrupted
+        self.held: Container[str] = ()  #: digests of the batches that the worker has
+        #: the seconds that an interrupted worker has to stop, and whether it was interrupted
         self.grace_seconds, self.interrupted = 0.0, False
 
     @classmethod
@@ -72,7 +73,7 @@ class Session:
         return session, [far_channel.detach(), far_status.detach(), far_output]
 
     def ask(self, budget: Budget, operation: str, *args: Any) -> Any:
-        """Makes one call of the worker; returns its decoded value."""
+        """Calls one operation of the worker; returns the decoded value."""
         with self._asking(budget) as clock:
             self._send(clock, (operation, *args))
             reply = self._receive(clock)
@@ -103,7 +104,7 @@ class Session:
         if not self.alive:
             raise AnswerCrashed("the process of the submission has ended")
         self._wait_until_confined()
-        self._frame = secrets.randbits(32)  # a reply that was written in advance can't contain it
+        self._frame = secrets.randbits(32)  # a reply written in advance can't contain this
         self.interrupted = False
         clock = Clock(budget, self._pid)
         try:
@@ -116,7 +117,7 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Return whether the worker is alive and its last call left no thread and no data."""
+        """Returns whether the worker is alive and its last call left no thread and no data."""
         if not self.alive or self._pidfd is None:
             return self.alive
         return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
@@ -161,7 +162,7 @@ class Session:
             self._drain()
             printed = self._output.end.decode(errors="replace")
             self.kill()
-            # a fork server that fails says why; one that a signal ends does not
+            # a fork server that fails prints the reason; one that is killed prints nothing
             kind = SandboxError if printed else SandboxKilled
             raise kind(f"a worker could not be confined: {printed or 'it was killed or stopped'}")
 
@@ -195,7 +196,7 @@ class Session:
         return buffer
 
     def _some(self, clock: Clock) -> bytes:
-        """Receives the next bytes, as many as there are."""
+        """Receives the bytes that are available; waits if there are none."""
         part = self._tried(clock, select.POLLIN, lambda: self._channel.recv(_SOCKET_BUFFER))
         if not part:
             self._ended()
@@ -234,7 +235,7 @@ class Session:
             raise AnswerTimeout(f"still running after {spent}; is there a loop that never ends?")
 
     def _drain(self) -> bool:
-        """Reads the printed output; returns False when the output is closed."""
+        """Reads the printed output; returns whether the worker still has it open."""
         open_still = self._output.drain()
         if self._output.size > self._limits.output_bytes:
             self.kill()
@@ -251,7 +252,7 @@ class Session:
         if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:
             self.kill()
             raise AnswerProtocol("the submission closed the grader's channel")
-        self._status.settimeout(_CONFINED_SECONDS)  # waits, however busy the fork server is
+        self._status.settimeout(_CONFINED_SECONDS)  # even a busy fork server has reported by then
         code, cpu, _ = self._exit = report_in(self._status)
         self.kill()
         raise fault_of(int(code), float(cpu), self._limits)
@@ -262,10 +263,10 @@ _PART_BYTES = 1 << 16
 
 
 class Output:
-    """The reading end of a worker's output. Close it."""
+    """The reading end of a worker's output. Close it after use."""
 
     def __init__(self, descriptor: int, limit: int) -> None:
-        """Stops reading after `limit` bytes."""
+        """`limit` is the number of bytes after which `drain` stops reading."""
         os.set_blocking(descriptor, False)
         self.descriptor = descriptor
         self.size = 0

@@ -15,16 +15,16 @@ from pathlib import Path
 _PREFIX = "autograder-"
 #: the name of an empty file that only these folders contain
 _MARK = ".temporary-folder-of-autograder"
-#: the seconds in which a new folder may not be locked yet
+#: the age in seconds up to which a folder may not be locked yet
 _YOUNG_SECONDS = 60.0
 
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Makes a folder in the system's temporary folder, which this process keeps locked.
+    """Yields a new folder in the system's temporary folder, locked until the block ends.
 
-    First removes marked folders of this user whose process is gone. Keeps unmarked folders, which
-    may be somebody's own, such as a copy of a course.
+    First removes marked folders of this user whose process has ended. Unmarked folders are kept,
+    because they may be a person's own, such as a copy of a course.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_left(left)
@@ -44,7 +44,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _remove_if_left(path: Path) -> None:
-    with contextlib.suppress(OSError):  # another user's, not a folder, locked, or gone meanwhile
+    with contextlib.suppress(OSError):  # another user's, not a folder, locked, or already gone
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             state = os.fstat(folder)

@@ -153,7 +153,7 @@ def _syntax(answer: Answer, error: Exception) -> str:
 
 
 def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
-    """Return whether a notebook contains more than the stubs."""
+    """Returns whether a notebook contains more than the stubs."""
     try:
         text = _notebook(notebook, questions).text
     except SubmissionError:
@@ -236,6 +236,6 @@ def _functions(node: ast.stmt) -> Iterator[ast.FunctionDef]:
 
 
 def _is_begun(function: ast.FunctionDef) -> bool:
-    """Return whether a function has the student's own code but still raises as the stub does."""
+    """Returns whether a function has the student's own code but still raises as the stub does."""
     own = [node for node in function.body if not isinstance(node, ast.Expr)]
     return len(own) > 1 and any(map(is_stubs_line, own))

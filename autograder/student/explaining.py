@@ -232,7 +232,7 @@ def origin(failure: BaseException) -> BaseException | None:
 
 
 def is_stub(failure: BaseException) -> bool:
-    """Return whether the student's own code, not torch, raised a `NotImplementedError`."""
+    """Returns whether the student's own code, not torch, raised a `NotImplementedError`."""
     if not isinstance(failure, AnswerNotImplemented) or failure.__cause__ is None:
         return False
     traceback = failure.__cause__.__traceback__

@@ -106,7 +106,7 @@ class _Hook:
 
     @property
     def refuses(self) -> bool:
-        """Return whether this thread runs checks: a kernel's other threads connect to Jupyter."""
+        """Returns whether this thread runs checks: a kernel's other threads connect to Jupyter."""
         return self.thread is not None and threading.get_ident() == self.thread
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -193,7 +193,7 @@ def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _is_there(path: Any) -> bool:
-    """Return whether a path also exists during grading.
+    """Returns whether a path also exists during grading.
 
     These are Python's own files, and the folders above them or above the answer.
     """
@@ -247,7 +247,7 @@ def _open(path: Any, mode: str | None, flags: int) -> None:
 
 
 def _is_known(path: Any) -> bool:
-    """Return whether a path belongs to Python, torch or a device, which grading also has."""
+    """Returns whether a path belongs to Python, torch or a device, which grading also has."""
     if not isinstance(path, str | bytes | os.PathLike):
         return path is not None
     place = os.path.abspath(os.fsdecode(path))
@@ -263,8 +263,8 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 
 def _is_read_by_python() -> bool:
-    """Return whether Python itself is reading a module for an import, or source for an error."""
-    """Return whether Python itself is reading, for an import or for the text of an error."""
+    """Returns whether Python itself is reading a module for an import, or source for an error."""
+    """Returns whether Python itself is reading, for an import or for the text of an error."""
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_code.co_filename in _PATHS:
         caller = caller.f_back

@@ -77,7 +77,7 @@ def comparable_chance(message: str) -> str:
 
 
 def _is_raised_by_student(error: BaseException) -> bool:
-    """Return whether an error comes from a `raise` or an `assert` outside torch and this kit."""
+    """Returns whether an error comes from a `raise` or an `assert` outside torch and this kit."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -134,7 +134,7 @@ def _most_of(answers: Answers) -> Iterator[Answers]:
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Return whether a text contains one of the code words that the sentence mentions."""
+    """Returns whether a text contains one of the code words that the sentence mentions."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))

@@ -29,7 +29,7 @@ class Letters:
         self._front: Shape | None = None
 
     def fits(self, documented: str, shape: Shape) -> bool:
-        """Return whether a shape matches the text; a new letter takes its size from the shape.
+        """Returns whether a shape matches the text; a new letter takes its size from the shape.
 
         True if the text can't be read.
         """

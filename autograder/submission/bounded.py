@@ -27,9 +27,9 @@ _DATA = 5
 
 
 class BoundedReader:
-    """Calls a function that returns a text, in a child process. Close it, or use it in a `with`.
+    """Calls a function that returns text, in a child process. Close it, or use it in a `with`.
 
-    The child is forked at the first call, and again if a call has ended it.
+    The child is forked at the first call, and again after a call that ended it.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:
@@ -38,14 +38,17 @@ class BoundedReader:
         self._pipe: Connection | None = None
 
     def __call__(self, *args: Any) -> str:
-        """Returns the text. Raises `SubmissionError` if it takes too much time or memory."""
+        """Returns the function's text.
+
+        Raises `SubmissionError` if the function raises it, or takes too much time or memory.
+        """
         pipe = self._pipe or self._start()
         pipe.send(args)
         try:
             if not pipe.poll(_WALL_SECONDS):
                 raise TimeoutError
             answer = pipe.recv_bytes(_MOST_TEXT)
-        except (OSError, EOFError) as error:  # it was ended, or its reply is too long
+        except (OSError, EOFError) as error:  # the child was killed, or its reply is too long
             self.close()
             raise SubmissionError("takes too much time or memory to be read") from error
         kind, text = answer[:1], answer[1:].decode()
@@ -81,7 +84,7 @@ class BoundedReader:
 
 
 def require_memory(size: int) -> None:
-    """Raises `UserError` if the caller's own limit leaves a child less memory than it may need."""
+    """Raises `UserError` if this process's own limit leaves a child less memory than `size`."""
     needed, (_, hard) = _in_use() + size, resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise UserError(
@@ -92,7 +95,7 @@ def require_memory(size: int) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Limits this process to `size` more bytes than it has now, or to its own lower limit."""
+    """Lets this process use `size` more bytes of memory than now, up to its hard limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _in_use() + size
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -107,7 +110,7 @@ def _in_use() -> int:
 
 @contextlib.contextmanager
 def memory_limited(size: int) -> Iterator[None]:
-    """Limits the data of this process within the block to `size` more bytes than it has now."""
+    """Lets this process use `size` more bytes of data memory within the block than now."""
     with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[_DATA]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -120,7 +123,7 @@ def memory_limited(size: int) -> Iterator[None]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Lets the kernel end this process once it has used this many more seconds of CPU time."""
+    """Makes the kernel end this process after about `seconds` more seconds of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(

@@ -20,10 +20,10 @@ from .text import (
 )
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
-#: how many times a cell is joined with the one before it, which is rare, and the most characters of
-#: both
+#: the maximum number of cells that are joined with the one before, which is rare, and the maximum
+#: length of a joined cell
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
-#: names that differ between a cell and a module
+#: names whose meaning differs between a cell and a module
 _SPECIAL = ("__name__", "__future__")
 
 
@@ -59,7 +59,7 @@ def read_cells(sources: Iterable[str]) -> list[CodeCell]:
 
 
 def module_text(cells: Sequence[CodeCell]) -> str:
-    """Returns all valid Python of the cells, with `__future__` imports first, as a module needs."""
+    """Returns all valid Python of the cells, with `__future__` imports first, as in any module."""
     text = "\n\n".join(cell.text for cell in cells if cell.text) + "\n"
     if "__future__" not in text:
         return text

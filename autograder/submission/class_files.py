@@ -1,4 +1,4 @@
-"""The names in a class folder, and functions that find it, given any of its folders."""
+"""The names of files in a class folder, and functions that find the class folder of a path."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .intake import CODE
 
 #: folders in a class folder, as nbgrader calls them
 SUBMITTED, AUTOGRADED, FEEDBACK = "submitted", "autograded", "feedback"
-#: submissions that newer ones replaced, and new submissions of students whose folder was edited by
-#: hand
+#: folders for submissions that newer ones replaced, and for new submissions of students whose
+#: folder was edited by hand
 EARLIER, WAITING = "earlier", "waiting"
-#: files and folders that nbgrader reads and fills
+#: files that nbgrader reads and fills
 CONFIG_FILE, GRADEBOOK_FILE = "nbgrader_config.py", "gradebook.db"
 RESULTS_FILE = "results.jsonl"
 ROSTER_FILE, DUE_FILE, COLLECTED_FILE = "roster.csv", "due.csv", "collected.csv"
@@ -30,16 +30,16 @@ _PARTS = (*OF_STUDENTS, FEEDBACK)
 
 
 def is_of_students(folder: Path) -> bool:
-    """Returns whether a folder is part of students' submissions, judging by the names around it.
+    """Returns whether a folder is part of students' submissions, judging by the names in its path.
 
-    Such a folder never counts as a course or configuration, because its code would run as the
-    instructor.
+    Such a folder is never used as a course or for configuration, because its code would run with
+    the instructor's permissions.
     """
     return not set(OF_STUDENTS).isdisjoint(folder.parts)
 
 
 def outermost_of_students(folder: Path) -> Path:
-    """Returns the outermost folder that students may have filled, either one student's or all."""
+    """Returns the folder itself, or the student's folder if `folder` is a single submission."""
     place = folder.resolve()
     with contextlib.suppress(OSError):
         if any(path.suffix in CODE for path in place.iterdir()):
@@ -48,7 +48,7 @@ def outermost_of_students(folder: Path) -> Path:
 
 
 def configured_around(folder: Path) -> Path | None:
-    """Returns the nearest folder around this one with nbgrader's configuration, if any."""
+    """Returns the nearest parent folder with nbgrader's configuration, or None."""
     outside = (around for around in folder.parents if not is_of_students(around))
     return next((around for around in outside if (around / CONFIG_FILE).is_file()), None)
 
@@ -56,9 +56,9 @@ def configured_around(folder: Path) -> Path | None:
 def submission_folder(
     class_folder: Path, student: str, assignment: str, below: str = SUBMITTED
 ) -> Path:
-    """Returns the folder of a student's files; a name can never lead out of the class folder.
+    """Returns the folder of a student's files, which is always inside the class folder.
 
-    `student` is the name of the folder; a name that no folder can have is already encoded.
+    A `student` or `assignment` that can't be the name of a folder is encoded.
     """
     names = [
         for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
@@ -68,16 +68,16 @@ def submission_folder(
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Returns whether this folder itself is a class folder; a folder of students never is."""
+    """Returns whether this folder itself is a class folder; a folder of submissions never is."""
     if is_of_students(folder.absolute()):
         return False
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
 
 
 def class_home(path: Path | str) -> Path:
-    """Returns the class folder at or above a path; the path itself if there is none.
+    """Returns the class folder at or above a path, or the path itself if there is none.
 
-    A file, such as the results of a shard, does not belong to a class.
+    The path of a file, such as the results of a shard, is returned unchanged.
     """
     place = Path(path)
     if place.is_file() or is_class_folder(place):
@@ -90,14 +90,14 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """Returns a folder around a path, spelled as in the path."""
+    """Returns `folder`, a parent of `place`, with the spelling of `place` if possible."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder
 
 
 def inside(folder: Path) -> Path:
-    """Returns the folder of submissions of a class folder; any other folder unchanged."""
+    """Returns the folder of submissions in a class folder, or any other folder unchanged."""
     below = folder / SUBMITTED
     return below if below.is_dir() and not is_of_students(folder.absolute()) else folder
 
@@ -105,8 +105,8 @@ def inside(folder: Path) -> Path:
 def submissions_of(path: Path | str) -> Path:
     """Returns the folder of submissions of the class that a path names.
 
-    A folder of submissions with a different name is returned unchanged; a folder that does not
-    exist yet counts as a class folder.
+    A folder of submissions with a different name is returned unchanged; any other folder, even one
+    that does not exist yet, counts as a class folder.
     """
     place = Path(path)
     if place.name == SUBMITTED:
@@ -119,7 +119,7 @@ def submissions_of(path: Path | str) -> Path:
 
 
 def existing_class(path: Path | str) -> Path:
-    """Returns the class folder at or above a path; raises `UserError` if it isn't a folder."""
+    """Returns the class folder at or above a folder; raises `UserError` for any other path."""
     folder = Path(path)
     if not folder.is_dir():
         what = "it is a file" if folder.exists() else "there is no such folder"

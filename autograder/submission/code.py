@@ -23,7 +23,7 @@ _MOST_OF_A_BROKEN_FILE = 20_000
 class SubmittedCode:
     """A submitted file: its definitions by name, the rest of its code, and its problem.
 
-    `notebook` is the document of a notebook that has its cells at the place of the current format.
+    `notebook` is the document of a notebook in the current format, with a top-level list of cells.
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class SubmittedCode:
 
 
 def read_code(folder: Path, file: str | None) -> SubmittedCode:
-    """Returns the answers in a submitted file. Links, huge and broken files become a `problem`."""
+    """Returns the code in a submitted file; a link, or a huge or broken file, sets `problem`."""
     if file is None:
         return SubmittedCode(problem="nothing was submitted")
     if Path(file).name != file:
@@ -93,7 +93,7 @@ def _of_notebook(data: bytes) -> SubmittedCode:
 
 
 def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
-    """Returns the text of each definition; the last one of each name counts."""
+    """Returns the text of the last definition of each name."""
     return {name: statement.text for statement in statements for name in statement.defines}
 
 

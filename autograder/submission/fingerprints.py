@@ -1,8 +1,8 @@
 """Fingerprints of programs' tokens, chosen by winnowing, to find code that two programs share.
 
-From every few neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
-with the smallest hash, so that any common run of `_K + _WINDOW - 1` tokens is found, wherever it
-is. All names that a function assigns count as the same name, so renaming changes nothing; comments,
+From each window of neighboring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
+with the smallest hash, so any common run of `_K + _WINDOW - 1` tokens is found, wherever it occurs.
+All arguments and variables count as the same name, so renaming them changes nothing; comments,
 layout and text in quotes are ignored.
 """
 
@@ -34,7 +34,7 @@ class Fingerprints:
 
 
 def fingerprints(text: str) -> Fingerprints:
-    """Returns the fingerprints of a Python text, or of its readable beginning if it is broken."""
+    """Returns the fingerprints of Python code, up to the first token that can't be read."""
     own = _own_names(text)
     tokens = list(_tokens(text, own))
     grams = [
@@ -49,7 +49,7 @@ def fingerprints(text: str) -> Fingerprints:
 
 
 def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yields the smallest gram of each window, the last of equal ones, and each position once."""
+    """Yields the smallest gram of each window (the last of equal ones), each position once."""
     last = -1
     for start in range(max(1, len(grams) - _WINDOW + 1) if grams else 0):
         value, place = min(grams[start : start + _WINDOW], key=lambda gram: (gram[0], -gram[1]))
@@ -59,7 +59,7 @@ def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _tokens(text: str, own: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """Yields the tokens that count, with their lines."""
+    """Yields the tokens to fingerprint, each with its line number."""
     readable = text.partition("\0")[0]  # Python 3.13.0 raises SystemError at this character
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         for number, token in enumerate(tokenize.generate_tokens(io.StringIO(readable).readline)):
@@ -79,7 +79,7 @@ def _word(token: tokenize.TokenInfo, own: frozenset[str]) -> str:
 
 
 def _own_names(text: str) -> frozenset[str]:
-    """Returns the names of arguments and variables; all other names belong to libraries."""
+    """Returns the names of arguments and assigned variables, which can be renamed freely."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

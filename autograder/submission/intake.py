@@ -1,8 +1,8 @@
 """Finds submissions (`<student>/<assignment>/`), and matches their files to exercises.
 
 Used for all uploads: by `collect` for every platform and for clones, by the grading run, and for
-nbgrader's own notebooks. Links are not followed, and files that answer nothing are listed by name,
-so that a person looks at them.
+nbgrader's own notebooks. Links are not followed, and files that answer no exercise are listed by
+name, so that a person can look at them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .opened import MAX_FILES, read_bytes
 
 #: the beginning of a note that asks a person to look
 LOOK = "look at "
-#: files made by systems and editors, not by a student or an instructor
+#: files made by operating systems and editors, not by a student or an instructor
 NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
 #: files of a released assignment, and files that nbgrader adds to a submission
 GIVEN = frozenset(
@@ -46,7 +46,7 @@ def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
 
     `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. A copy that a
     person made, such as `scores-Copy1.ipynb`, has the number -1, because the original counts if it
-    is there. The names of other files are not changed; `part-1.py` may be a real name.
+    exists. The names of other files are not changed; `part-1.py` may be a real name.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
     plain = _COPY.sub("", file)
@@ -92,7 +92,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Returns a note on the unused files, or none if `notes` name them all."""
+    """Returns a note on the unused files that `notes` do not name; empty if there are none."""
     named = "\n".join(notes)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in named]
     if not files:
@@ -123,7 +123,10 @@ def missing_file_note(
     definitions: Sequence[str] = (),
     endings: Sequence[str] = CODE,
 ) -> tuple[str, ...]:
-    """Does the same as `missing_answer_note`; `definitions` are the first lines of the answers."""
+    """Does the same as `missing_answer_note`, given the name of an exercise.
+
+    `definitions` are the beginnings of its answers, such as `def scores(`.
+    """
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
     for name in right:
@@ -198,7 +201,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One student's folder of one assignment; `attempt` counts from 1."""
+    """One student's folder for one assignment; `attempt` counts from 1."""
 
     student: str
     assignment: str
@@ -216,7 +219,7 @@ class SkippedEntry:
 
 @dataclass(frozen=True, slots=True)
 class FoundSubmissions:
-    """Submissions in the order of student and assignment, and skipped files."""
+    """Submissions, ordered by student and assignment, and the entries that were skipped."""
 
     submissions: tuple[Submission, ...]
     skipped: tuple[SkippedEntry, ...]
@@ -224,8 +227,8 @@ class FoundSubmissions:
     def or_refuse(self, submitted: Path, known: Collection[str] = ()) -> FoundSubmissions:
         """Returns this record; raises `UserError` if no submission was found.
 
-        If this is a student's folder, judging by the `known` assignments, the error suggests
-        another.
+        If `submitted` contains a folder of a `known` assignment, it is a student's folder, and the
+        error suggests commands that work.
         """
         if self.submissions:
             return self
@@ -245,8 +248,9 @@ def find_submissions(
 ) -> FoundSubmissions:
     """Returns all submissions below a folder; the folder itself may be one submission.
 
-    `known` are the course's assignments; `assignment` names the assignment if the folder's name
-    does not. Raises `UserError` if the folder can't be read.
+    `known` are the names of the course's assignments. `assignment` restricts the search to one of
+    them, and names the assignment of a single submission whose folder has a different name. Raises
+    `UserError` if the folder can't be read.
     """
     if not submitted.is_dir():
         raise UserError(f"{submitted} is not a folder; expected <student>/<assignment>/ in it")
@@ -283,7 +287,7 @@ def find_submissions(
 def submission_at(
     folder: Path, known: Collection[str], assignment: str | None = None
 ) -> Submission:
-    """Returns the submission in this folder; raises `UserError` if it is not a submission.
+    """Returns the submission in this folder; raises `UserError` if the folder is not a submission.
 
     For `known` and `assignment`, see `find_submissions`.
     """

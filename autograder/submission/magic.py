@@ -9,16 +9,16 @@ from functools import lru_cache
 
 from .text import NOT_PYTHON, parsed, with_unix_lines
 
-#: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no sign in front. No two parts
-#: of the pattern can match the same characters, so that no text makes it backtrack
+#: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no leading `%` or `!`. No two
+#: parts of the pattern can match the same characters, so no text makes it backtrack
 _MAGIC = re.compile(
     r"[%!?].*|[\w., \t]+=\s*[%!].*"
     r"|(?:pip|conda|mamba|uv|cd|ls|pwd|cat|mkdir|rm|cp|mv)(?:\s+[-\w./~].*)?"
 )
-#: cell magics whose body is still Python of this notebook
+#: cell magics whose cell is still executed as Python code of the notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-#: the most magic lines that only Python's parser finds, because each requires parsing the cell
-#: again
+#: the maximum number of magic lines found by their syntax error, because each requires parsing the
+#: cell again
 _MOST_FAULTS = 8
 #: the most characters of a magic line
 _LONGEST_MAGIC = 10_000
@@ -48,14 +48,14 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """Returns the magic that makes a cell text or another language, or "" if the cell is Python."""
+    """Returns the magic that treats its cell as text or another language, or "" for Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic
 
 
 def _without_magic(lines: Sequence[str]) -> list[str]:
-    """Replaces each magic line where a statement may begin with `pass`."""
+    """Replaces with `pass` each magic line that is where a statement may begin."""
     found = list(lines)
     for start, end in logical_lines(lines, _is_surely_magic):
         if _is_surely_magic(lines[start]):
@@ -91,7 +91,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Returns the lines without indentation, or without anything like magic, if that is valid."""
+    """Returns the lines dedented, or dedented and without magic, if that makes them valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -132,8 +132,9 @@ def logical_lines(
 ) -> Iterator[tuple[int, int]]:
     """Yields the first and last line index of each statement; several on one line count as one.
 
-    The code need not be valid Python: a statement ends outside brackets and strings.
-    `is_whole` is called with a first line, and returns whether to ignore brackets and quotes in it.
+    The code need not be valid Python: a statement ends outside brackets and strings. `is_whole` is
+    called with the first line of each statement, and returns whether to ignore its brackets and
+    quotes.
     """
     number = 0
     while number < len(lines):
@@ -150,7 +151,7 @@ def logical_lines(
 
 
 class _Reader:
-    """Reads the lines of one statement."""
+    """Follows open brackets and strings through the lines of one statement."""
 
     def __init__(self) -> None:
         self._depth = 0

@@ -1,4 +1,4 @@
-"""Suggests what may have become of a missing answer: another name, or another place."""
+"""Suggests why an answer is missing: it may have a different name, or be in the wrong place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def hints(
     elsewhere: Collection[str] = (),
     by_magic: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Returns for each missing question a hint on what to submit, if something similar was found.
+    """Returns a hint for each missing question for which something similar was found.
 
     `others` are other names that the file defines; `elsewhere` are definitions that do not count,
     because they are inside another definition or in a cell that is not code. `by_magic` are
@@ -28,7 +28,7 @@ def hints(
     for name in missing:
         if name in by_magic:
             found[name] = (
-                f"its definition is in a cell that begins with {by_magic[name]}, which takes "
+                f"its definition is in a cell that begins with {by_magic[name]}, which treats "
                 "the cell as text and does not execute it; delete that line"
             )
         elif name in elsewhere:

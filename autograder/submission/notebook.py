@@ -1,7 +1,7 @@
 """Converts a notebook to a module: the Python of its code cells, in order.
 
-Magic lines are left out, and a cell that is not valid Python affects only its own question. Which
-statements are executed is decided as for any module, in `worker/statements.py`.
+Magic lines are left out, and a cell that is not valid Python affects only its own question. As for
+any module, `worker/statements.py` decides which statements are executed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _WORD = re.compile(r"\w+")
 class NotebookModule:
     """The module text of a notebook.
 
-    `broken` maps names in invalid cells to the error; `hints` maps missing questions to what may
-    have become of them.
+    `broken` maps names in invalid cells to the error; `hints` maps missing questions to the reason
+    why they may be missing.
     """
 
     text: str
@@ -37,13 +37,13 @@ class NotebookModule:
 
 
 class GivenCells:
-    """The cells of a released notebook, which everybody has, parsed once for a whole class.
+    """The cells of a released notebook, which all students get, parsed once for a whole class.
 
-    A submitted notebook contains them all, and its answers need hardly any of them.
+    A submitted notebook contains all of them, but its answers need only a few.
     """
 
     def __init__(self, data: bytes = b"", questions: Collection[str] = ()) -> None:
-        """`data` is the released notebook; the cells of its questions are the student's own."""
+        """`data` is the released notebook; cells that define `questions` are not given."""
         self._statements: dict[str, list[Statement]] = {}
         cells = code_cells(notebook_of(data)[0]) if data else []
         for cell in cells:
@@ -54,10 +54,10 @@ class GivenCells:
         return source in self._statements
 
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
-        """Returns the texts of these cells, without statements whose names nothing else reads.
+        """Returns the texts of given cells, without the statements that no other code needs.
 
-        `words` are all words of the student's own cells; this adds the words that kept statements
-        read.
+        `words` are all words in the student's own cells; the names that kept statements read are
+        added to it.
         """
         texts: list[str] = []
         for source in reversed(sources):
@@ -78,7 +78,7 @@ _NONE_GIVEN = GivenCells()
 def module_of_notebook(
     data: bytes, names: Sequence[str], given: GivenCells = _NONE_GIVEN
 ) -> NotebookModule:
-    """Returns the module that answers `names`; raises `SubmissionError` if it is not a notebook."""
+    """Returns a notebook as a module that answers `names`; raises `SubmissionError` otherwise."""
     document, notes = notebook_of(data)
     try:
         cells = code_cells(document, given)
@@ -104,7 +104,6 @@ def _hints(
     missing: Sequence[str],
     names: Sequence[str],
 ) -> dict[str, str]:
-    """Returns what may have become of the missing questions."""
     if not missing:
         return {}
     others = {name for statement in statements for name in statement.defines}
@@ -120,7 +119,7 @@ def _hints(
 
 
 def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> list[CodeCell]:
-    """Reads the code cells of a notebook; raises `SubmissionError` if they exceed the bounds.
+    """Reads the code cells of a notebook; raises `SubmissionError` if they exceed the limits.
 
     Given cells are reduced to what the other cells need. Also raises `RecursionError` for code that
     is nested too deeply.
@@ -142,7 +141,10 @@ def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> lis
 
 
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the document and notes on reading it; raises `SubmissionError` for other files."""
+    """Returns a notebook's document and notes on its encoding.
+
+    Raises `SubmissionError` if the file is not a notebook or has too many cells.
+    """
     if not data.strip():
         raise SubmissionError("is empty; save the notebook in Jupyter and submit it again")
     text, notes = _decoded(data)
@@ -162,7 +164,7 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    try:  # notebooks should be in UTF-8; a coding line means nothing in JSON
+    try:  # notebooks should be in UTF-8, and JSON has no coding line
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
         return decoded(data)

@@ -1,4 +1,4 @@
-"""The only place that opens submitted files, and the limits on their contents.
+"""The only module that opens submitted files; also defines the limits on their contents.
 
 Links are not followed. The limits are far higher than people need (torch's largest module has
 15,000 lines and 145,000 tokens), yet a file within them can be read in a few seconds and in less
@@ -18,7 +18,7 @@ from ..errors import SubmissionError
 
 #: the most bytes of a module, and the most characters of all code cells of a notebook
 MAX_CODE = 2 << 20
-#: the most bytes of a notebook, because outputs with pictures are large
+#: the most bytes of a notebook, whose outputs may contain large pictures
 MAX_NOTEBOOK_BYTES = 100 << 20
 #: the most files, and bytes of all files, in the folder of a submission or in an uploaded archive
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
@@ -28,8 +28,8 @@ MAX_TOKENS = 200_000
 #: other
 MAX_DEFINITIONS = 5_000
 MAX_CELLS = 20_000
-#: the most memory for the JSON of a notebook, and the most bytes that each of these characters
-#: costs
+#: the most bytes of memory for the JSON of a notebook, and the most bytes that each of these
+#: characters may cost
 _MOST_MEMORY = 1_000 << 20
 _MEMORY_OF = {"{": 250, "[": 100, ",": 90}
 
@@ -40,15 +40,15 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _DEFINITION = re.compile(r"\b(?:def|class|lambda)\b")
-#: Read raw bytes and, where the system supports it, refuse links, don't wait for a pipe, and don't
-#: pass the descriptor on to children.
+#: flags that read raw bytes and, where the system supports them, refuse links, don't wait for a
+#: pipe, and don't pass the descriptor on to children
 _READ = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _READ |= getattr(os, _flag, 0)
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Returns up to `limit` bytes of a regular file; raises `SubmissionError` otherwise."""
+    """Returns up to `limit` bytes of a regular file; raises `SubmissionError` for other files."""
     try:
         descriptor = os.open(path, _READ)
     except (OSError, ValueError) as error:
@@ -103,7 +103,7 @@ def check_code(sources: Sequence[str]) -> None:
 
 
 def is_notebook(data: bytes) -> bool:
-    """Returns whether a file is a notebook, whatever it is called."""
+    """Returns whether a file is a notebook, judging by its contents."""
     return data.lstrip()[:1] == b"{" and b'"cells"' in data
 
 
@@ -116,8 +116,8 @@ def check_cells(count: int) -> None:
 def check_json(data: bytes, text: str) -> None:
     """Raises `SubmissionError` if reading a notebook would take too much memory.
 
-    `text` is the decoded `data`. A single wide character makes every character of a string as wide,
-    and a string of the document may be as long as the text.
+    `text` is the decoded `data`. A single wide character makes every character of its string take
+    as much memory, and the document may contain a string as long as the text.
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:

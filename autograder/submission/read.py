@@ -34,7 +34,7 @@ from .text import (
 NAMED_AS_MODULE = "{} is a notebook, and was read as one; submit it as .ipynb"
 _CLEAR = "clear all outputs and submit your own code only"
 _MAGIC = (
-    "lines that work in a notebook only (such as `!pip`) were left out; Python does not read them: "
+    "lines that work only in a notebook (such as `!pip`) were left out; Python can't run them: "
     "delete them"
 )
 
@@ -44,8 +44,8 @@ class SubmittedExercise:
     """One exercise as submitted.
 
     `text` is the module that a worker executes (only if GRADED). `broken` maps questions whose cell
-    is not valid Python to the error, and `hints` maps missing questions to what may have become of
-    them. `notes` are for people.
+    is not valid Python to the error, and `hints` maps missing questions to the reason why they may
+    be missing. `notes` are messages for people.
     """
 
     exercise: str
@@ -61,8 +61,8 @@ class SubmittedExercise:
 def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
     """Reads the module `<exercise>.py`, or `<exercise>.ipynb` if the module answers no question.
 
-    Never raises an error because of a student's file: one that can't be read is UNREADABLE, with a
-    note that says what to submit instead.
+    Never raises an error because of a student's file: a file that can't be read is UNREADABLE, with
+    a note that says what to submit instead.
     """
     module, notebook = folder / f"{exercise.name}.py", folder / f"{exercise.name}.ipynb"
     if _is_file(module):
@@ -86,7 +86,7 @@ def is_submitted(exercise: Exercise, folder: Path) -> bool:
 
 
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
-    """Returns an UNREADABLE exercise for a file that ended its reader."""
+    """Returns an UNREADABLE exercise for a file that takes too much time or memory to be read."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
     file = next((name for name in files if _is_file(folder / name)), None)
     note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
@@ -94,12 +94,12 @@ def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
 
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
-    """Returns a digest of the names and bytes of all files in a submission that can count."""
+    """Returns a digest of the names and bytes of all files of a submission that may be graded."""
     return digest_of_files(folder, [exercise.name for exercise in exercises])
 
 
 def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
-    """Does the same as `submission_digest`, for the names of exercises in this order."""
+    """Does the same as `submission_digest`, given the names of the exercises in their order."""
     digest = hashlib.sha256()
     for path in counted_files(folder, exercises):
         if _is_file(path):
@@ -110,7 +110,7 @@ def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
 
 
 def counted_files(folder: Path, exercises: Iterable[str]) -> list[Path]:
-    """Returns the paths of all files that can count, even if they do not exist."""
+    """Returns the paths of all files that may be graded, whether or not they exist."""
     return [folder / f"{name}{suffix}" for name in exercises for suffix in (".py", ".ipynb")]
 
 
@@ -163,7 +163,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def without_magic(text: str) -> tuple[str, tuple[str, ...]]:
-    """Removes notebook-only lines if the module is valid Python without them, and adds a note.
+    """Removes notebook-only lines, with a note, if the module is valid Python only without them.
 
     Every other line keeps its number.
     """
@@ -205,7 +205,7 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 @lru_cache(maxsize=64)
 def _given_cells(released: Path, version: object, questions: tuple[str, ...]) -> GivenCells:
-    """Returns the cells of an exercise's released notebook; empty if it does not exist."""
+    """Returns the cells of an exercise's released notebook; none if it can't be read."""
     try:
         return GivenCells(read_bytes(released, MAX_NOTEBOOK_BYTES), questions)
     except (SubmissionError, RecursionError):

@@ -30,7 +30,7 @@ _WIDE = (
 
 
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Decodes a file as Python does (byte order mark, coding line, any line end); adds notes.
+    """Decodes a file as Python does (byte order mark, coding line, any line end); returns notes.
 
     Also accepts plain text that Python itself refuses, with a note: UTF-16 (from older Windows
     editors), and Latin-1 without a coding line. Raises `SubmissionError` for anything else.
@@ -44,7 +44,7 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
     except (SyntaxError, UnicodeError, LookupError) as error:
         if b"\0" in data:
             raise SubmissionError("is not a text file; save the code as UTF-8 text") from error
-    return with_unix_lines(data.decode("latin-1")), (_saved_as("UTF-8 nor in what it says"),)
+    return with_unix_lines(data.decode("latin-1")), (_saved_as("UTF-8 or its declared encoding"),)
 
 
 def _check_encoding(data: bytes) -> None:
@@ -65,7 +65,7 @@ def _wide_encoding(data: bytes) -> str | None:
 
 def _saved_as(found: str) -> str:
     if found == "UTF-16":
-        return "is saved as UTF-16, which Python does not read; save it as UTF-8"
+        return "is saved as UTF-16, which Python can't read; save it as UTF-8"
     return f"is not saved as {found}, so it was read as Latin-1; save it as UTF-8"
 
 
@@ -122,7 +122,7 @@ def in_words(error: Exception) -> str:
     return str(error)[:300]
 
 
-NOT_TEXT = "this is a file of another kind (an archive, a document, a picture): save code as text"
+NOT_TEXT = "this is an archive, a document or a picture, not a text file: save the code as text"
 #: advice by the beginning of the line at which Python stops
 _LINES = tuple(
     (re.compile(pattern), text)
@@ -131,7 +131,7 @@ _LINES = tuple(
         (r"```", "this line belongs to Markdown: leave it out"),
         (r"<<<<<<<|=======|>>>>>>>", "git left both sides of a conflict here: keep one of them"),
         (r"PK\x03|%PDF|\{\\rtf", NOT_TEXT),
-        (r"[%!]", "this line works in a notebook only: leave it out of a module"),
+        (r"[%!]", "this line works only in a notebook: leave it out of a module"),
         (
             r".*[\u00a0\u2018-\u201f\u2013\u2014\u200b\ufeff]",
             "a sign in this line was copied from a text (a quotation mark, a dash, a space): type "
@@ -150,8 +150,8 @@ _MESSAGES = tuple(
         ),
         (
             r"unindent does not match|unexpected indent",
-            "the lines of one block begin at the same column: count the spaces in front of this "
-            "line, and of the one above",
+            "the lines of one block must begin at the same column: count the spaces in front of "
+            "this line and of the line above it",
         ),
         (
             r"expected an indented block",
@@ -170,7 +170,7 @@ _MESSAGES = tuple(
 
 
 def explained(error: Exception) -> str:
-    """Returns the fault of a text and its remedy, for the author."""
+    """Describes a compiler's error and its remedy for the author of the code."""
     advice = remedy(error)
     return f"{in_words(error)}; {advice}" if advice else in_words(error)
 
@@ -193,7 +193,7 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """The first line of the statement with its decorators; the node itself starts at `def`."""
+        """The number of the statement's first line, with decorators; the node starts at `def`."""
         return first_line_of(self.node)
 
     @property
@@ -208,7 +208,7 @@ class Statement(experiments.Statement):
 
     @property
     def defines(self) -> frozenset[str]:
-        """The names that this binds to a function or class, not to an experiment's result."""
+        """The names that this binds to a function or class, and not to an experiment's result."""
         return frozenset(_defined_by(self.node))
 
 
@@ -219,7 +219,7 @@ def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
 
 
 def is_surely_defined(name: str, text: str) -> bool:
-    """Returns whether a line begins with the definition of `name`; fast, and seldom wrong."""
+    """Returns whether a line begins with the definition of `name`; a fast check, rarely wrong."""
     return f"\ndef {name}(" in f"\n{text}" or f"\nclass {name}(" in f"\n{text}"
 
 
@@ -234,10 +234,11 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _read_by(value: ast.expr | None) -> tuple[frozenset[str], bool]:
-    """Returns the names that a call reads, and whether its value is certainly a function.
+    """Returns the names that a call gets as arguments, and whether its value is surely a function.
 
-    This is true of a lambda, a partial, or a call with a lambda, such as a decorator's. A call with
-    a function is assumed to return one, so a name stays a function after `name = call(name)`.
+    The value is surely a function for a lambda, for `partial`, and for a call with a lambda as an
+    argument, such as a decorator's. A call with a function as an argument is assumed to return a
+    function, so a name stays a function after `name = call(name)`.
     """
     if not isinstance(value, ast.Call):
         return frozenset(), isinstance(value, ast.Lambda)
@@ -266,7 +267,7 @@ def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
 
 _STUB = "NotImplementedError"
 _NOTE = "defines {} twice; the second one is an untouched copy of the stub: delete it"
-#: the methods without which a class gives no result
+#: the methods that a class needs to give a result
 _NEEDED = ("__init__", "forward")
 
 
@@ -290,7 +291,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 
 
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Removes stubs of these questions below an answer; returns the text and a note on each.
+    """Removes stubs of these questions that follow an answer; returns the text and notes on them.
 
     Every other line keeps its number.
     """
@@ -341,7 +342,7 @@ def is_untouched(node: ast.stmt) -> bool:
 
 
 def is_stubs_line(node: ast.stmt) -> bool:
-    """Returns whether this is `raise NotImplementedError`, called or not."""
+    """Returns whether this is `raise NotImplementedError`, with or without a call."""
     error = node.exc if isinstance(node, ast.Raise) else None
     name = error.func if isinstance(error, ast.Call) else error
     return isinstance(name, ast.Name) and name.id == "NotImplementedError"

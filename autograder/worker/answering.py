@@ -90,8 +90,8 @@ class Worker:
     ) -> list[str]:
         """Executes the module, which may import `parts`; returns the names that it defines.
 
-        `answers` are the names of its questions, `limits` the CPU seconds of one statement. Calls
-        of the functions in `substituted` are answered by the grader.
+        `answers` are the names of its questions; for `limits`, see `loading.Timer`. Calls of the
+        functions in `substituted` are answered by the grader.
         """
         late.load_if_named(source)
         if parts:
@@ -272,7 +272,7 @@ class Settings(NamedTuple):
 
 
 def settings() -> Settings:
-    """Returns the current settings."""
+    """Returns torch's current settings."""
     return Settings(torch.is_grad_enabled(), torch.get_default_dtype())
 
 
@@ -280,14 +280,14 @@ _PACKAGE = "autograder.parts"
 
 
 def install_parts(parts: Sequence[tuple[str, str, list[str]]]) -> None:
-    """Creates the package from modules, each with its name, its text and the parts it exports."""
+    """Creates `autograder.parts` from modules, each with a name, a text and exported parts."""
     package = _package("autograder")
     package.parts = offered = _package(_PACKAGE)  # type: ignore[attr-defined]
     for name, text, names in parts:
         module = ModuleType(f"{_PACKAGE}.{name}")
         module.__package__ = _PACKAGE
         sys.modules[module.__name__] = module
-        # An absolute path: its lines in a traceback are not the student's.
+        # An absolute path distinguishes these lines of a traceback from the student's.
         exec(compile(text, f"/{_PACKAGE}/{name}.py", "exec"), vars(module))
         vars(offered).update({part: vars(module)[part] for part in names})
 

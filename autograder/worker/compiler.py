@@ -1,4 +1,4 @@
-"""Keeps torch's compiler out of processes that never compile, until something asks for it.
+"""Keeps torch's compiler out of processes that never compile, until some code needs it.
 
 torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
 whole compiler for a function that has no effect here. `benchmarks/tricks.py` measures how much time
@@ -20,7 +20,7 @@ _NAME = "torch._dynamo"
 
 
 def defer() -> None:
-    """Imports a placeholder instead of the compiler; does nothing if that is already imported."""
+    """Imports a placeholder instead of the compiler, unless the compiler is already imported."""
     sys.modules.setdefault(_NAME, _DeferredModule(_NAME))
 
 
@@ -31,7 +31,7 @@ def never_compile() -> None:
 
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
-    """Disables `torch.compile` within the block, for our code in a process that is not ours."""
+    """Disables `torch.compile` within the block only, for code that runs in a student's process."""
     before = torch.compile
     never_compile()
     try:
@@ -45,7 +45,7 @@ def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Calla
 
 
 class _Settings:
-    """`torch._dynamo.config` for `torch.utils.checkpoint`; loads the real one for anything else."""
+    """The `torch._dynamo.config` that checkpointing reads; loads the real one for anything else."""
 
     error_on_nested_fx_trace = True
 

@@ -86,8 +86,8 @@ def leave_namespaces() -> None:
     """Enters new user, mount and ipc namespaces, in which all ids are the same.
 
     The network namespace is the fork server's; it is empty, and the filter denies every socket.
-    `benchmarks/tricks.py` measures what a network namespace for each worker would cost; the kernel
-    also needs time to remove it.
+    `benchmarks/tricks.py` measures the cost of a network namespace for each worker, which the
+    kernel would also have to remove.
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
     _keep_ids()
@@ -109,9 +109,10 @@ def drop_privileges() -> None:
 
 
 def empty_bounding_set() -> None:
-    """Keeps all programs of this process from gaining capabilities; ordinary users may not do this.
+    """Keeps programs that this process executes from gaining capabilities.
 
-    Nothing depends on it, because `no_new_privs` also forbids that.
+    Fails silently for ordinary users. Nothing depends on it, because `no_new_privs` has the same
+    effect.
     """
     for capability in range(_LAST_CAPABILITY):
         prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -128,7 +129,7 @@ def show() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Lets the kernel end this process with its parent; without namespaces, nothing else would."""
+    """Makes the kernel end this process with its parent; without namespaces, nothing else would."""
     check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
     if os.getppid() != parent:  # the parent ended before the call above
         os._exit(0)
@@ -156,7 +157,7 @@ def memory_in_use() -> tuple[int, int]:
 
 
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
-    """Sets the resource limits; memory limits are added to what is in use.
+    """Sets the resource limits; memory limits are added to the memory in use.
 
     `in_use` is measured once, in the fork server, because a worker starts with the same memory.
     """

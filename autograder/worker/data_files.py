@@ -134,7 +134,7 @@ class Files:
         return os.path.dirname(name) in self.folders - {name} and name not in self.folders
 
 
-#: the files of this process, which has a single `open`
+#: the files of this process, in which `open` is replaced only once
 DATA_FILES = Files()
 
 
@@ -152,22 +152,18 @@ class _File(io.BytesIO):
             files.store(name, self.getvalue())
 
     def writable(self) -> bool:
-        """See `io.IOBase.writable`."""
         return self._writes
 
     def write(self, data: Any) -> int:
-        """See `io.BytesIO.write`."""
         if not self._writes:
             raise io.UnsupportedOperation("not writable")
         return super().write(data)
 
     def flush(self) -> None:
-        """See `io.IOBase.flush`."""
         if self._writes and not self.closed:
             self._files.store(self.name, self.getvalue())
 
     def close(self) -> None:
-        """See `io.IOBase.close`."""
         self.flush()
         super().close()
 
@@ -180,19 +176,15 @@ class _Entry:
         self.path = os.path.join(folder, name)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Works like `os.DirEntry.is_dir`."""
         return os.path.isdir(self.path)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Works like `os.DirEntry.is_file`."""
         return os.path.isfile(self.path)
 
     def is_symlink(self) -> bool:
-        """Works like `os.DirEntry.is_symlink`."""
         return False
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Works like `os.DirEntry.stat`."""
         return os.stat(self.path)
 
 

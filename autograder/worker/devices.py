@@ -67,7 +67,8 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     def __init__(self, attributes: dict[int, tuple[torch.Tensor, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
-        #: also tensors that were made from them; all are kept, so that no id is used again
+        #: attributes and tensors that were made from them; all are kept alive, so that no id is
+        #: used again
         self._attributes = attributes
 
     def __torch_dispatch__(
@@ -93,7 +94,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
     def _named(self, tensors: Sequence[torch.Tensor], result: Any) -> Any:
-        """Returns a result, and records for it the attribute from which its tensors were made."""
+        """Returns a result, and records the attribute from which it was computed."""
         if (
             _is_tensor(result)
             and not _is_moved(result)

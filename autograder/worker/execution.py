@@ -78,16 +78,16 @@ def call(
 def as_used(
     function: Callable[..., Any], no_grad: bool = False
 ) -> contextlib.AbstractContextManager[Any]:
-    """Disables gradients on request, and for every layer in eval mode, as when it is used.
+    """Disables gradients if requested, and for layers in eval mode, as in ordinary use.
 
-    Only this reveals values that a layer keeps when no gradients are needed.
+    Some layers keep values only when no gradients are needed; only such a call reveals them.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
 
 
 def _left_on(value: Any) -> str:
-    """Returns the attributes that a call left on an argument, or "" if it left none."""
+    """Describes a hook or flag that a call left on an argument; returns "" if it left none."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
             return "a tensor with a hook that the call left on it"
@@ -134,9 +134,9 @@ def gradients(
     Gradients to inputs have the structure of the inputs: a tuple of tensors has a tuple of
     gradients. Arguments at the positions in `frozen` need no gradient, like data, and neither do
     the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; the call is then also
-    checked for anything that it left behind, which is returned as a fourth item after the result,
-    the gradients with respect to inputs and weights. Raises any error of the answer, and
-    RuntimeError if a cotangent has the wrong shape.
+    checked for traces that it left behind, which are returned as a fourth item after the result,
+    the gradients with respect to inputs, and those with respect to weights. Raises any error of the
+    answer, and RuntimeError if a cotangent has the wrong shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -171,13 +171,13 @@ def gradients(
 #: ways of calling: with arguments that are results of other operations; with `backward()`, reading
 #: `.grad`
 RESULTS, BACKWARD = "results", "backward"
-#: things that a call may leave behind for its caller
+#: traces that a call may leave behind for its caller
 HOOK, CHANGED, SEED_CHANGED, CLEARED = "hook", "argument", "cotangent", "grad"
 LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """Returns the arguments; floating-point ones are results of operations, in the same layout."""
+    """Returns the arguments, in which floating-point tensors are results of operations."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -209,7 +209,7 @@ def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
 
 
 def _with_grad(sources: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Gives each tensor a gradient of zeros, as if an earlier one were there; returns them."""
+    """Gives each tensor a gradient of zeros, as if from an earlier pass; returns both."""
     given = [(source, torch.zeros_like(source)) for source in sources if not is_lazy(source)]
     for source, grad in given:
         source.grad = grad
@@ -225,13 +225,13 @@ def _pulled(
 ) -> Sequence[torch.Tensor | None]:
     if not roots or not sources:
         return [None] * len(sources)
-    # These are what `torch.autograd.backward` and `grad` call. Their checks in Python would double
-    # the time, and those of `backward` load sympy: 0.3 s in each worker.
+    # `torch.autograd.backward` and `grad` call these functions. Their own checks in Python would
+    # double the time, and those of `backward` load sympy: 0.3 s in each worker.
     if by_backward:
         _engine_run_backward(
             *(roots, seeds, False, False, ()), allow_unreachable=True, accumulate_grad=True
         )
-        # a gradient of zeros that nothing was added to is none
+        # a gradient of zeros to which nothing was added counts as none
         empty = {id(grad) for _, grad in earlier if not grad._version}
         found: Sequence[torch.Tensor | None] = [
             None if id(source.grad) in empty else source.grad for source in sources
@@ -264,7 +264,7 @@ def _left_behind(
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns a tree with the same structure and changed leaves."""
+    """Returns a tree in which `change` was applied to each leaf."""
     if isinstance(tree, tuple | list):
         return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
@@ -288,7 +288,7 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Returns copies of the trainable parameters by name, or {} for lazy ones without a shape."""
+    """Returns copies of the trainable parameters by name; lazy ones without a shape are empty."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
@@ -301,7 +301,7 @@ COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-    """Sets weights by name; raises LookupError or ValueError that names the parameter."""
+    """Sets weights by name; a LookupError or ValueError names a parameter that does not fit."""
     parameters = dict(layer.named_parameters(remove_duplicate=False))
     missing = [name for name in values if name not in parameters]
     if missing:
@@ -342,7 +342,7 @@ def _replace(
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
-    """Returns the shape of a weight, with the number of outputs of a lazy layer."""
+    """Returns the shape of a lazy weight: that of `value`, but with the layer's outputs."""
     owner = layer.get_submodule(name.rpartition(".")[0])
     outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
     return (*outputs, *value.shape[1:])
@@ -357,7 +357,7 @@ def set_mode(layer: nn.Module, training: bool) -> None:
 
 
 def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> None:
-    """Calls `module.to` with the given arguments."""
+    """Calls `layer.to` with the dtype and with the device, if given."""
     if dtype is not None:
         layer.to(dtype)
     if device is not None:
@@ -365,7 +365,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """Returns a new layer that loaded the state of `layer`; raises any error of the answer."""
+    """Returns a new layer that has loaded the state of `layer`; raises any error of the answer."""
     fresh = build()
     # A mask may be a frozen parameter with a different dtype, so use only trainable ones.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
@@ -382,7 +382,7 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
-    """Returns each parameter once, by its shortest name (`net.0.weight`, `linear.weight`)."""
+    """Returns each trainable parameter once, by its name with the fewest parts."""
     if not isinstance(target, nn.Module):
         return {}
     names: dict[nn.Parameter, str] = {}

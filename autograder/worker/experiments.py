@@ -1,7 +1,7 @@
 """Finds, by names alone, top-level statements that only experiment with a module's answers.
 
-An experiment reads an answer, or a result of one, and makes nothing that an answer needs, such as a
-check, a plot or a training loop. All other statements are executed, so their effects need not be
+An experiment, such as a check, a plot or a training loop, reads an answer or a result of one, and
+makes nothing that an answer needs. All other statements are executed, so their effects need not be
 guessed.
 """
 
@@ -28,10 +28,11 @@ _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
 class UsedNames:
     """The module's names that a statement uses.
 
-    `reads` are the names that the statement, or a function in it, looks up; `binds` are assigned;
-    `sets` are objects that it writes into: `a` in `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`.
-    For calls that are statements, `asked` are the objects whose method is called (`a` in
-    `a.append(1)`), `called` the functions, and `given` the names passed as arguments.
+    `reads` are the names that the statement, or a function in it, looks up; `binds` are the names
+    that it assigns; `sets` are the objects that it writes into: `a` in `a.b = 1`, `a[0] = 1` and
+    `setattr(a, "b", 1)`. For calls that are statements, `asked` are the objects whose method is
+    called (`a` in `a.append(1)`), `called` the functions, and `given` the names passed as
+    arguments.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -165,7 +166,7 @@ class _Module:
     imported: Collection[str]
 
     def needs(self, names: UsedNames) -> bool:
-        """Returns whether an answer may need a value that a statement makes, or gives a library."""
+        """Returns whether an answer may need what a statement makes, or sets in a library."""
         # A method call on an answer does not change the answer.
         written = names.binds | names.sets | (names.asked - self.answers)
         if not (written.isdisjoint(self.needed) and names.sets.isdisjoint(self.imported)):
@@ -190,7 +191,7 @@ class _Scope:
         self.outside: set[str] = set()  # names declared global
 
     def hand_on(self) -> None:
-        """Passes on names that are not local; a class may read an outer name before binding it."""
+        """Adds nonlocal reads to the parent's; a class may read a name before binding it."""
         if self.parent is not None:
             own = set() if self.is_class else self.binds - self.outside
             self.parent.reads |= self.reads - own

@@ -33,14 +33,14 @@ _LARGEST_NOTEBOOK = 8 << 20
 
 
 class NotebookMaker:
-    """Makes autograded notebooks in a limited child process. Close it, or use it in a `with`."""
+    """Makes autograded notebooks in a child process with limits. Use it as a context manager."""
 
     def __init__(self, releases: Mapping[str, ReleasedAssignment]) -> None:
         self._releases = releases
         self._reader = BoundedReader(self._read)
 
     def text(self, result: SubmissionResult, number: int, submitted: Path) -> str:
-        """Returns the autograded notebook of an exercise, given its number in the release."""
+        """Returns the autograded notebook of the exercise with this index in the release."""
         try:
             return self._reader(result, number, str(submitted))
         except SubmissionError as error:
@@ -89,7 +89,7 @@ def _autograded_notebook(
 
 
 def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
-    """Returns the student's own cells, or None, and a note about them for the grader."""
+    """Returns the student's own cells, or None if they can't be used, and a note on them."""
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     names = [_name(cell) for cell in found]
     counts = Counter(name for name in names if name)

@@ -1,6 +1,7 @@
 """Writes many submissions into nbgrader's tables at once, with a few statements for each batch.
 
-nbgrader's own calls take 36-59 ms for one submission, because each call commits and queries again.
+nbgrader's own calls take 36-59 ms for one submission, because each of them queries and commits
+again.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _TIMES = ("timestamp", "extension")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The data of one submission for the gradebook; scores and comments by notebook and cell.
+    """The data of one submission for the gradebook; the keys are (notebook, cell).
 
-    `allowance` is the extension beyond the due date; None keeps the one in the gradebook.
+    `allowance` is the extension beyond the due date; None keeps the extension in the gradebook.
     """
 
     student: str
@@ -38,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _NotebookEntry:
-    """One notebook of one entry: its row in the database and the cells that it has."""
+    """One notebook of one entry: its row in the database, and the ids of its cells."""
 
     entry: Entry
     name: str
@@ -52,7 +53,7 @@ def write_entries(
     entries: Sequence[Entry],
     penalty: Penalty,
 ) -> None:
-    """Writes the entries; keeps manual scores and comments, and extensions without allowance."""
+    """Writes the entries; keeps manual scores and comments, and extensions not in an entry."""
     _add_students(connection, {entry.student for entry in entries})
     submissions = _submissions(connection, structures, entries)
     late = {
@@ -112,7 +113,7 @@ def _submissions(
 
 
 def _times(entry: Entry, extension: timedelta | None) -> Row:
-    """Returns the arrival, and the extension that makes nbgrader's penalty equal ours."""
+    """Returns the arrival, and the extension with which nbgrader computes the same penalty."""
     allowed = extension if entry.allowance is None else entry.allowance or None
     return {"timestamp": entry.arrival.stamped, "extension": allowed}
 
@@ -149,7 +150,7 @@ def _known_cells(
     # selects by cells as well, because nbgrader's only index of these tables begins with the cell
     base, notebooks = table("base_cell"), {sheet.cells.id for sheet in sheets}
     cells = select(base.c.id).where(base.c.notebook_id.in_(notebooks))
-    # locks the rows if the database can, so that entries in formgrader are not lost meanwhile
+    # locks the rows if the database can, so that simultaneous entries in formgrader are not lost
     query = select(rows).where(rows.c.notebook_id.in_(ids), rows.c.cell_id.in_(cells))
     found = connection.execute(query.order_by(rows.c.id).with_for_update()).mappings()
     return {(row["notebook_id"], row["cell_id"]): dict(row) for row in found}
@@ -201,7 +202,7 @@ def _new_grade(notebook: str, cell: str, score: float | None, look: bool) -> Row
 def _regraded(row: Row, score: float | None, look: bool) -> Row | None:
     """Returns the changes to an existing grade, if any.
 
-    A manual grade needs a new look only if the automatic score has changed.
+    A manual grade needs another look only if the automatic score has changed.
     """
     is_same, is_manual = row["auto_score"] == score, row["manual_score"] is not None
     needs = False

@@ -1,9 +1,9 @@
 """Opens nbgrader's database, in SQLite or PostgreSQL, and writes to it alongside other programs.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
-same time. Each of our writing transactions waits for the previous one, so that the values that it
-has read are still valid when it writes. A transaction that conflicts with one of nbgrader's is
-repeated.
+same time. Each writing transaction of this program waits for the previous one, so that the values
+that it has read are still valid when it writes. A transaction that conflicts with one of nbgrader's
+is repeated.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Row = dict[str, Any]
 
 #: seconds that SQLite waits for another writer, unless the address sets a timeout
 _PATIENCE = 30
-#: the number of our advisory lock in PostgreSQL, which only this program uses
+#: the number of the advisory lock in PostgreSQL, which only this program uses
 _LOCK = 0x61747467
 #: the most attempts of a transaction that conflicts with nbgrader, which does not take this lock
 _ATTEMPTS = 5
@@ -82,7 +82,7 @@ def opened(db_url: str) -> Iterator[Engine]:
 
 
 def is_there(db_url: str) -> bool:
-    """Returns whether there is a database at an address; assumed for a server."""
+    """Returns whether a database exists at an address; always true for a server."""
     with explained(db_url):
         url = make_url(db_url)
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
@@ -114,9 +114,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Does the work in one transaction, while none of our other writers has a transaction.
+    """Runs `work` in one transaction, during which no other writer of this program has one.
 
-    The work may be repeated from its beginning, so it must have no other effects.
+    `work` may be repeated from its beginning, so it must have no side effects.
     """
     with explained(str(engine.url)):
         for _ in range(_ATTEMPTS - 1):
@@ -164,15 +164,15 @@ def _check_version(connection: Connection) -> None:
 
 
 def _check_names(connection: Connection) -> None:
-    """Refuses names that formgrader would execute; older versions recorded them."""
+    """Refuses names that formgrader would execute; older versions of this program recorded them."""
     for name in connection.scalars(select(table("student").c.id)):
         if is_markup(name):
             raise UserError(
                 f"the gradebook {without_password(str(connection.engine.url))} contains the "
-                f"student {name!r}: formgrader would take this name for markup and execute it\n"
+                f"student {name!r}: formgrader would treat this name as markup and execute it\n"
                 f"  fix: run `nbgrader db student remove --force {for_shell(name)}` in the class "
-                "folder, and rename the student's folder. results.jsonl keeps the work, but write "
-                "down first what people graded by hand: that is removed, too"
+                "folder, and rename the student's folder. results.jsonl keeps the results, but "
+                "first write down the manual grades, because they are removed too"
             )
 
 
@@ -185,7 +185,7 @@ def _newest_version() -> str | None:
 
 
 def insert_rows(connection: Connection, name: str, rows: list[Row]) -> None:
-    """Adds rows, given as values by column, to a table of nbgrader's."""
+    """Adds rows, given as values by column, to one of nbgrader's tables."""
     if rows:
         connection.execute(insert(table(name)), rows)
 

@@ -1,4 +1,4 @@
-"""Reads entries in formgrader, and penalties; enters points and comments as formgrader does."""
+"""Reads manual grades and penalties from the gradebook; enters grades as formgrader does."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from .released import CHECK
 
 
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
-    """Reads a gradebook's entries beyond the results; no entries if it does not exist yet.
+    """Returns a class's manual grades and late penalties, and the requests to review grades.
 
-    Comments contain the texts of the class's bank instead of their names.
+    Without a gradebook, there are only requests. In comments, the names of texts in the class's
+    comment bank are replaced with the texts.
     """
     address = load_settings(class_folder, db_url).db_url
     requests = requests_by_key(read_requests(class_folder))

@@ -1,4 +1,4 @@
-"""Computes the lateness of submissions, and its penalties from nbgrader's plugin.
+"""Computes the lateness of submissions, and their penalties from nbgrader's plugin.
 
 Lateness is known before any penalty is applied, and shown wherever grades are shown. The due date
 is the assignment's, otherwise the one set in formgrader. The allowance is from the class's own
@@ -36,9 +36,9 @@ def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
 
 
 def late_penalty(config: Config) -> Penalty:
-    """Returns the penalty function of the configured plugin, limited to between 0 and the score.
+    """Returns the configured plugin's penalty function; its result is between 0 and the score.
 
-    Raises `UserError` if the plugin can't be loaded; the returned function does if the plugin
+    Raises `UserError` if the plugin can't be loaded; the returned function raises it if the plugin
     fails.
     """
     try:
@@ -59,7 +59,7 @@ def late_penalty(config: Config) -> Penalty:
 
 
 def class_penalty(class_folder: Path) -> Penalty:
-    """Returns the penalty function of a class; raises `UserError` as `late_penalty` does."""
+    """Returns the penalty function of a class; raises `UserError` if its plugin can't be loaded."""
     return late_penalty(load_settings(class_folder).config)
 
 
@@ -69,8 +69,8 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Sets the arrival time; nbgrader calls it for each notebook of a submission."""
-        directories = self.parent.parent.coursedir  # the log of the exporter's converter
+        """Sets the arrival time; nbgrader calls this for each notebook of a submission."""
+        directories = self.parent.parent.coursedir  # that of the exporter's converter
         names = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
         folder = directories.format_path(directories.submitted_directory, *names)
         with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
@@ -81,7 +81,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
         return super().preprocess(nb, resources)  # type: ignore[no-any-return]
 
     def init_plugin(self) -> None:
-        """Makes the plugin use our seconds instead of nbgrader's; nbgrader calls it."""
+        """Makes the plugin use the seconds computed here; nbgrader calls this."""
         super().init_plugin()
         ask, late = self.plugin_inst.late_submission_penalty, self._late
 
@@ -151,7 +151,7 @@ def _held(address: str) -> _GradebookDates:
 
 
 def set_extension(class_folder: Path, student: str, assignment: str, allowance: timedelta) -> bool:
-    """Sets the extension of a submission; returns False if the gradebook does not have it yet."""
+    """Sets a submission's extension; returns False if the gradebook has no such submission yet."""
     settings = load_settings(class_folder)
     if not is_there(settings.db_url):
         return False

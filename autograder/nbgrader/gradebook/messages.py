@@ -1,4 +1,4 @@
-"""Writes texts for graders in formgrader: a comment for each answer, an output for each check."""
+"""Writes texts for graders in formgrader: a comment on each answer, an output for each check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_COMMENT = 6_000
 def comment(exercise: ExerciseResult | None, question: QuestionResult | None) -> str | None:
     """Returns the automatic comment on an answer, in a few lines; None for a correct answer.
 
-    The messages of the tests are in the output of its check.
+    The messages of the tests are in the output of the answer's check.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question."
@@ -35,7 +35,7 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
     """Returns the output of a question's check cell: its verdict, every test, and advice.
 
-    It repeats the automatic comment, which a grader's own comment replaces.
+    The output repeats the automatic comment, because a grader's own comment replaces that one.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"

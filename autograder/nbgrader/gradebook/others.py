@@ -1,4 +1,4 @@
-"""Reads assignments that only nbgrader has graded, from its gradebook, as ordinary results."""
+"""Reads results of assignments that only nbgrader has graded, from nbgrader's gradebook."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
     """Returns whether a result can be recorded; if not, adds the reason to the notes.
 
-    An assignment of a different course, such as one of nbgrader's own, needs no action.
+    A result for an assignment of a different course needs no action, and its note does not wait.
     """
     why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:
@@ -235,7 +235,7 @@ def _written(
 
 
 def _copy_stamps(submitted: Path, folder: Path, arrived: SubmissionTime) -> None:
-    """Copies nbgrader's files next to a submission, which it reads when it releases feedback."""
+    """Copies a submission's timestamp and secret, which nbgrader needs to release feedback."""
     is_there = {
         TIMESTAMP_FILE: arrived.stamped is not None,
         _SECRET_FILE: _is_small(submitted / _SECRET_FILE),
@@ -257,7 +257,7 @@ def entry_of(
     arrived: SubmissionTime,
     allowance: timedelta | None = None,
 ) -> Entry:
-    """Returns a score for each check and a comment for each answer in the gradebook."""
+    """Returns a submission's entry: a score for each check, and a comment for each answer."""
     judged = {
         (exercise.exercise, question.question): (exercise, question)
         for exercise, question in result.questions()

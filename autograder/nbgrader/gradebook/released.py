@@ -66,7 +66,8 @@ class ReleasedAssignment:
 def read_release(assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
     """Reads the released notebooks of an assignment; raises `ContentError` if one is damaged.
 
-    Uses nbgrader's release for this class, the folder `nbgraders`, otherwise `assignments/`.
+    Uses the folder `nbgraders`, nbgrader's release for this class, if it contains any of the
+    notebooks; otherwise uses `assignments/`.
     """
     stubs = [exercise.stub for exercise in assignment.exercises]
     given = [stub for stub in stubs if (nbgraders / f"{stub.stem}.ipynb").is_file()]

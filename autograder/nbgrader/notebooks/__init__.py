@@ -1,4 +1,4 @@
 """Grades assignments with nbgrader's own test cells, which run in the sandbox without a kernel.
 
-These assignments need no code of this project; see docs/migration.md.
+These assignments need no code from this project; see docs/migration.md.
 """

@@ -1,6 +1,7 @@
 """Runs nbgrader's own autograding of one submission, with its cells in the sandbox.
 
-Damage from Jupyter that would end nbgrader's run is repaired first; it costs at most one cell.
+Damage by Jupyter that would end nbgrader's run is repaired first, so that it affects at most one
+cell.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from .course import NotebookCourse
 from .submitted_files import irregular, is_regular, too_much
 
 _OURS = Path(__file__).parent
-#: the only useful warning of nbgrader; the others appear for every hidden test, which always
-#: changes
+#: the only useful warning of nbgrader; the others appear for every hidden test, because its cell
+#: always differs from the release
 _DUPLICATE = "exists multiple times"
 #: all notebooks of a submission, as nbgrader calls them
 _ALL = "*"
@@ -41,7 +42,7 @@ _DATABASE = "accessing the nbgrader database"
 
 @dataclass(frozen=True, slots=True)
 class Autograded:
-    """The outcome: unreadable notebooks with their reasons, and notes for the instructor."""
+    """The outcome of autograding: unreadable notebooks with reasons, and notes for instructors."""
 
     unreadable: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -52,7 +53,7 @@ def autograde(
 ) -> Autograded:
     """Fills the gradebook and `autograded/`; an unreadable notebook loses only its own points.
 
-    Converts all notebooks at once, and one by one if that fails; reports the current one to
+    Converts all notebooks at once, or one by one if that fails; reports the current notebook to
     `watch`. Raises `GraderError` if an error is not the submission's fault.
     """
     submitted = [
@@ -195,7 +196,7 @@ class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ship
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Removes empty metadata; nbgrader calls it for each cell, the last one first."""
+        """Removes empty metadata; nbgrader calls this for each cell, starting with the last."""
         cell, resources = super().preprocess_cell(cell, resources, cell_index)
         if cell.metadata.get("nbgrader") == {}:
             del cell.metadata["nbgrader"]
@@ -210,7 +211,7 @@ class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no t
     """
 
     def update_cell_type(self, cell: NotebookNode, cell_type: str) -> None:
-        """Changes a cell's type; nbgrader calls it if the type differs from the released one."""
+        """Changes a cell's type; nbgrader calls this if the type differs from the released one."""
         before = cell.cell_type
         if before == cell_type:
             return

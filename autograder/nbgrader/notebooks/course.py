@@ -1,4 +1,4 @@
-"""Reads a course in nbgrader's own layout: its settings, its assignments, and omitted notebooks."""
+"""Reads a course in nbgrader's own layout, and releases notebooks that nbgrader would omit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NotebookCourse:
         return sorted(folder.glob("*.ipynb"))
 
     def gradebook(self) -> Gradebook:
-        """Opens nbgrader's database; a context manager."""
+        """Opens nbgrader's database; use the result as a context manager."""
         course = self.directories()
         return Gradebook(course.db_url, course.course_id)
 
@@ -66,7 +66,7 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
 
 
 def read_assignment(course: NotebookCourse, name: str, seconds: float) -> Assignment:
-    """Reads an assignment from the gradebook: notebooks become exercises, graded cells questions.
+    """Reads an assignment from the gradebook: notebooks become exercises, cells questions.
 
     Raises `UserError` if `nbgrader generate_assignment` has not been run.
     """
@@ -95,7 +95,7 @@ def _exercise(course: NotebookCourse, assignment: str, notebook: object) -> Exer
 
 
 class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
-    """Copies notebooks in subfolders; `generate_assignment` copies only other files there."""
+    """Copies notebooks in subfolders, where `generate_assignment` copies only the other files."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]

@@ -1,6 +1,6 @@
 """nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
-Most other steps are nbgrader's own, which restore the instructor's cells before this step, and
+Most other steps are nbgrader's own: they restore the instructor's cells before this step, and
 determine scores from the outputs after it.
 """
 
@@ -39,7 +39,7 @@ _MISSING = "No module named "
 
 
 class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """The configuration section's name in version 1.0; the subclass inherits its settings."""
+    """The name of the configuration section in version 1.0; the subclass inherits its settings."""
 
 
 class SandboxedExecute(ExecuteBehindWall):
@@ -64,7 +64,7 @@ class SandboxedExecute(ExecuteBehindWall):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Runs a notebook's cells; nbgrader calls it for each notebook of a submission."""
+        """Runs a notebook's cells; nbgrader calls this for each notebook of a submission."""
         language = nb.metadata.get("kernelspec", {}).get("language", "python")
         if language != "python":
             raise NbGraderException(f"notebooks in {language} do not run in the sandbox")
@@ -87,7 +87,7 @@ class SandboxedExecute(ExecuteBehindWall):
         return frozenset(source_of(c) for c in cells if c["cell_type"] == "markdown")
 
     def _runs(self, cell: NotebookNode) -> bool:
-        """Returns whether a cell runs, as in a kernel; a student's tag can't switch a test off."""
+        """Returns whether to run a cell, as nbgrader does; but a tag can't switch off a test."""
         if cell.cell_type != "code" or not cell.source.strip():
             return False
         return utils.is_grade(cell) or self.skip_cells_with_tag not in cell.metadata.get("tags", ())
@@ -125,7 +125,7 @@ class SandboxedExecute(ExecuteBehindWall):
         return Path(course.format_path(step, names["student"], names["assignment"]))
 
     def _fork_server(self, assignment: str) -> ForkServer:
-        """Returns the converter's fork server, which is started at first use and ends with it."""
+        """Returns the converter's fork server, which is started at its first use."""
         converter = self.parent.parent
         if getattr(converter, "fork_server", None) is None:
             sources = source_notebooks(converter, assignment)
@@ -169,7 +169,7 @@ def _seed_of(cells: Sequence[Cell]) -> int:
 
 
 def _make_gradable(cell: NotebookNode) -> None:
-    """Replaces an unscorable value with an error, so that nbgrader loses one cell, not the run."""
+    """Replaces a value that is not a score with an error, so that nbgrader does not stop."""
     try:
         utils.determine_grade(cell)
     except (KeyError, ValueError) as error:

@@ -40,10 +40,10 @@ class NotebookGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """Grades one submission; raises errors only for the grader's own faults.
+        """Grades one submission; an error in its code becomes part of the result.
 
-        Also raises `SubmissionError` if its files changed during grading, or if nbgrader can't use
-        the student's name.
+        Raises `SubmissionError` if files changed during grading, or if nbgrader can't use the
+        student's name. Other errors are the grader's own faults.
         """
         start = time.perf_counter()
         if problem := name_problem(submission.student):
@@ -89,7 +89,7 @@ class NotebookGrader:
 
 
 class NotebookEngine:
-    """Grades a course's notebooks in nbgrader's way, sandboxed; see `grading.engine.Engine`.
+    """Grades a course's notebooks as nbgrader does, but sandboxed; see `grading.engine.Engine`.
 
     Also writes the results into the gradebook and `autograded/`. Raises `UserError` if the
     submissions are not in the folder that the course's configuration names.
@@ -107,7 +107,7 @@ class NotebookEngine:
 
     @property
     def names(self) -> Collection[str]:
-        """The names of the course's assignments without a suite of ours."""
+        """The names of the course's assignments that have no suite."""
         return self._course.assignments
 
     def assignment(self, name: str) -> Assignment:
@@ -136,5 +136,5 @@ class NotebookEngine:
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> NotebookGrader:
-        """Returns the grader of single submissions, whose seeds do not depend on the secret."""
+        """Returns the grader of single submissions, which needs no secret."""
         return NotebookGrader(self._course, fork_server, suite_digests)

@@ -1,7 +1,7 @@
-"""Runs the cells of one notebook in the sandbox, in order, and sends each only when it is next.
+"""Runs the cells of a notebook in the sandbox, and sends each only when it is about to run.
 
 If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
-except cells that ended a worker, and the notebook continues below it.
+except cells that ended a worker, and the notebook continues with the next cell.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...sandbox import Budget
 from ...sandbox.session import Session
 from .outputs import error_output, outputs_of
 
-#: the seconds in which a cell may stop after it was interrupted at its time limit
+#: the seconds that a cell has to stop after it was interrupted at its time limit
 _GRACE_SECONDS = 3.0
 #: the number of ended workers after which the remaining cells do not run
 _MOST_ENDS = 3
@@ -101,7 +101,7 @@ class NotebookRunner:
         return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
 
     def _ready(self) -> Session:
-        """Returns the worker, or a new one that has rerun all earlier cells that ended none."""
+        """Returns the worker, or a new one that has rerun the cells that ended no worker."""
         if self._session is not None and self._session.alive:
             return self._session
         self._close()

@@ -1,4 +1,4 @@
-"""Turns nbgrader's scores into our result, in which notebooks are exercises and cells questions."""
+"""Turns nbgrader's scores into a result with notebooks as exercises and cells as questions."""
 
 from __future__ import annotations
 

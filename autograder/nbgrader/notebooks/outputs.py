@@ -25,7 +25,6 @@ def outputs_of(reply: Any) -> list[NotebookNode]:
 
 
 def error_output(name: str, text: str, trace: str = "") -> NotebookNode:
-    """Returns an error output of a notebook."""
     lines = (trace or f"{name}: {text}").split("\n")
     return _new("error", ename=name, evalue=text, traceback=lines)
 

@@ -1,8 +1,8 @@
 """Checks the folder of a submission before nbgrader sees it.
 
-nbgrader copies everything in it, through links and of any size. Entries that no student means to
-submit are therefore left out here: links, pipes, devices, and files beyond the limits of a
-submission.
+nbgrader copies everything in the folder, even through links and whatever the size. Entries that no
+student means to submit are therefore left out here: links, pipes, devices, and files beyond the
+limits of a submission.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def too_much(folder: Path) -> str | None:
 
 
 def state_of(folder: Path) -> tuple[str, Stamps]:
-    """Returns the digest of a submission's files, and values that change with them."""
+    """Returns the digest of a submission's files, and values that change when a file does."""
     return digest_of(folder), stamps_of(islice(_below(folder), MAX_FILES + 1))
 
 

@@ -80,7 +80,7 @@ def test_our_grade_is_changed_and_a_persons_grade_stays(
     assert scores(canvas) == {101: 6.0, 102: 5.5}
     assert report.waits == (
         "ben/masks: 5.5 there, given by somebody else, and 6 here: the grade there stays "
-        "(--overwrite writes ours)",
+        "(--overwrite replaces it)",
     )
     on_canvas.push(overwrite=True)
     assert scores(canvas) == {101: 6.0, 102: 6.0}

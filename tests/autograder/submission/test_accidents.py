@@ -171,7 +171,7 @@ BROKEN = [
     module("empty", "", note="no code", **dict.fromkeys(BOTH, "missing")),
     module("only_comments", "# nothing yet\n", note="no code", **dict.fromkeys(BOTH, "missing")),
     module("truncated", GOOD[: GOOD.rindex("(") + 1], note="line 9", status="unreadable"),
-    module("magic_in_a_module", "%matplotlib inline\n" + GOOD, note="work in a notebook only"),
+    module("magic_in_a_module", "%matplotlib inline\n" + GOOD, note="work only in a notebook"),
     module("notebook_as_module", notebook(GOOD), note="as .ipynb"),
     module(
         "return_outside",
