@@ -1,4 +1,4 @@
-"""Makes one assignment for students: the files of `assignments/<assignment>/`."""
+"""Makes the files of `assignments/<assignment>/`, the form of an assignment that students get."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAssignment:
-    """A released assignment: its texts by their paths in its folder, and nbgrader's sources.
+    """A released assignment.
 
-    `extras` lists files that do not belong to an exercise.
+    `files` are texts by their paths in its folder, `sources` are nbgrader's source notebooks by
+    exercise, and `extras` are the paths of files that do not belong to an exercise.
     """
 
     name: str
@@ -124,7 +125,7 @@ def _manifest(
 
 
 def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Returns the texts that students read one at a time: hints, comparisons, known mistakes."""
+    """Returns the files of hints, comparisons, known mistakes and stars, by path."""
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),
@@ -144,7 +145,7 @@ def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:
-    """Describes the tests of grading for each question, according to its traits."""
+    """Describes the hidden tests that are generated from each question's traits."""
     from ..suite.traits import traits_of  # imports torch, which reading a gradebook does not need
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
@@ -161,7 +162,7 @@ def _refuse_double_questions(assignment: Assignment) -> None:
                     exercise.solution,
                     question.line,
                     f"{question.name} is also a question of {seen[question.name]}",
-                    "questions of one assignment have different names",
+                    "give questions of one assignment different names",
                 )
             seen[question.name] = exercise.name
 
@@ -218,7 +219,8 @@ def _checks(exercise: Exercise) -> str:
                     suite,
                     getattr(node, "lineno", None),
                     f"public checks import {module}",
-                    f"students have {', '.join(_IMPORTS_OF_CHECKS)} and Python's own modules",
+                    "import only what students have: "
+                    f"{', '.join(_IMPORTS_OF_CHECKS)} and Python's own modules",
                 )
     return text
 
@@ -326,7 +328,7 @@ def _notebook(path: Path, text: str, assignment: str) -> str:
 def generate_assignment(root: Path, assignment: str, sources: Mapping[str, str]) -> dict[str, str]:
     """Makes a released notebook for each exercise from nbgrader's source notebooks.
 
-    `root` is a temporary folder. Raises `GraderError` with nbgrader's log if that fails.
+    `root` is a temporary folder. Raises `GraderError` with nbgrader's log if nbgrader fails.
     """
     folder = root / "source" / assignment
     folder.mkdir(parents=True)

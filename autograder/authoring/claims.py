@@ -1,4 +1,4 @@
-"""Claims: expressions next to statements of a text, which a test evaluates.
+"""Reads claims: expressions below the statements of a lesson, which a test evaluates.
 
 A claim is a comment on separate lines, `<!-- holds: rounds(0.5**2, "0.25") -->`. It is evaluated at
 its place in the solved notebook, so it may use every name that the cells above define.
@@ -12,10 +12,10 @@ _CLAIM = re.compile(r"^[ \t]*<!-- holds: (.*?) -->[ \t]*(?:\n|\Z)", re.MULTILINE
 
 
 def without_claims(text: str) -> str:
-    """Returns the text as students read it."""
+    """Returns the text without its claims, as students read it."""
     return _CLAIM.sub("", text).rstrip("\n")
 
 
 def claims_in(text: str) -> list[str]:
-    """Returns the expressions of a text, from the top, each on one line."""
+    """Returns the expressions of the claims in a text, each on one line."""
     return [" ".join(match.group(1).split()) for match in _CLAIM.finditer(text)]

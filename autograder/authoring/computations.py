@@ -14,9 +14,9 @@ from pathlib import Path
 from .compact import compact
 from .solution_parts import solution_lines
 
-#: the fewest operations with which an expression is recognized by its form, ignoring names
+#: an expression with at least this many operations is recognized by its form, ignoring names
 _KNOWN_BY_FORM = 3
-#: the same for an expression that is returned, and for the functions that it calls
+#: the same for an expression that is returned: its operations, and the functions that it calls
 _RETURNED = 2
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare)
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})

@@ -1,6 +1,6 @@
 """Makes an autograder for Gradescope: one zip with an assignment's files for grading.
 
-It contains solutions and hidden tests, so give it only to Gradescope.
+The zip contains solutions and hidden tests, so give it only to Gradescope.
 """
 
 from __future__ import annotations

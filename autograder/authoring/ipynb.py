@@ -1,4 +1,4 @@
-"""Notebooks as plain JSON, with the same cells and the same formatting everywhere."""
+"""Makes notebooks as plain JSON, which is formatted in the same way everywhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def code_cell(name: str, source: str, metadata: dict[str, Any] | None = None) ->
 
 
 def markdown_cell(name: str, source: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """Returns a cell of text."""
+    """Returns a Markdown cell; `name` is its id."""
     return {"cell_type": "markdown", "id": name, "metadata": metadata or {}, "source": source}
 
 
@@ -41,7 +41,7 @@ def notebook_of(cells: list[Cell]) -> Notebook:
 
 
 def notebook_json(notebook: Notebook) -> str:
-    """Formats a notebook: sorted keys, one line per source line, no times or versions."""
+    """Formats a notebook with sorted keys and one line per source line, without outputs."""
     cells = [_as_lines(cell) for cell in notebook["cells"]]
     document = notebook_of(cells)
     nbformat.validate(document)

@@ -16,8 +16,8 @@ from .compact import compact, readable_lines
 from .computations import expressions_in_cells
 from .secrets import Secret, SecretKind, code_of, computed_by, given_lines, secrets_of
 
-#: a solution's line of at least this length is found anywhere in a line; a shorter one must be a
-#: whole line
+#: a solution's line of at least this many characters is found anywhere in a line; a shorter one
+#: only as a whole line
 _FOUND_ANYWHERE = 36
 
 
@@ -117,7 +117,7 @@ def _exercise_of(name: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yields each line with and without its comments and quotes, and the inline code in it."""
+    """Yields each line as code, the same without a leading `#` or `>`, and its inline code."""
     for number, line in enumerate(text.splitlines(), start=1):
         yield code_of(line), number
         yield code_of(line.strip().lstrip("#>-* ")), number

@@ -1,7 +1,7 @@
 """Makes the wheel of this package that a course gives to its students and graders.
 
-The course in this package's own repository builds it from there. Any other course uses the
-installed package.
+For the course in this package's own repository, the wheel is built from the repository; for any
+other course, it is packed from the installed package.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def package_wheel(root: Path, out: Path) -> Path:
 
 
 def wheel_name(root: Path) -> str:
-    """Returns the file name of that wheel; raises `ContentError` if pyproject.toml is damaged."""
+    """Returns the file name of a course's wheel; raises `ContentError` for a bad pyproject.toml."""
     version = _own_version(root) or metadata.version(PACKAGE)
     return f"{PACKAGE.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 def _own_version(root: Path) -> str | None:
-    """Returns the version in the course's pyproject.toml if that describes this package."""
+    """Returns the version in the course's pyproject.toml if it is for this package, or None."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return None

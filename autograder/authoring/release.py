@@ -69,8 +69,8 @@ def release(
     """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
 
     A release of all assignments also writes one bundle with all of them, and removes folders of
-    assignments that are no longer in the course. Builds the wheel if none is given. With `after`,
-    meant for when everybody has submitted, bundles also contain the code of other right answers
+    assignments that are no longer in the course. Builds the wheel if none is given. Use `after`
+    when everybody has submitted: the bundles then also contain the code of other right answers
     (`assignments/` does not). Raises `ContentError` for wrong content or a leak, before any old
     file is changed.
     """
@@ -138,7 +138,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """Makes a temporary folder in the course: renaming works only within one file system."""
+    """Makes a temporary folder in the course, because renaming needs the same file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)
@@ -255,8 +255,8 @@ def whole_course(
 ) -> dict[str, bytes]:
     """Returns the files of the whole course: a folder per assignment, and shared files above them.
 
-    `titles` are by name; `folders` are the files of each single bundle. The README lists the
-    assignments in the order of the map, if there is one.
+    `titles` are by assignment; `folders` are the files of each assignment's bundle. The README
+    lists the assignments in the order of the map, if there is one.
     """
     files: dict[str, bytes] = {}
     rows: list[str] = []

@@ -122,7 +122,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """Adds to a text the imports of a new file that it lacks."""
+    """Adds the imports of a new file (`head`) that the text lacks."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]

@@ -147,7 +147,10 @@ def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:
-    """Returns whether at least two numbers have three or more decimals, too many for chance."""
+    """Returns whether a list of numbers has at least two with three or more decimals.
+
+    A released file is unlikely to contain such numbers by chance.
+    """
     if not isinstance(node, ast.List | ast.Tuple) or len(node.elts) < 2:
         return False
     try:

@@ -58,7 +58,7 @@ def source_notebook(
     """Makes the notebook that nbgrader's `generate_assignment` reads; its first cell is `way`.
 
     The first two code cells and the check cells are locked: nbgrader restores them if a student
-    changes them. Raises `ContentError` with the line of the text if that is not valid.
+    changes them. Raises `ContentError` with the line if the text is not valid.
     """
     text = _text_of(exercise)
     rules = rules_beside(exercise.hidden_suite)
@@ -195,7 +195,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
     if _HIDDEN in kept.get("tags", ()):
         kept |= _FOLDED_CELL
         source = f"{_FOLDED}\n{source}"
-    # named after its content, so that changes to other cells do not rename it
+    # name the cell after its content, so that changes to other cells do not rename it
     kind = cell["cell_type"]
     if kind != "code":
         source = without_claims(source)
@@ -264,7 +264,7 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """Returns the last line that contains `part`: if there are two, it is the superfluous one."""
+    """Returns the number of the last line with `part`, the superfluous one if there are two."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 

@@ -28,7 +28,7 @@ def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
 
     Follows imports through all modules, even inside functions, but not those for type checkers
     only. Leaves out extras. Adds a digest of the content to the version, because pip does not
-    replace a package of the same version, and a student's next bundle may have a newer one.
+    replace a package of the same version, and the wheel of a student's next bundle may differ.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}

@@ -1,4 +1,4 @@
-"""A plot of submission times against points: circles in a frame of 100 by 40."""
+"""Computes a plot of submission times against points: circles in a frame of 100 by 40."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST, _MOST = 0.7, 2.2
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """One spot: its position, its size, whether it was late, and a description in words."""
+    """The circle of one spot: position, size, lateness, and a description in words."""
 
     x: float
     y: float

@@ -20,7 +20,7 @@ Written = Mapping[tuple[str, str], str]
 #: code by student, assignment and digest of the submission
 AttemptCodes = Mapping[tuple[str, str, str], Written]
 
-#: the most submissions whose code is shown; a larger page opens slowly
+#: the maximum number of submissions whose code is shown; a larger page opens slowly
 _MOST = 500
 
 
@@ -39,7 +39,7 @@ def attempt_codes(
 
     `earlier` contains earlier submissions, in one folder for each time in
     `<student>/<assignment>/`. Attempts whose files no longer exist are left out. With `is_plain`,
-    comments are removed, because they may reveal who wrote them.
+    comments are removed, because they may reveal who wrote the code.
     """
     again = (one for one in found if len({line.submission_digest for line in one.lines}) > 1)
     codes: dict[tuple[str, str, str], Written] = {}

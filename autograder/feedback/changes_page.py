@@ -35,7 +35,7 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class _AttemptTable:
-    """The attempts of one submission side by side: a row for each question.
+    """The attempts of one student for an assignment side by side, with a row for each question.
 
     `codes` are the questions whose code changed, with the head and the lines of each attempt.
     """
@@ -70,7 +70,7 @@ def _sign(value: float) -> int:
 
 
 def score_text(score: Score | None) -> str:
-    """Formats points and the maximum as people write them."""
+    """Formats points and the maximum, or returns "not asked" if the question was not graded."""
     return points_text(score.points, score.of) if score else "not asked"
 
 
@@ -88,10 +88,10 @@ def write_changes(
     codes: AttemptCodes | None = None,
     requests: Sequence[Request] = (),
 ) -> Path:
-    """Writes the page; raises `UserError` if that is not possible.
+    """Writes the page to `path`; raises `UserError` if that is not possible.
 
     `codes` is the code of each attempt, as `attempt_codes` returns it; `requests` are students'
-    requests to look at a grade again.
+    requests for a second look.
     """
     page = render(
         "changes.html.jinja",

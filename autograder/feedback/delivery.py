@@ -1,8 +1,9 @@
 """Delivers feedback to students: archives that platforms import, and a folder for mail.
 
 Moodle imports a zip with *Upload multiple feedback files in a zip*: a folder for each participant,
-named as in its own download. Canvas imports one with *Upload submissions*: a file for each student,
-with the numbers of the user and of a submitted file in its name, which it shows as a comment.
+named as in Moodle's download. Canvas imports a zip with *Upload submissions*: a file for each
+student, whose name contains the numbers of the user and of a submitted file. Canvas shows this file
+as a comment.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from ..submission.class_files import FEEDBACK
 
 _CANVAS_NUMBERS = re.compile(r"(.*?_)(\d+)(_\d+_)(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
-#: the oldest date that a zip can contain, so that the same feedback makes the same archive
+#: the date of all files in a zip, always the same, so that equal feedback makes equal archives
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class DeliveryFormat(enum.StrEnum):
-    """A way in which feedback reaches students."""
+    """A form in which feedback is packed for students."""
 
     MOODLE = "moodle"
     CANVAS = "canvas"
@@ -39,7 +40,7 @@ class DeliveryFormat(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The files written in a format, the number of submissions, and who can't be reached and why.
+    """The packed files, the number of submissions, and notes on students who can't be reached.
 
     `waits` is true if a person must do something before everybody can be reached.
     """
@@ -96,7 +97,7 @@ def _archives(
             waits = True
         elif name := _NAMES[way](origin):
             page = page_of(class_folder, (student, assignment))
-            # members of a group without their own numbers share that of its upload
+            # members of a group without their own numbers share the number of the group's upload
             files.setdefault(assignment, {}).setdefault(name, page)
         else:
             notes.append(f"{student}/{assignment}: {_NO_NUMBER[way]}")
@@ -118,16 +119,16 @@ def _archives(
 
 
 def _is_of_person(origin: Origin, to: Recipients) -> bool:
-    """Returns whether Moodle's number is certainly that of a person.
+    """Returns whether Moodle's number is that of a person.
 
-    Behind a group's name, Moodle writes the number of the group. This can't be known without a
-    roster.
+    After a group's name, Moodle writes the number of the group. Without a roster, groups can't be
+    recognized, so every number counts as a person's.
     """
     names = (origin.student, origin.name, origin.email, *without_group(origin.name))
     people = to.roster.people
     if not people or len(to.roster.without(filter(None, names))) < len(people):
         return True
-    # with blind marking, everybody has the same name, in English with the number, but groups do not
+    # with blind marking, all people have the same name (in English, with the number); groups do not
     numbers = {one.number for one in to.origins.values() if one.name == origin.name}
     return len(numbers) > 1 or origin.name.endswith(f" {origin.number}")
 
@@ -189,7 +190,7 @@ def _letters(
         email = next((text for text in known if _is_address(text)), "")
         if not email:
             note = f"{result.student}: no e-mail address; give the class a roster with one"
-            notes += [note] if note not in notes else []  # once each, however much they submitted
+            notes += [note] if note not in notes else []  # one note for each student
             continue
         name = f"{result.student}.{result.assignment}"
         html, text = (folder / for_file_name(name, suffix) for suffix in (".html", ".txt"))

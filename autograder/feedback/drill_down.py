@@ -22,7 +22,6 @@ class _Numbers(Generic[T]):
         self.values: dict[T, int] = {}
 
     def of(self, value: T) -> int:
-        """Returns the number of a value."""
         return self.values.setdefault(value, len(self.values)) if value else -1
 
 
@@ -77,6 +76,6 @@ def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
     shown: dict[str, _Numbers[str]] = {"students": students, "messages": messages, "codes": texts}
     return document.with_tables(
         {name: list(numbers.values) for name, numbers in tables.items()}
-        # as the page's own cells show them: the script looks for equal names
+        # escaped as in the page's cells, because the script looks for equal names
         | {name: list(map(printable, numbers.values)) for name, numbers in shown.items()}
     )

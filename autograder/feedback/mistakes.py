@@ -25,7 +25,8 @@ GroupKey = tuple[str, str, str, str]
 class SharedMistake:
     """One mistake that several students share; `name` is empty for a group without a name.
 
-    `sentence` says what it confuses, `message` is from the first failed test of one answer, and
+    `sentence` says what it confuses, such as "A with B", `message` is from one answer's first
+    failed test, and
     `excerpts` are up to three different answers, without comments and names.
     """
 
@@ -61,7 +62,7 @@ def group_of(
 class SharedMistakes:
     """Collects results one by one, and then finds the mistakes that they share.
 
-    For each group, it keeps the first answer and the names of the students who gave it.
+    For each group, it keeps the first result, the students, and a few different answers.
     """
 
     def __init__(self, codes: Codes) -> None:

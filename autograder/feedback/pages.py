@@ -1,4 +1,4 @@
-"""Writes a student's page, with grades, findings and next steps."""
+"""Writes the feedback pages of students, with grades, findings and next steps."""
 
 from __future__ import annotations
 
@@ -46,10 +46,9 @@ _OPEN_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's line; `message` is shown once although many tests may have the same one.
+    """A test's line; `message` is empty if an earlier test of the question has the same message.
 
-    If the message is long and not the first of its question, it is folded, and the line `unfolds`
-    opens it.
+    A long message that is not the first of its question is folded below the line `unfolds`.
     """
 
     result: TestResult
@@ -94,9 +93,9 @@ def write_feedback(
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
     The same content is written next to it as plain text, `feedback.txt`. `human` are graders'
-    entries in the gradebook; they count, and the page shows them. The page also says when the
-    submission arrived. A name that is not a safe folder name is encoded. Raises `UserError` for a
-    page that can't be written.
+    entries in the gradebook, which count, and which the page shows. `arrivals` says when the
+    submissions arrived. A student's name that is not a safe folder name is encoded. Raises
+    `UserError` for a page that can't be written.
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()

@@ -1,4 +1,4 @@
-"""A student's feedback as plain text, for mail and for people who read without a browser."""
+"""Formats a student's feedback as plain text, for mail and for reading without a browser."""
 
 from __future__ import annotations
 

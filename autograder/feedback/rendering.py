@@ -16,15 +16,14 @@ from ..results.wording import amount, readable, readable_test
 
 
 def render(template: str, **values: Any) -> str:
-    """Returns the page of a template; its policy allows its own style sheet and nothing else."""
+    """Returns a page made from a template; its security policy allows only its own style sheet."""
     return "".join(rendered(template, **values))
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
     """Yields the page of `render` in parts, so that a large page is never completely in memory.
 
-    `script` is the name of one of our scripts next to the templates, which the policy then also
-    allows.
+    `script` is the name of a script next to the templates; the policy then allows it as well.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""

@@ -98,9 +98,9 @@ class QuestionReport:
 class AssignmentReport:
     """The distribution of an assignment's points, its attempts, and when submissions arrived.
 
-    `quartiles` are shares of the points; `histogram` counts submissions by tenths of them; `spots`
-    are times against points, for a plot. `never_ran` counts the submissions without a readable
-    file, which no other number includes.
+    `quartiles` are shares of the points; `histogram` counts submissions by tenths of the points;
+    `spots` are times against points, for a plot. `never_ran` counts the submissions without a
+    readable file, which no other number includes.
     """
 
     assignment: str
@@ -231,7 +231,6 @@ class _Assignment:
         self.attempts[result.attempt] += 1
 
     def report(self, name: str) -> AssignmentReport:
-        """Returns the report on the assignment."""
         return AssignmentReport(
             assignment=name,
             submissions=len(self.shares),
@@ -272,7 +271,6 @@ class _Question:
         self.max_score = max(self.max_score, result.max_score)
 
     def report(self, key: _Key) -> QuestionReport:
-        """Returns the report on the question."""
         many = {name: of for name, of in self.tests.items() if of > 1}
         return QuestionReport(
             *key,
@@ -290,7 +288,7 @@ class _Question:
 
 @dataclass(slots=True)
 class _Student:
-    """The facts that are kept about a student."""
+    """Collects the results of one student."""
 
     name: str
     points: list[tuple[str, float, float]] = field(default_factory=list)
@@ -311,7 +309,6 @@ class _Student:
             self.late.append(f"{name}: {arrived.text}")
 
     def report(self) -> StudentReport:
-        """Returns the report on the student."""
         return StudentReport(
             student=self.name,
             score=sum(score for _, score, _ in self.points),

@@ -60,9 +60,9 @@ class _Assignment:
 
 
 def write_report(report: Report, path: Path, data: str = _EMPTY) -> Path:
-    """Writes the page; raises `UserError` if that is not possible.
+    """Writes the page to `path`; raises `UserError` if that is not possible.
 
-    `data` is what `drill_down` returns for the results.
+    `data` is the result of `drill_down`.
     """
     with replacing(path) as file:
         for part in _page(report, data):

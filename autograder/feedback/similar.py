@@ -27,11 +27,11 @@ from ..submission.fingerprints import Fingerprints, fingerprints
 from .answer_code import code_reader, definitions_of
 from .rendering import render
 
-#: code is common if this share of the students who wrote anything has it; the number of students
-#: has these limits
+#: code is common if more than this share of the students who wrote anything has it; the number of
+#: students that this makes is kept within the limits below
 _COMMON_SHARE = 0.1
 _COMMON_LEAST, _COMMON_MOST = 3, 20
-#: the least number of fingerprints that a pair shares and few others have
+#: the minimum number of rare fingerprints that a pair must share
 _LEAST_SHARED = 4
 _MOST_PAIRS = 100
 
@@ -225,7 +225,7 @@ def _joined(definitions: Mapping[str, str]) -> str:
 
 
 def write_similar(pairs: Sequence[SimilarPair], path: Path) -> Path:
-    """Writes the page; raises `UserError` if that is not possible."""
+    """Writes the page to `path`; raises `UserError` if that is not possible."""
     return replace_file(path, render("similar.html.jinja", pairs=pairs, lines=_lines))
 
 

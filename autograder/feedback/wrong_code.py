@@ -12,7 +12,7 @@ from ..submission.class_files import submission_folder
 from .answer_code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 
-#: the most files to read; the files of 2,000 students would make a page of 40 MB
+#: the maximum number of files to read; all files of 2,000 students would make a page of 40 MB
 _MOST_FILES = 2_000
 _ENOUGH = 3
 
@@ -45,7 +45,10 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 
 
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
-    """Returns the files to read, the most needed first, and few more than will be read."""
+    """Returns the files to read, those with mistakes that need excerpts first.
+
+    Leaves out other files once there are as many of them as will be read.
+    """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []
     later: list[_File] = []

@@ -10,7 +10,7 @@
     return made;
   }
 
-  // Tables: a click on a head sorts by it, a second one turns the order round.
+  // Tables: a click on a heading sorts by its column; a second click reverses the order.
   function value(row, column) {
     const cell = row.cells[column];
     const text = cell.dataset.value !== undefined ? cell.dataset.value : cell.textContent.trim();
@@ -42,7 +42,7 @@
   }
   document.querySelectorAll("table.sortable").forEach(sortable);
 
-  // Filters: rows whose text does not hold what is typed are hidden.
+  // Filters: hide the rows that do not contain the typed text.
   document.querySelectorAll("input[data-filter]").forEach(function (input) {
     const table = document.getElementById(input.dataset.filter);
     const counter = document.getElementById(input.dataset.filter + "-count");
