@@ -1,4 +1,4 @@
-"""The manifest of a student's folder, `checks/assignment.json`, and the texts next to it."""
+"""Reads and writes `checks/assignment.json` of a student's folder, and the texts next to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AFTERWARDS = "afterwards.json"
 STARS = "stars.json"
 #: the constraints of second stars, which `autograder.student.stars` checks
 CONSTRAINTS = ("one line", "no loop", "no @")
-#: the file with the code of other right answers, only in bundles for after the due date
+#: the file with the code of other right answers, only in bundles made with `release --after`
 WAYS = "ways.json"
 #: the file with one sealed sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
@@ -30,8 +30,8 @@ class Manifest:
 
     `points` are the points of each question. `signatures` show how each question, and the `forward`
     of a class, is called. `due` is the due date as the course wrote it. `graded` describes the
-    tests of grading for each question, beyond its checks. Bundles of older courses lack all of
-    these.
+    hidden tests of each question that go beyond its checks. These fields are empty in bundles of
+    older courses.
     """
 
     title: str
@@ -137,7 +137,7 @@ def _texts(folder: Path, file: str) -> dict[str, Any]:
 
 
 def texts_text(texts: Mapping[str, object]) -> str:
-    """Returns the text of `checks/hints.json` or `checks/afterwards.json`."""
+    """Formats texts by question as JSON, for a file such as `checks/hints.json`."""
     return json.dumps(dict(texts), indent=1, ensure_ascii=False) + "\n"
 
 

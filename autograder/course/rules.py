@@ -1,8 +1,9 @@
 """Reads the rules of questions: calls that are not allowed, and errors that must be raised.
 
 `source/<assignment>/rules.toml` declares both by question, and `source/not_allowed.toml` lists the
-calls of each kind. The tests of a rule, in hidden suites and in public checks, read it from here,
-and release writes its words into the docstring of the stub and above the cell of the notebook.
+calls of each kind. The tests of a rule, in hidden suites and public checks, read the rule through
+this module, and a release writes its words into the docstring of the stub and above the notebook's
+cell.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class NotAllowed:
 
 @dataclass(frozen=True, slots=True)
 class PromisedError:
-    """An error that a call must raise, and when; in a class, `method` raises it."""
+    """An error that a call must raise, and the condition; in a class, `method` raises it."""
 
     error: str
     when: str

@@ -1,7 +1,7 @@
-"""Other ways to answer a question: right answers as code, and sentences about known mistakes.
+"""Reads other right answers to questions, and the sentences about known mistakes.
 
 `source/<assignment>/ways.toml` names alternatives of `tests/alternatives/`, which `validate`
-grades, so only code that gets all points is shown. Students see it after they have submitted.
+grades, so only code that gets all points is shown. Students see the code after they have submitted.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ def _code(path: Path, alternatives: Path, way: str, question: str) -> str:
         name: "\n".join(lines[known[name].lineno - 1 : known[name].end_lineno])
         for name in _used(known, way)
     }
-    # only the bare name: `torch.einsum` stays in a way that is called einsum
+    # replace only the bare name: `torch.einsum` stays in an alternative that is called einsum
     own = re.sub(rf"(?<![\w.]){way}(?!\w)", question, texts.pop(way))
     return "\n\n\n".join([*texts.values(), own])
 
 
 def _used(known: Mapping[str, ast.stmt], way: str) -> list[str]:
-    """Returns a definition and the unmarked definitions that it uses, in the order of the file."""
+    """Returns the names of an alternative and its helpers, in the order of the file."""
     wanted, waiting = {way}, [way]
     while waiting:
         for node in ast.walk(known[waiting.pop()]):

@@ -32,7 +32,7 @@ def export(
     path: Path,
     roster: Path | None = None,
 ) -> Exported:
-    """Writes the latest results in a format, for the people on the roster, if one is given.
+    """Writes the last results in a format; `roster` is a platform's own table to fill in.
 
     Raises `UserError` if the format does not exist or can't use a roster.
     """

@@ -1,4 +1,4 @@
-"""Gathers the data for export formats: results that count, their arrival, missing submissions."""
+"""Defines the data for export formats: the results that count, and facts about the class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..results.wording import readable
 
 
 class Missing(enum.StrEnum):
-    """The choice of the grade for a missing submission."""
+    """The grade that is written for a missing submission."""
 
     KEEP = "keep"
     BLANK = "blank"
@@ -65,7 +65,7 @@ class Grades:
 
     @property
     def people_without(self) -> tuple[str, ...]:
-        """The sorted names of people whom the class knows, with or without a result."""
+        """The sorted names of people who are absent, have left, or may still submit something."""
         waited_for = {student for student, _ in self.waiting_for}
         return tuple(sorted({*waited_for, *self.absent, *self.left}))
 

@@ -1,4 +1,4 @@
-"""Provides the code that export formats share: CSV tables, numbers, the record of an export."""
+"""Provides what export formats share: CSV tables, numbers, and the record of an export."""
 
 from __future__ import annotations
 

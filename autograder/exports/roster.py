@@ -27,7 +27,7 @@ from ..results.last import keys_of
 from .class_grades import Grades
 
 Row = Mapping[str, str]
-#: the assignments with a result of each student
+#: the assignments in which each student has a result
 Works = Mapping[str, frozenset[str]]
 
 #: the row of maxima in a Canvas gradebook
@@ -234,10 +234,10 @@ def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
 def _row_of_another(
     roster: Roster, index: Index, numbers: Sequence[str], names: Sequence[str]
 ) -> Row | None:
-    """Returns the row that matches only by Moodle's number, not by a name.
+    """Returns the row that matches only by Moodle's number and not by a name, or None.
 
-    Behind a group's name, Moodle writes the number of the group, which may also be a person's in
-    the assignment. With blind marking, rows have no names.
+    After a group's name, Moodle writes the number of the group, which may also be the number of a
+    person in the assignment. With blind marking, rows have no names.
     """
     if roster.platform is not Platform.MOODLE:
         return None

@@ -1,7 +1,7 @@
-"""Uses the web services of learning platforms: reads people, dates and work, and writes grades.
+"""Uses the web services of learning platforms: reads people, dates and files, and writes grades.
 
-It does not use a class folder. It reads and writes the records of `platform_records`, which are the
-same for all platforms.
+This package does not use class folders. It exchanges the records of `platform_records`, which are
+the same for all platforms.
 """
 
 from .connect import PLATFORMS, address_of, connect

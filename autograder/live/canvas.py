@@ -1,8 +1,8 @@
-"""A course on Canvas, by its REST API and the package canvasapi.
+"""Reads and writes a course on Canvas, through its REST API and the package canvasapi.
 
 The API is documented at https://developerdocs.instructure.com/services/canvas, without version
 numbers. The package never gets the token: `session` adds it only to requests to the site itself, so
-that neither the package's logs nor a host of files contain it.
+that neither the package's logs nor other hosts of files get it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from .platform_records import (
 
 T = TypeVar("T")
 
-#: the most grades in a request, and how often it is sent if it is uncertain whether it has arrived
+#: the maximum number of grades in a request, and of tries if the connection is lost
 _BATCH, _TRIES = 50, 3
-#: how often, and after how many seconds, to ask whether Canvas has written a batch
+#: the maximum number of questions whether Canvas has written a batch, and the seconds in between
 _POLLS, _POLL_WAIT = 300, 2.0
-#: the wait after a lost connection, because Canvas may still be writing grades
+#: the seconds to wait after a lost connection, because Canvas may still be writing grades
 _SETTLE = 20.0
 _NO_TOKEN = "none"
-#: for submissions that are not files: the kind, and the name and the field of its text
+#: for submissions that are not files: a note, the name of a file for the text, and its field
 _TYPED = {
     "online_text_entry": ("a text", "text.html", "body"),
     "online_url": ("a web address", "link.html", "url"),
@@ -133,7 +133,7 @@ class Canvas:
         return [_work(work, names) for work in found]
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
-        """Returns all attempts, with the files of each."""
+        """Returns all attempts of the members, with their files."""
         wanted = {member.number for member in members}
         there = self._submissions(work, ["submission_history"])
         found = [
@@ -146,7 +146,7 @@ class Canvas:
         return sorted(found, key=lambda one: (one.student, one.number))
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades, with the comments."""
+        """Returns the grades, with their comments."""
         there = self._submissions(work, ["submission_comments"])
         return {str(submission.user_id): _grade(submission) for submission in there}
 
@@ -161,7 +161,7 @@ class Canvas:
         return found
 
     def _assignment(self, work: PlatformAssignment) -> Any:
-        """Returns canvasapi's object, which only needs the two numbers."""
+        """Returns canvasapi's object for an assignment, made from two numbers without a request."""
         from canvasapi.assignment import Assignment
 
         return Assignment(self._requester, {"id": work.number, "course_id": self._number})
@@ -219,7 +219,7 @@ class Canvas:
         ]
 
     def _write(self, work: PlatformAssignment, updates: Sequence[GradeUpdate]) -> str:
-        """Sends one request and waits until Canvas has carried it out; returns why it failed."""
+        """Sends one request and waits for its end; returns why it failed, or ""."""
         data: dict[str, dict[str, object]] = {}
         for update in updates:
             own: dict[str, object] = {"posted_grade": f"{update.points:.4f}"}
@@ -243,7 +243,7 @@ class Canvas:
         return f"Canvas did not finish: {problem or progress.workflow_state}"
 
     def _upload(self, work: PlatformAssignment, update: GradeUpdate) -> int:
-        """Uploads a file of feedback under its name; returns Canvas's number for it."""
+        """Uploads a feedback file under its name; returns Canvas's number for the file."""
         from canvasapi.upload import Uploader
 
         url = (
@@ -260,7 +260,7 @@ class Canvas:
         return TokenRefused(self._site, "Account, Settings, New Access Token")
 
     def _list(self, call: Callable[[], Iterable[T]], what: str) -> Sequence[T]:
-        """Returns all pages of a list."""
+        """Returns the items on all pages of a list."""
 
         def all_pages() -> Sequence[T]:
             found: list[T] = []

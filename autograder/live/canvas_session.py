@@ -25,7 +25,7 @@ _CHUNK = 1 << 16
 
 
 def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
-    """Returns a session that waits if Canvas throttles, and that adds the token."""
+    """Returns a session that waits if Canvas throttles requests, and that adds the token."""
     package = import_extra("requests")
     own = origin(site)
 

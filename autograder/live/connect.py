@@ -1,4 +1,4 @@
-"""Finds the platform's site and course in the address that a browser shows."""
+"""Connects to a course on a platform, given the address that a browser shows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Address:
 
 
 def address_of(platform: str, url: str) -> Address:
-    """Returns the course in the address of its page; raises `UserError` if it is not one.
+    """Returns the course whose page has this address; raises `UserError` if it is not a course.
 
     Without TLS, a token would be sent in plain text, so TLS is required except for this machine.
     """

@@ -1,7 +1,7 @@
 """Repeats requests that have failed, and keeps tokens out of all texts.
 
-Requests to a platform that is overloaded or throttles are repeated later. A request that writes is
-repeated only if the platform has certainly not carried it out.
+Requests to a platform that is overloaded or throttles are repeated later. A request that must not
+be carried out twice is repeated only if the platform has certainly not carried it out.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _TRIES = 6
 _LONGEST_WAIT = 60.0
 _TIMEOUT = 60.0
-#: the most bytes of a file whose size the platform does not report, and of any other answer
+#: the maximum number of bytes of a file whose size is not reported, and of any other answer
 _MOST_BYTES, _MOST_ANSWER = 100 << 20, 64 << 20
-#: the most seconds that one answer may take, however slowly it arrives
+#: the maximum number of seconds that one answer may take, however slowly it arrives
 _LONGEST_ANSWER = 1800.0
 #: headers that no longer apply to a body after it is decoded
 _OF_TRANSPORT = ("content-encoding", "content-length", "transfer-encoding")
@@ -157,11 +157,11 @@ class RetryPolicy:
     on_wait: Callable[[str], None] = lambda text: None
 
     def ask(self, site: str, once: Callable[[], A], *, is_safe: bool) -> A:
-        """Repeats a request until the platform has time to answer, and returns the response.
+        """Sends a request, repeats it if the platform can't answer yet, and returns the response.
 
-        `is_safe` means that the request may be repeated even if it was carried out. `once` raises
-        `NoResponse` if there is no answer. Raises `Unreachable`, or `UserError` for a file that is
-        not the announced one; other files are not affected.
+        `once` sends the request, and raises `NoResponse` if there is no answer. `is_safe` means
+        that the request may be repeated even if it was carried out. Raises `Unreachable` if all
+        tries fail, or `UserError` if the last one got a file that is not the announced one.
         """
         problem, is_of_one_file = "", False
         for tried in range(_TRIES):
@@ -215,8 +215,8 @@ def _wanted_wait(headers: Mapping[str, str]) -> float:
 def client(site: str) -> httpx.Client:
     """Returns a client; raises `UserError` if its package is not installed.
 
-    It sends nothing to other sites, because a redirect may send them a form that contains the
-    token.
+    The client sends no form to other sites: a form contains the token, and a redirect would send it
+    there.
     """
 
     def check(request: httpx.Request) -> None:
@@ -239,7 +239,7 @@ def refused_redirect(site: str, url: str) -> PlatformFailure:
 
 
 def limited(parts: Iterable[bytes], site: str) -> bytes:
-    """Joins the parts of an answer; raises `PlatformFailure` if there are too many."""
+    """Joins the parts of an answer; raises `PlatformFailure` if it is too large or too slow."""
     found, size, end = [], 0, time.monotonic() + _LONGEST_ANSWER
     for part in parts:
         found.append(part)
@@ -276,7 +276,7 @@ def connecting() -> Iterator[None]:
 
 
 def no_connection(error: Exception) -> str:
-    """Returns why a connection failed, without the text of the error, which may be anything."""
+    """Returns why a connection failed, without the error's own text, which may contain anything."""
     text = str(error).lower()
     if "certificate" in text or "ssl" in text:
         return "its certificate is not valid, or it does not speak TLS"
@@ -300,7 +300,7 @@ def _error_in(body: bytes) -> Mapping[str, Any]:
 
 
 def read_answer(response: httpx.Response, site: str) -> httpx.Response:
-    """Returns an open response with its body; raises `PlatformFailure` if the body never ends."""
+    """Reads the body of an open response; raises `PlatformFailure` if it is too large or slow."""
     import httpx
 
     body = limited(response.iter_bytes(), site)
@@ -312,8 +312,8 @@ def stream_to(path: Path, request: Callable[[], Any], size: int | None, site: st
     """Writes the body of a successful response to `path` in one step; returns the response.
 
     `request` opens a response of httpx as a stream. Raises `NoResponse` if the body ends early,
-    `DifferentFile` if it has a different size than was announced, and `ErrorBody` if it looks like
-    an error that Moodle calls a success.
+    `DifferentFile` if its size is not the announced one, and `ErrorBody` if it looks like an error
+    that Moodle sends with the status of a success.
     """
     with connecting(), request() as response:
         if response.status_code != 200:

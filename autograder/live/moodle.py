@@ -1,4 +1,4 @@
-"""A course on Moodle, by its web services over REST.
+"""Reads and writes a course on Moodle, through its web services over REST.
 
 Uses the functions as documented by Moodle 4.1 and later (Site administration, Server, Web services,
 API documentation). The token is only in the bodies of requests, never in an address.
@@ -38,9 +38,9 @@ from .platform_records import (
 
 _PAGE, _BATCH = 200, 25
 _SUBMITTED = "submitted"
-#: the format of a text that is HTML
+#: Moodle's number for the format of an HTML text
 _HTML = 1
-#: errors that mean that the token itself is useless
+#: the error codes for a token that does not exist or has expired
 _BAD_TOKENS = ("invalidtoken", "tokenexpired")
 
 
@@ -164,7 +164,7 @@ class Moodle:
         return self._members_of.get(str(submission.get("groupid") or ""), [])
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:
-        """Returns the grades; Moodle reports feedback for only one student at a time."""
+        """Returns the grades without feedback, which Moodle reports only for single students."""
         there = self._by_assignment("mod_assign_get_grades", "grades", [{"id": work.number}])
         last: dict[str, Values] = {}
         for grade in there.get(work.number, ()):
@@ -284,7 +284,7 @@ class Moodle:
         return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
-        """Calls a function, which may be repeated, because writing sets values and never adds."""
+        """Calls a function of Moodle. The call may be repeated, because it sets the same values."""
         data = {
             **dict(flattened(values)),
             "wstoken": self._token.reveal(),
@@ -323,7 +323,7 @@ class Moodle:
         return _MoodleError(f"{self._site}: {what} is refused: {self._reason(reply)}{fix}")
 
     def _reason(self, reply: Values) -> str:
-        """Returns the words and the code of an error."""
+        """Returns the message and the code of an error."""
         text = " ".join(str(reply.get("message") or reply.get("error")).split())
         return f"{self._token.without(text)[:200]} ({reply.get('errorcode') or ''})"
 

@@ -1,4 +1,4 @@
-"""Reads the rows that Moodle's functions return: its people, assignments, submissions, grades."""
+"""Reads the rows of people, assignments, submissions and grades that Moodle's functions return."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _file(record: Values) -> SubmittedFile:
 
 
 def points_of(text: object) -> float | None:
-    """Returns a grade; Moodle writes -1 for none."""
+    """Returns a grade, or None for -1, which means no grade, and for other texts."""
     try:
         points = float(str(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The people, assignments, submissions and grades of a course as a platform reports them."""
+"""Defines records of people, assignments, submissions and grades as platforms report them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PlatformAssignment:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedFile:
-    """A submitted file. `path` is its name, after the names of folders, and `number` its id.
+    """A submitted file. `path` ends with its name, after folders; `number` is the platform's id.
 
     `size` is None if the platform does not report it. `content` is text that a student typed on the
     platform instead of submitting a file; it needs no download.
@@ -63,7 +63,7 @@ class SubmittedFile:
 
 
 def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
-    """Returns typed text as a file with this name, or None for an empty text."""
+    """Returns a tuple of one file with this name and the typed text, or () for an empty text."""
     content = str(text or "").encode("utf-8", "replace")
     return (SubmittedFile("0", (name,), "", len(content), content),) if content else ()
 
@@ -115,13 +115,13 @@ class GradeUpdate:
 
     @property
     def feedback(self) -> str:
-        """The text or the name of a file by which the platform shows that it has the feedback."""
+        """The file name or comment that the platform shows when it has the feedback."""
         return self.file_name or self.comment
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateOutcome:
-    """The outcome of one update; `problem` is empty if the platform has taken it."""
+    """The outcome of one update; `problem` is empty if the platform has accepted the grade."""
 
     update: GradeUpdate
     problem: str = ""
@@ -178,7 +178,7 @@ def number_of(value: object) -> str:
 
 
 def check_length(found: Sequence[object]) -> None:
-    """Raises `ValueError` if a list has more items than any course has, and so may never end."""
+    """Raises `ValueError` if a list is longer than any course's, because it may never end."""
     if len(found) > _MOST_ITEMS:
         raise ValueError(f"a list has more than {_MOST_ITEMS:,} items")
 

@@ -1,1 +1,1 @@
-"""Handles results of submissions: their file, the ones that count, manual work and wording."""
+"""Handles results of submissions: the file, the results that count, manual grades and wording."""

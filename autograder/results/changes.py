@@ -114,17 +114,17 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """Returns the automatic scores that differ from those in the earlier line."""
+    """Returns the changes of automatic scores from the earlier line to the last one."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 
 def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
-    """Returns the scores that humans changed."""
+    """Returns the changes that humans made to automatic scores."""
     return [change for one in found for change in _manual(one, work) if _is_change(change)]
 
 
 def doubts(found: Iterable[Attempts], work: HumanWork) -> list[OutdatedScore]:
-    """Returns humans' scores for which the automatic score, maximum or answer has changed since."""
+    """Returns scores that humans entered before the automatic score, maximum or answer changed."""
     return [
         OutdatedScore(*key, entered=entered, before=c.before, after=c.after, causes=c.causes)
         for one in found
@@ -150,7 +150,7 @@ def _is_change(change: Change) -> bool:
 
 
 def _changes_of(one: Attempts) -> Iterator[Change]:
-    """Compares every question of the two lines, whether it changed or not."""
+    """Yields a `Change` for every question of two lines, even if its score is equal in both."""
     before, after = one.lines[one.before], one.lines[-1]
     if one.before == len(one.lines) - 1:
         return

@@ -1,4 +1,4 @@
-"""The results file: one JSON line per submission, appended and never rewritten."""
+"""Reads and writes results files: each grading of a submission appends one line of JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last result of each student and assignment, read from the file only when it is used.
+"""Provides the last result of each student and assignment, which is read only when it is used.
 
 A result takes about 40 KB of memory, so a class is kept as positions in its file. Reading the
 results one by one then needs little memory, even for a large class.
@@ -78,7 +78,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """Adds the results of other submissions; earlier changes also apply to these."""
+        """Returns these results and those of other submissions, with the same changes applied."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)
@@ -89,7 +89,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """Does the same as `changed` for a function that changes keys; sorts by new keys."""
+        """Returns `changed` for a function that also changes keys, in the order of the new keys."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)

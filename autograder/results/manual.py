@@ -1,4 +1,4 @@
-"""Human decisions after grading: grades, comments and penalties that change a result."""
+"""Defines records of human decisions after grading, and applies grades and penalties to results."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class HumanGrade:
 
     @property
     def changes_score(self) -> bool:
-        """Returns whether this entry replaces the automatic score or adds to it."""
+        """True if this entry replaces the automatic score or adds to it."""
         return self.score is not None or bool(self.extra_credit)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A student's request to look at a grade again; the answer is empty while it is open.
+    """A student's request for a second look at a grade; `answer` is empty while it is open.
 
     `question` is `exercise/question`, or empty if the request is about the whole assignment.
     """
@@ -61,9 +61,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class HumanWork:
-    """The contents of the gradebook beyond the results; penalties by student and assignment.
+    """The decisions of humans about a class's results.
 
-    `requests` are each submission's requests to look at a grade again.
+    `grades` are by question; `penalties`, and `requests` for a second look, are by submission.
     """
 
     grades: Mapping[QuestionKey, HumanGrade] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class HumanWork:
         return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def asked(self, key: Key, question: str) -> tuple[Request, ...]:
-        """Returns the requests about `exercise/question`, or about everything if that is empty."""
+        """Returns the requests about `exercise/question`, or, if empty, about the assignment."""
         return tuple(one for one in self.requests.get(key, ()) if one.question == question)
 
     def penalty(self, result: SubmissionResult) -> float:

@@ -21,10 +21,9 @@ from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
 from .file import lines_of, parsed
 
-#: limits for lines of other machines: more attempts than anybody makes, and the rounding of sums of
-#: points
+#: limits for lines from other machines: the number of attempts, and the rounding of sums of points
 _MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6
-#: the most bytes in the name of a folder
+#: the maximum number of bytes in the name of a folder
 _LONGEST_NAME = 255
 
 

@@ -1,4 +1,4 @@
-"""The words for verdicts, test names and amounts that students read."""
+"""Provides the words for verdicts, test names and amounts that students read."""
 
 from __future__ import annotations
 

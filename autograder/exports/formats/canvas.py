@@ -1,8 +1,8 @@
-"""Canvas's gradebook as CSV: a row for each student, a column for each assignment.
+"""Writes Canvas's gradebook as CSV, with a row for each student and a column for each assignment.
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name and
-Canvas's number, `Causal attention (4711)`. A gradebook exported from Canvas has both, if it is used
-as the roster. Cells for which there is no result keep their values.
+Canvas's number, `Causal attention (4711)`. A gradebook that was exported from Canvas has these
+numbers, and can be given as the roster. Its cells keep their values if there is no result for them.
 """
 
 from __future__ import annotations

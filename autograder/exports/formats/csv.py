@@ -1,4 +1,4 @@
-"""A CSV table for a spreadsheet or an LMS: a row for each student, a column for each question."""
+"""Writes a CSV table for a spreadsheet, with a row for each student and columns of questions."""
 
 from __future__ import annotations
 

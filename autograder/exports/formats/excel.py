@@ -1,4 +1,4 @@
-"""The table of `csv` for Excel, with a byte order mark that lets it recognize UTF-8."""
+"""Writes the table of `csv` for Excel, with a byte order mark, so that Excel recognizes UTF-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradescope's `results.json` for each submission, which its autograder harness reads."""
+"""Writes the `results.json` of each submission that Gradescope's autograder harness reads."""
 
 from __future__ import annotations
 

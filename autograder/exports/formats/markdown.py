@@ -1,4 +1,4 @@
-"""A summary in Markdown for a pull request or a job: the class, or one submission in detail."""
+"""Writes a summary in Markdown for a pull request or a job: of a class, or of one submission."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Moodle's offline grading worksheet: one for each assignment.
+"""Writes Moodle's offline grading worksheets, one for each assignment.
 
 Moodle reads the columns Identifier, Grade, Last modified (grade) and Feedback comments. The number
-in `Participant 12345` belongs to a student in one assignment. Moodle therefore accepts only a
-worksheet that was made from its own, which was downloaded from that assignment and given as the
-roster.
+in `Participant 12345` belongs to a student in one assignment. Moodle therefore accepts only a copy
+of its own worksheet: download it from the assignment, and give it as the roster.
 """
 
 from __future__ import annotations

@@ -335,7 +335,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "import torch\nimport math, numpy",
             "tests/public/basics/test_sums.py:5",
             "public checks import numpy",
-            "students have torch, pytest",
+            "students have: torch, pytest",
         ),
         (
             "tests/public/basics/test_halves.py",
