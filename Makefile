@@ -1,26 +1,26 @@
 # The text behind `##` describes a target; `make` alone prints these texts.
-# Targets do the set-up that they need; set-up that is done already takes no time.
+# Targets do the set-up that they need; it takes no time if it has been done before.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-# foreign packages must not get in front of the pinned ones
+# packages from other folders must not replace the pinned ones
 unexport PYTHONPATH PYTHONHOME
 
 PY := .venv/bin/python
 AUTOGRADER := .venv/bin/autograder
 SAY := @printf '==> %s\n'
 
-# the class to grade, and how many submissions at a time
+# the class to grade, and the number of submissions that are graded at the same time
 COURSE ?= course
 JOBS ?= 2
 
 ##@ Every day
 
-# status 3: something waits for a person, and the next steps are right for everything else
+# after status 3, something waits for a person, but the next steps work for everything else
 .PHONY: grade
-grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted: table, gradebook, feedback, CSV
+grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted; write its gradebook, feedback and CSV
 	@step() { \
 		printf '==> %s\n' "$$1"; shift; \
 		$(AUTOGRADER) "$$@" || { status=$$?; [ $$status -eq 3 ] && waits=3 || exit $$status; }; \
@@ -30,60 +30,60 @@ grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted: t
 	step "Writing the CSV" export csv $(COURSE); \
 	exit $${waits:-0}
 
-# Only where there is no class yet: a real one is never mixed with the examples.
+# Runs only if there is no class yet, so that the examples are never mixed with a real class.
 $(COURSE)/submitted:
 	$(SAY) "No class in $@ yet: using the example class in examples/submitted"
 	@mkdir -p $(COURSE) && rm -rf $@.part && cp -R examples/submitted $@.part && mv $@.part $@
 
 # three processes on two cores: many tests wait for a limit, a kernel or a browser
 .PHONY: test
-test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as PYTEST="tests/hidden -x")
+test: setup-test ## set up, lint, and run all tests (PYTEST passes options, such as PYTEST="tests/hidden -x")
 	@lint=0; $(MAKE) lint || lint=$$?; \
-	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run all the same"; \
+	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run anyway"; \
 	printf '==> %s\n' "Running the tests"; \
 	$(PY) -m pytest --implementation solutions --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(PYTEST),$(COVERAGE)); tests=$$?; \
 	exit $$((tests ? tests : lint))
 
 .PHONY: test-fast
-test-fast: setup-test ## run the tests that need neither torch nor a sandbox, in a quarter of a minute
+test-fast: setup-test ## run the tests that need neither torch nor a sandbox (about 15 seconds)
 	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider \
 		-k 'not browser and not hostile' $(FAST)
 
 FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py classroom collecting \
 	exports feedback results)
 
-# Some of the tests run some of the code: the measurement is meaningful for all of them only.
+# Coverage is measured only if all tests run; the coverage of some tests would mean little.
 COVERAGE := --cov --cov-branch --cov-report=
 
 .PHONY: coverage
-coverage: setup-test ## print which lines and branches of the grader the last whole test run did not execute
+coverage: setup-test ## print the lines and branches of the grader that the last run of all tests did not execute
 	@$(PY) -m coverage report --show-missing --skip-covered --sort cover
 
 ##@ Course content
 
 .PHONY: validate
-validate: setup-grade ## prove the content: solutions pass, stubs fail, every known mistake is caught
+validate: setup-grade ## check the content: solutions pass, stubs fail, and every known mistake is caught
 	@$(AUTOGRADER) validate
 
 .PHONY: names
-names: setup-grade ## name wrong answers that were written from the questions alone (NAMES=ASSIGNMENT/EXERCISE selects)
+names: setup-grade ## name the wrong answers of tests/unseen, and print new names (NAMES=ASSIGNMENT/EXERCISE selects)
 	@$(PY) tools/names.py $(NAMES)
 
 .PHONY: student-names
-student-names: setup-test ## ask `check` in a student's folder for every known mistake: nine of ten must have their sentence
+student-names: setup-test ## run `check` on every known mistake in a student's folder: nine in ten must get their own sentence
 	@EVERY_MISTAKE=1 $(PY) -m pytest --quiet tests/autograder/student/test_known_mistakes.py
 
 .PHONY: student-mistakes
-student-mistakes: setup-grade ## write what known mistakes answer to the public checks, for the bundle (then: make release)
+student-mistakes: setup-grade ## write the answers of known mistakes to the public checks, for the bundles (then run make release)
 	@$(PY) tools/student_mistakes.py $(NAMES)
 
 .PHONY: tables
-tables: setup-grade ## write what known mistakes answer to the hidden suites into tests/tables, if they changed
+tables: setup-grade ## write the answers of known mistakes to changed hidden suites into tests/tables
 	@$(PY) tools/tables.py $(NAMES)
 
 .PHONY: release
-release: setup-grade ## write assignments/ and the bundle for students
+release: setup-grade ## write assignments/ and the bundles for students
 	@$(AUTOGRADER) release
 
 .PHONY: wheels
@@ -91,11 +91,11 @@ wheels: setup-grade ## build the packages that pip installs, for graders and for
 	@$(PY) -m tools.wheels
 
 .PHONY: weights
-weights: setup-grade ## train the model of the capstone again, in about a minute, and print the curve for stories.py
+weights: setup-grade ## train the capstone's model again (about a minute), and print its loss curve for stories.py
 	@$(PY) tools/storyteller.py
 
 .PHONY: expected
-expected: setup-grade ## write what the example class earns into examples/expected.json, and print what changed
+expected: setup-grade ## grade the example class, write its scores to examples/expected.json, and print what changed
 	@$(AUTOGRADER) expected --jobs $(JOBS)
 
 ##@ The grader itself
@@ -107,7 +107,7 @@ docs: setup-test ## build the site into build/docs: all pages, and the lessons w
 	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
-bench: setup-test build/otter/.ready ## time a class of different answers next to other graders, a gradebook of 5,000, and growth
+bench: setup-test build/otter/.ready ## time grading in comparison with other graders, a gradebook of 5,000 submissions, and growth
 	@$(PY) benchmarks/grading.py --to docs/bench.md $(BENCH)
 	@$(PY) benchmarks/assignments.py --to docs/bench.md
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
@@ -117,7 +117,7 @@ bench: setup-test build/otter/.ready ## time a class of different answers next t
 bench-security: setup-grade build/otter/.ready ## try the same attacks and accidents on nbgrader, otter-grader and this project (half an hour)
 	@$(PY) -m benchmarks.security
 
-# a peer has an environment of its own, with the torch that is here already
+# otter-grader gets a separate environment, with the pinned version of torch
 build/otter/.ready: constraints.txt
 	$(SAY) "Installing otter-grader into build/otter"
 	@$(PY) -m venv --clear build/otter
@@ -128,27 +128,27 @@ build/otter/.ready: constraints.txt
 	@touch $@
 
 .PHONY: term
-term: setup-test ## grade a term of 300 made-up students, and calculate every total a second time (TERM_STUDENTS=60 takes fewer)
+term: setup-test ## grade a term of 300 made-up students, and calculate every total a second time (TERM_STUDENTS=60 for fewer)
 	@TERM_COURSE=attention TERM_STUDENTS=$(TERM_STUDENTS) NIGHT_STUDENTS=30 $(PY) -m pytest tests/autograder/term
 
 TERM_STUDENTS ?= 300
 
 .PHONY: screenshots
-screenshots: setup-test ## take the pictures of docs/students.md from JupyterLab
+screenshots: setup-test ## take the pictures of JupyterLab for docs/students.md
 	@$(PY) tools/screenshots.py
 
 .PHONY: soak
-soak: setup-test ## test with random files, killed graders, and right answers again and again (an hour and more; SOAK, SOAK_VERDICTS pass options)
+soak: setup-test ## test with random files, killed graders and repeated right answers (an hour or more; SOAK, SOAK_VERDICTS pass options)
 	@MAKE_TARGET=soak tools/setup.sh instructor dev soak
 	@$(PY) tools/soak.py $(SOAK)
 	@$(PY) tools/soak_verdicts.py $(SOAK_VERDICTS)
 
 .PHONY: container
-container: setup-grade ## build the image without a registry of images, and grade a class in it (CONTAINER passes options; needs root)
+container: setup-grade ## build the container image without a registry, and grade a class in it (CONTAINER passes options; needs root)
 	@$(PY) -m tools.container $(CONTAINER)
 
 .PHONY: versions
-versions: ## run the core tests with other versions, and write docs/versions.md (VERSIONS passes options)
+versions: ## run the core tests with other versions of Python, PyTorch and nbgrader, and write docs/versions.md (VERSIONS passes options)
 	@python3 tools/versions.py $(VERSIONS)
 
 .PHONY: mutation
@@ -169,13 +169,13 @@ lint: setup-test ## check style, types and imports between packages
 		echo "lint:$$failed: see above (make format fixes most of style and layout)" >&2; exit 1; }
 
 .PHONY: format
-format: setup-test ## fix what can be fixed in style
+format: setup-test ## fix the style errors that can be fixed automatically
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format --quiet .
 
 ##@ Set-up
 
 .PHONY: setup
-setup: setup-test ## set up everything (grade and test do this as well)
+setup: setup-test ## set up everything (test does this as well)
 
 .PHONY: setup-grade
 setup-grade: ## set up only what grading needs
@@ -192,7 +192,7 @@ setup-test:
 		"chromium chromium-browser google-chrome" "shows pages to the browser tests" || \
 		echo "    continuing without it: browser tests are skipped" >&2
 	@[ -e .venv/.ready-dev ] || tools/system-packages.sh postgresql \
-		"pg_createcluster initdb" "is a database that gradebooks are tested in" || \
+		"pg_createcluster initdb" "is the database in which gradebooks are tested" || \
 		echo "    continuing without it: tests of PostgreSQL are skipped" >&2
 	@MAKE_TARGET=test tools/setup.sh instructor dev
 
@@ -202,7 +202,7 @@ clean: ## remove .venv, caches and builds, but never a class in course/
 	@find . -name __pycache__ -type d -not -path './course/*' -prune -exec rm -rf {} +
 
 .PHONY: help
-help: ## print this
+help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -49,7 +49,7 @@ class AnswerKind(Enum):
 def write_class(
     course: Course, assignment: Assignment, submitted: Path, count: int, kind: AnswerKind
 ) -> None:
-    """Writes that many submissions of a kind.
+    """Writes `count` submissions of a kind.
 
     In a class of mistakes, each exercise has one wrong question; in an unusual class, one exercise
     of each submission has one.

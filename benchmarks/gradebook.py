@@ -68,7 +68,7 @@ def _report(database: str, place: Path, addresses: list[str], count: int) -> Non
 
 
 def _make_class(place: Path, count: int) -> None:
-    """Returns the graded example class under the requested number of names."""
+    """Grades the example class, and copies it to `count` students with their results."""
     examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
     for example in examples:
         shutil.copytree(example, place / "graded" / "submitted" / example.parent.name / ASSIGNMENT)
@@ -101,7 +101,7 @@ def _recorded(place: Path, address: str, writers: int) -> RecordingTime:
 
 @contextmanager
 def _postgresql() -> Iterator[list[str]]:
-    """Yields the addresses of two new databases; no PostgreSQL address if it is not installed."""
+    """Yields the addresses of two new databases, or none if PostgreSQL is not installed."""
     command = [sys.executable, str(ROOT / "tools" / "postgresql.py"), "one", "two"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with server:

@@ -52,7 +52,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: the number of submissions that is enough for the slow graders
 _FEW = 2
-#: the smallest class that is started like a whole one
+#: the smallest class for which the grader starts as it does for a large one
 _LEAST = 10
 _HALVES = ("one half", "other half")
 
@@ -244,7 +244,7 @@ def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:
         raise SystemExit(
-            f"of each submission one answer is wrong, and these were said to be: {failed}"
+            f"one answer of each submission is wrong, but the grader found these: {failed}"
         )
 
 

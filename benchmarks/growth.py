@@ -37,7 +37,7 @@ ASSIGNMENT = "simplified_attention"
 #: made-up students whose code runs into the time limit, which would hide growth
 HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
-#: seconds after which only processes of the whole run are alive; workers end earlier
+#: a process with more samples than this lives as long as the run; workers end earlier
 _SAMPLES = 30
 COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "similar", "changes")
 
@@ -61,8 +61,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[200, 2000])
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--exercise", help="submit this exercise alone: memory grows as with all")
-    parser.add_argument("--synthetic", action="store_true", help="grade the first class alone")
+    parser.add_argument(
+        "--exercise", help="submit only this exercise: memory grows in the same way"
+    )
+    parser.add_argument("--synthetic", action="store_true", help="grade only the first class")
     parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=COMMANDS)
     options = parser.parse_args()
     adopt_orphans()
@@ -161,7 +163,7 @@ def _timed(command: list[str]) -> ResourceUse:
 
 
 def _grown(heaps: Sequence[float]) -> float:
-    half = [size for size in heaps if size][len(heaps) // 2 :]  # it may have just ended
+    half = [size for size in heaps if size][len(heaps) // 2 :]  # 0: the process has ended
     return max(half) - half[0] if half else 0.0
 
 

@@ -139,7 +139,7 @@ class NBGrader:
 
 
 class Otter:
-    """Makes an assignment of otter for each notebook, because it grades one at a time."""
+    """Makes an assignment of otter for each notebook, because otter grades one at a time."""
 
     def __init__(self, place: Path, assignment: str, submissions: Sequence[Path]):
         shutil.rmtree(place, ignore_errors=True)

@@ -20,25 +20,25 @@ _SECONDS = 20.0
 def adopt_orphans() -> None:
     """Makes this process the parent of descendants that lose their parent (Linux)."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "this process can't take orphans in")
+        raise OSError(ctypes.get_errno(), "this process can't adopt orphans")
 
 
 def cpu_of_ended() -> float:
     """Returns the CPU seconds of all descendants that have ended; waits for the orphans first.
 
-    No other child may be running, because it waits for every child. Raises `TimeoutError` if one
-    does not end.
+    No other child may be running, because this function waits for every child. Raises
+    `TimeoutError` if a child does not end.
     """
     until = time.monotonic() + _SECONDS
     while _wait_for_one():
         if time.monotonic() > until:
-            raise TimeoutError("a process that was started goes on; its time can't be counted")
+            raise TimeoutError("a child process does not end, so its time can't be counted")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _wait_for_one() -> bool:
-    """Returns whether there was a child."""
+    """Waits briefly for a child to end; returns False if there is no child."""
     try:
         if os.waitpid(-1, os.WNOHANG) == (0, 0):
             time.sleep(0.02)

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _commands(place: Path) -> dict[str, list[str]]:
-    """Returns the commands to measure, on a student's folder and two classes of one student."""
+    """Returns the commands to measure, for a student's folder and two classes of one student."""
     folder = place / "student" / ASSIGNMENT
     shutil.copytree(ROOT / "assignments" / ASSIGNMENT, folder)
     shutil.copy(_solution(ASSIGNMENT, EXERCISE), folder)

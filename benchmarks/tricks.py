@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--only", default="", help="tricks whose label has this in it")
+    parser.add_argument("--only", default="", help="only tricks whose label contains this")
     options = parser.parse_args()
     asked = _asked()
     costs = {t: Cost() for t in TRICKS if t == TRICKS[0] or options.only in t.label}

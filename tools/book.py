@@ -50,7 +50,7 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _MAP = re.compile(r"!\[[^]]*\]\(map\.svg\)\s*")
 #: code in text, which may contain a dollar sign
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
-#: environments whose rows are complete formulas, and the environments that the converter knows
+#: environments whose rows are complete formulas, each with one that the converter knows instead
 _ROWS = (("gathered", "matrix"), ("aligned", "matrix"))
 #: characters with a meaning in Markdown, which would change a formula between its tags
 _MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`|[]~$\\"})
@@ -178,7 +178,7 @@ def _output(lesson: Lesson, output: Output, files: dict[str, bytes]) -> str:
         files[name] = base64.b64decode(picture)
         return f"![The picture that the cell above draws]({name})"
     if page := output.get("text/html"):
-        # an empty line would end the block
+        # a raw block, because an empty line would end plain HTML
         return f"```{{raw}} html\n{page}\n```"
     return f"```text\n{output.get('text/plain', '')}\n```"
 
@@ -186,7 +186,7 @@ def _output(lesson: Lesson, output: Output, files: dict[str, bytes]) -> str:
 def markdown(text: str) -> str:
     """Returns text with its formulas as MathML, which browsers draw without any script."""
     pieces = _CODE.split(text)
-    # code and text alternate
+    # text and code alternate
     pieces[::2] = [_FORMULA.sub(_formula, piece) for piece in pieces[::2]]
     return "".join(pieces)
 
@@ -274,7 +274,7 @@ def write_book(course: Course, chosen: Sequence[str], to: Path, kept: Path) -> i
     matplotlib.use("module://matplotlib_inline.backend_inline")
     files = overview(course, lessons)
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
-        # a notebook becomes the module __main__ of its process, so nothing is returned from there
+        # a notebook becomes the module __main__ of its child, which therefore can't return objects
         pool.starmap(keep_outputs, [(lesson, kept) for lesson in lessons], chunksize=1)
     for lesson in lessons:
         pages = page_of(lesson, _outputs(lesson, kept) or [])
@@ -303,18 +303,18 @@ def refuse_hidden(course: Course, files: Mapping[str, bytes], to: Path) -> None:
 def _readable(page: str) -> bytes:
     """Returns the part of a page that readers see, without scripts.
 
-    Scripts contain thousands of numbers for interactive pictures; two of them equal two numbers of
-    a test by chance.
+    Scripts contain thousands of numbers for interactive pictures; by chance, two of them may equal
+    two numbers of a test.
     """
     return html.unescape(re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)).encode()
 
 
 def main() -> None:
-    """Writes the book, and says how many lessons it has."""
+    """Writes the book, and prints the number of its lessons."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("lessons", nargs="*", metavar="ASSIGNMENT/EXERCISE")
-    parser.add_argument("--to", type=Path, default=PAGES, help="the folder of the pages")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder of outputs")
+    parser.add_argument("--to", type=Path, default=PAGES, help="the folder to write pages to")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder that keeps outputs")
     options = parser.parse_args()
     count = write_book(load_course(ROOT), options.lessons, options.to, options.kept)
     print(f"{count} lessons in {options.to}", file=sys.stderr)

@@ -9,8 +9,8 @@ packages and gets the name that the Dockerfile begins with, so the Dockerfile is
 Then a part of the example class is graded as an ordinary user, without network, capabilities or new
 privileges, with limits on memory and processes, and with the course mounted read-only. The scores
 must equal those of `examples/expected.json` in isolation tier C, and a second run with `--resume`
-must find nothing to do. Then the attacks of the tests are graded in the same way: each must get its
-verdict, and every honest student full marks.
+must find nothing to do. Then the attacks of the tests are graded in the same way: each attack must
+get its expected verdict, and every honest student full marks.
 
 A program in the image reports which guards of the container are off: none may be off in this
 container, and all must be off in one without guards. Otherwise, nobody would notice a missing
@@ -143,7 +143,7 @@ class ContainerTools:
     ) -> str:
         """Runs a command of the grader, or a program, in the image, as docs/security.md says.
 
-        Unless it is `guarded`, all guards are switched off.
+        If `guarded` is false, all guards are switched off.
         """
         mounts = [part for volume in volumes for part in ("--volume", volume)]
         guards = [p for on, off in GUARDS.values() for p in (on if guarded else off)]
@@ -207,8 +207,8 @@ def _grade_class(engine: ContainerTools, place: Path) -> list[str]:
 
 
 def _attack(engine: ContainerTools, place: Path) -> list[str]:
-    """Grades the attacks of the tests; returns their successes."""
-    folder = place / "attacked"  # with the same path inside, which is in the text of the attacks
+    """Grades the attacks of the tests next to honest students; returns unexpected results."""
+    folder = place / "attacked"  # mounted at the same path, which is in the text of the attacks
     folder.mkdir()
     hostile = Sandboxed(folder)
     attacks = attacks_in(Tier.C)
@@ -256,7 +256,7 @@ def _other_tiers(results: Sequence[SubmissionResult]) -> Iterator[str]:
 
 
 def _give(folder: Path) -> None:
-    """Gives a folder to the user of the image."""
+    """Makes the user of the image the owner of a folder and of everything in it."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, _USER, _USER, follow_symlinks=False)
 

@@ -2,11 +2,11 @@
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The sample in tests/unseen/messages.toml lists answers of tests/unseen, each with the message that
-was read, and a judgment: it `states` the fault, `leads` to it, is `general`, or `misleads`. Prints
-each message with its judgment; `--check` prints only messages that have changed since they were
-read, and ends with 1 if there are any, or if a message misleads. The answers run in this process,
-because they are our own.
+The sample in tests/unseen/messages.toml lists answers of tests/unseen, each with the message that a
+person has read, and a judgment: the message `states` the fault, `leads` to it, is `general`, or
+`misleads`. Prints each message with its judgment; `--check` prints only messages that have changed
+since they were read or that mislead, and ends with 1 if there are any. The answers run in this
+process, because they are our own.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def main(arguments: Sequence[str]) -> int:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools/messages.py", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
-    parser.add_argument("--check", action="store_true", help="only what is not as it was read")
+    parser.add_argument(
+        "--check", action="store_true", help="print only changed or misleading messages"
+    )
     return parser.parse_args(arguments)
 
 
@@ -94,7 +96,7 @@ def messages_in(message: str) -> str:
 def _shown(message: Message) -> str:
     answer = message.answer
     lines = message.text.replace("\n", "\n      ")
-    noted = message.judgement if message.is_as_read else f"{message.judgement} (not as it was read)"
+    noted = message.judgement if message.is_as_read else f"{message.judgement} (changed since then)"
     return f"{answer.question}: {answer.means} [{message.name}] {noted}\n      {lines}"
 
 

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _missing(named: NamedAnswer) -> str:
-    return f"no name, where it had {named.answer.name}" if named.answer.name else "no name"
+    return f"no name; it had {named.answer.name} before" if named.answer.name else "no name"
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -84,7 +84,7 @@ def _one(namer: Namer, answer: UnseenAnswer) -> NamedAnswer:
     if result.verdict is Verdict.FORBIDDEN:  # its name is obvious
         return NamedAnswer(answer, "forbidden")
     if name and name != answer.name:
-        return NamedAnswer(answer, name, f"nobody has read {name}: {result.hint}")
+        return NamedAnswer(answer, name, f"the name {name} is new: {result.hint}")
     return NamedAnswer(answer, name)
 
 

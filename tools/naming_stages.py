@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
-    parser.add_argument("--share", type=int, default=1, help="take one answer in so many")
+    parser.add_argument("--share", type=int, default=1, help="take only every N-th answer")
     return parser.parse_args(arguments)
 
 
@@ -124,7 +124,7 @@ def _in_ranks(chosen: range) -> Off:
 
 
 def _off(name: str) -> Off:
-    """Returns the replacement of a step of `unmatched`, even where `diagnosis` calls it itself."""
+    """Returns an `Off` for a step of `unmatched`, even if `diagnosis` calls the step itself."""
 
     def without() -> AbstractContextManager[Any]:
         stack = ExitStack()
@@ -183,7 +183,7 @@ def _stages() -> Mapping[str, Off]:
 
 
 def _without(is_off: Callable[[Row], bool]) -> AbstractContextManager[Any]:
-    """Returns tables without some rows."""
+    """Returns a context in which tables lack the rows for which `is_off` returns true."""
     whole = KnownMistakes.table
 
     def table(self: KnownMistakes, question: str) -> Table:

@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _answers(course: Course, exercise: Exercise) -> Iterator[UnseenAnswer]:
-    """Returns the answers to each question of an exercise; wrong answers have their intention."""
+    """Yields right and wrong answers to an exercise; wrong ones have their intention in `means`."""
     for case in cases_of(course, exercise, ("module",)):
         if case.kind in ("misconception", "combination"):
             yield UnseenAnswer(case.question, f"{case.kind} {case.name}", case.text)
@@ -89,7 +89,7 @@ def _questions(exercise: Exercise) -> list[str]:
 def _is_near(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, factor: float
 ) -> bool:
-    """Returns whether a tolerance that favors the opposite verdict gives it."""
+    """Returns whether a changed tolerance, which favors the opposite verdict, leads to it."""
     times = factor if answer.means else 1 / factor
     return _is_accepted(runner, exercise, answer, seed, times) == bool(answer.means)
 

@@ -133,7 +133,7 @@ def _area(page: Page, shot: Screenshot) -> FloatRect:
 
 
 def main() -> None:
-    """Writes all pictures into a folder, docs/images if none is named."""
+    """Writes all pictures into the given folder, or into docs/images."""
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:

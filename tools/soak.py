@@ -1,4 +1,4 @@
-"""Runs the tests that take too long for the test run: 200,000 files, kills, and bad nights.
+"""Runs the tests that take too long for `make test`: 200,000 files, kills, and bad nights.
 
     python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
                          [--seed N]
@@ -87,7 +87,7 @@ def fuzz(count: int, seed: int) -> int:
 
 
 def _kept(found: Path) -> str:
-    """Returns the path of the input that failed."""
+    """Copies an input that failed to the temporary folder; returns the path of the copy."""
     return str(shutil.copy(found, Path(tempfile.gettempdir()) / found.name))
 
 

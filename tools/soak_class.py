@@ -1,4 +1,4 @@
-"""The class that the tools of `make soak` disturb repeatedly, and the loop that does it.
+"""Makes the class that the tools of `make soak` disturb, and runs the disturbances in a loop.
 
 Each disturbance spoils one run of the grader. Afterwards, the class is completed with `--resume`:
 every submission must be graded, be recorded in the gradebook and have a page, with the scores of an
@@ -53,7 +53,7 @@ class UndisturbedRun:
     seconds: float
 
 
-#: disturbs a run and completes the class; returns the problem, or nothing
+#: disturbs a run and completes the class; returns the problem, or ""
 Disturbance = Callable[["ClassFolder", UndisturbedRun, random.Random], str]
 
 
@@ -118,7 +118,7 @@ class ClassFolder:
         return UndisturbedRun(scores, seconds)
 
     def completed(self, whole: UndisturbedRun, may_differ: int = 0) -> str:
-        """Completes a class; returns the problem, or nothing.
+        """Completes a class; returns the problem, or "".
 
         `may_differ` is the number of submissions that may have a different score.
         """
@@ -137,7 +137,7 @@ class ClassFolder:
         return self.unfinished(expected)
 
     def unfinished(self, students: Collection[str]) -> str:
-        """Returns students who are not recorded, or have no page after `autograder feedback`."""
+        """Returns a problem if somebody has no page or is not in the gradebook, otherwise ""."""
         if code := ended(self.command("feedback", str(self.folder))):
             return f"feedback ended with exit code {code}; {self.last_words()}"
         pages = {
@@ -179,7 +179,7 @@ class ClassFolder:
         return self.log.read_text("utf-8", "replace")[-3000:]
 
     def results(self) -> list[SubmissionResult]:
-        """Returns the last result of each submission."""
+        """Returns all results in the results file."""
         return read_results(self.folder / "results.jsonl")
 
     def scores(self) -> dict[str, float]:

@@ -96,7 +96,7 @@ def feed(count: int, seed: int, first: int = 0) -> int:
 
 
 def _chunk(seed: int, start: int, count: int) -> Iterator[FileResult]:
-    """Yields the results for some files; a child that a file ends is replaced for the next one."""
+    """Yields the results for some files; if a file ends the child, a new child reads the next."""
     at, end = start, start + count
     while at < end:
         near, far = _fork.Pipe(duplex=False)
@@ -153,7 +153,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """Returns all operations on a submitted file, which run in separate processes."""
+    """Yields the operations on a submitted file, which the grader runs in separate processes."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)

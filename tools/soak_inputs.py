@@ -113,7 +113,7 @@ def _notebook(chance: random.Random) -> bytes:
 
 
 def _value(chance: random.Random, depth: int) -> object:
-    """Returns any JSON, including NaN, Infinity and halves of characters."""
+    """Returns any JSON value, including NaN, Infinity and lone surrogates."""
     kind = chance.randrange(8 if depth else 6)
     plain = (None, True, -(10**30), float("nan"), float("inf"), "\ud800\u202e\0")
     if kind < 6:

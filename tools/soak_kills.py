@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.records import Tier
 from tools.soak_class import ClassFolder, UndisturbedRun, children, disturb, ended
 
-#: the seconds for which a grader is stopped, and of the search for a victim
+#: the seconds for which a grader is stopped, and for which a victim is searched
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 
@@ -35,7 +35,7 @@ class ProcessDisturbance:
         return f"{self.signal.name} of a {self.victim}" if self.signal else "jump of the clocks"
 
     def __call__(self, place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-        """Disturbs a run and completes the class; returns the problem, or nothing."""
+        """Disturbs a run and completes the class; returns the problem, or ""."""
         delay = chance.uniform(0, whole.seconds)
         grader = place.grader(jump=None if self.signal else delay)
         hit = self.signal is None or self._strike(grader, delay, place.tier)
@@ -47,7 +47,7 @@ class ProcessDisturbance:
         return problem and f"after {delay:.1f} s: {problem}"
 
     def _strike(self, grader: subprocess.Popen[bytes], delay: float, tier: Tier) -> bool:
-        """Returns whether there was a victim."""
+        """Sends the signal to a victim after a delay; returns whether there was a victim."""
         assert self.signal is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             grader.wait(delay)
@@ -79,12 +79,12 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Makes `count` disturbances, numbered from `first`; returns how many had an effect."""
+    """Makes `count` disturbances, numbered from `first`; returns how many runs failed."""
     return disturb("kill", {str(blow): blow for blow in BLOWS}, count, seed, first)
 
 
 def _victims(grader: int, kind: str, tier: Tier) -> Iterator[int]:
-    """Returns the processes of a kind, the likeliest first."""
+    """Yields the processes of a kind, those that are most likely at work first."""
     below = children(grader)
     jobs = [pid for pid in below if _command_of(pid) == _command_of(grader)]
     parents = [pid for pid in below if pid not in jobs]

@@ -1,9 +1,9 @@
-"""Counts how often the diagnosis names each known mistake, and how often wrongly.
+"""Counts how often the diagnosis gives each known mistake its own name, none, or a wrong one.
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
 Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with different
-random numbers. Ends with 1 if one gets the name of another.
+random numbers. Ends with 1 if a mistake gets the name of a different one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=secrets.randbits(40), help="of the first time")
+    parser.add_argument("--seed", type=int, default=secrets.randbits(40), help="the first seed")
     return parser.parse_args(arguments)
 
 

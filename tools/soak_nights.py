@@ -40,7 +40,7 @@ _MEGABYTE = 1 << 20
 def _graded_with(
     place: ClassFolder, whole: UndisturbedRun, prefix: Sequence[str], may_be_killed: bool = False
 ) -> str:
-    """Grades with a prefix to the command that makes the night, then completes the class."""
+    """Grades with a prefix of the command that limits its resources, then completes the class."""
     code = ended(place.grader(prefix=prefix))
     usual = code in (0, 1, 2, 3) or (may_be_killed and code in (-9, 137))
     if not usual:
@@ -185,7 +185,7 @@ def _on_a_full_disk(
 
 
 def _fill(ballast: Path, left: int) -> None:
-    """Fills a disk up to some bytes."""
+    """Fills a disk, except for `left` bytes."""
     with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
         while True:
             file.write(bytes(4096))
@@ -232,7 +232,7 @@ def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterato
             ) from error
         yield ["sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$@"', "sh"]
     finally:
-        for _ in range(50):  # the kernel ends the processes that are left in it
+        for _ in range(50):  # a group can be removed only after its last process has ended
             for line in (folder / "cgroup.procs").read_text().split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(line), signal.SIGKILL)
@@ -250,7 +250,7 @@ NIGHTS: tuple[Disturbance, ...] = (
 
 
 def live_through(count: int, seed: int, first: int = 0) -> int:
-    """Plays `count` bad nights, numbered from `first`; returns how many failed."""
+    """Runs `count` bad nights, numbered from `first`; returns how many failed."""
     named = {night.__name__.replace("_", " "): night for night in NIGHTS}
     return disturb("night", named, count, seed, first)
 

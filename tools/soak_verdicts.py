@@ -37,9 +37,9 @@ from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from tools.unseen import judged_of
 
-#: scores of this size and more occur ...
+#: scores of at least this size are large
 _LARGE = 50.0
-#: ... only in these questions
+#: the only questions whose suites may use large scores
 _ASKED_LARGE = {"softmax", "attend_block", "merge_blocks", "blockwise_attention"}
 #: functions that turn scores into weights
 _SOFTMAX = {"softmax", "exp", "logsumexp"}
@@ -81,9 +81,9 @@ def main(arguments: Sequence[str]) -> int:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=300)
-    parser.add_argument("--minutes", type=float, default=30, help="begin nothing after that many")
+    parser.add_argument("--minutes", type=float, default=30, help="begin no answer after that many")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=secrets.randbits(40), help="of the first time")
+    parser.add_argument("--seed", type=int, default=secrets.randbits(40), help="the first seed")
     return parser.parse_args(arguments)
 
 

@@ -5,9 +5,9 @@ python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 Release puts the file into the bundle, so that `check` can name the likely mistake of an answer.
 Each mistake of the catalogue, and each likely small change of the solution, is called as `check`
 calls a student's answer; its answers in the checks that it fails are the key to its sentence. A
-mistake is left out if it passes all checks, or if it fails them with the solution's answers up to
-rounding, as other mistakes do. A change that only raises errors is also left out, because the
-errors say more. An entry of the catalogue precedes a change, and a change of a known step precedes
+mistake is left out if it passes all checks, or if its answers in the failed checks equal the
+solution's up to rounding. A change that only raises errors is also left out, because the errors
+say more. An entry of the catalogue precedes a change, and a change of a known step precedes
 other changes. Changes of one family with the same answers are one mistake, with the family's
 sentence. If two or three sentences remain for the same answers, `check` shows them; if there are
 more, it shows none. A file that is up to date with the checks, the catalogue and the code of the

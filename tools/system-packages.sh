@@ -1,13 +1,13 @@
 #!/bin/sh
-# Installs a Debian/Ubuntu package where a program is missing and where that may be done without
-# asking; otherwise says what to type.
+# Installs a Debian/Ubuntu package if a program is missing and no password is needed; otherwise says
+# what to type.
 #
 #     tools/system-packages.sh bubblewrap bwrap "isolates what students submit"
 #     tools/system-packages.sh PACKAGE    PROGRAMS  WHAT-IT-DOES
 #
 # One of PROGRAMS (separated by spaces) is enough.
 #
-# Exit status: 0 the program is there, 1 it is not. The caller knows whether it can do without.
+# Exit status: 0 the program is there, 1 it is not; the caller decides whether to continue.
 set -eu
 
 package=$1
@@ -23,7 +23,7 @@ is_there() {
 
 say() { printf '%s\n' "$*" >&2; }
 
-# How to become root without a question, or nothing where that can't be done.
+# Prints how to become root without a password, or nothing if that is not possible.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         echo "env"

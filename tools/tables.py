@@ -60,7 +60,7 @@ def _chosen(course: Course, names: Sequence[str]) -> Iterator[tuple[Assignment, 
 def _without(
     course: Course, assignment: Assignment, exercise: Exercise, fork_server: ForkServer
 ) -> Iterator[tuple[str, Diagnosis]]:
-    """Yields the questions of an exercise that have no table yet."""
+    """Yields the questions of an exercise that have no current table, each with its diagnosis."""
     runner = collect_suites(course.root, [exercise.hidden_suite])
     ask = partial(ask_text, fork_server, assignment, exercise)
     diagnosis = Diagnosis(runner, course, exercise, ask)

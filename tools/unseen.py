@@ -1,8 +1,7 @@
 """Reads wrong answers that were written from the questions alone, and names them in this process.
 
 The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and mistakes as
-changes to their text, each with its intention and the name that a person found fitting. A new name
-is printed for the author to judge.
+changes to their text, each with its intention and the name that a person found fitting.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from autograder.suite.local import LocalImplementation
 
 @dataclass(frozen=True, slots=True)
 class UnseenAnswer:
-    """One answer: its intention, its text, and the name that was read.
+    """One answer: its intention (`means`), its text, and the name that a person found fitting.
 
-    Right answers have no intention.
+    The intention of a right answer is empty.
     """
 
     question: str
@@ -38,7 +37,7 @@ class UnseenAnswer:
 
 
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
-    """Returns right answers to an exercise's questions, each with changes that make it wrong.
+    """Yields right answers to an exercise's questions, each followed by wrong variants of it.
 
     Raises `ContentError` for a change to code that the text does not contain.
     """
@@ -53,7 +52,7 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
 
 
 def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
-    """Returns answers that are judged without a name: attacks, and answers about a promise."""
+    """Yields answers that are judged without a name: attacks, and answers about a promise."""
     for folder in ("attack", "promise"):
         yield from unseen_of(exercise, root / "tests" / "unseen" / folder)
 
@@ -61,7 +60,7 @@ def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
 def _changed(path: Path, text: str, changes: Sequence[tuple[str, str]]) -> str:
     for old, new in changes:
         if old not in text:
-            raise ContentError(path, None, f"{old!r} does not stand in the answer", "compare them")
+            raise ContentError(path, None, f"{old!r} is not in the answer", "compare them")
         text = text.replace(old, new)
     return text
 

@@ -1,4 +1,4 @@
-"""The submissions, with one notebook per case, which all three graders get."""
+"""Defines the cases: submissions of one notebook each, which all three graders get."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _with_cells(*sources: str) -> Callable[[Notebook], bytes]:
 
 
 def _newer(notebook: Notebook) -> bytes:
-    """Returns a notebook as saved by a different version of the tool."""
+    """Returns a notebook whose nbgrader metadata are of a newer version."""
     changed = json.loads(json.dumps(notebook))
     for cell in changed["cells"]:
         if "nbgrader" in cell["metadata"]:
@@ -172,7 +172,7 @@ def _newer(notebook: Notebook) -> bytes:
     return json.dumps(changed).encode()
 
 
-#: cases that every grader must judge alike; otherwise the comparison means nothing
+#: a case that every grader must judge as right; otherwise the comparison means nothing
 CONTROL = Case("a right submission", HONEST, _FULL)
 ATTACKS = (
     _attack("patches torch.allclose", "def double(x):\n    return x", _PATCHES),

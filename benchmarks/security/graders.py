@@ -49,7 +49,7 @@ class GraderHangs(Exception):
 
 
 def run(command: list[str | Path], folder: Path) -> None:
-    """Runs a command and ends all processes that it starts; raises `GraderHangs`."""
+    """Runs a command; if it does not end, kills all its processes and raises `GraderHangs`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # for alembic
     with open(folder / "log.txt", "ab") as log:
         process = subprocess.Popen(
@@ -179,5 +179,4 @@ def _solution() -> str:
 
 
 def copy_course(course: Path, place: Path) -> None:
-    """Returns the generated course for one case."""
     shutil.copytree(course, place)

@@ -1,11 +1,11 @@
-"""Proves the hidden suites: each small change of a solution fails, or is known to have no effect.
+"""Tests the hidden suites: each small change of a solution must fail, or be known as harmless.
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
 The mutants include the wrong answers of tests/unseen/attack, which were written to pass as right,
 and those of tests/unseen/promise, which break one promise of a question each. Mutants run in
 this process, because they are our own solutions with one change. Ends with 1 if a mutant survives
-and tests/mutation/equivalent.toml does not explain it, or if one of its entries explains no
+and tests/mutation/equivalent.toml does not explain it, or if an entry of that file explains no
 survivor.
 """
 
@@ -38,8 +38,8 @@ from .behaviours import behaviours, restore
 from .equivalent import Equivalent, read_equivalents
 from .mutants import Mutant, mutants_of
 
-#: the most CPU time of a mutant, and memory of the process, because a changed bound may cause an
-#: endless loop or allocation
+#: the limits for the CPU time of a mutant and the memory of the process, because a changed bound
+#: may cause an endless loop or a huge allocation
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
 #: small changes of a solution's text, defects of behavior around a right solution, and answers that
@@ -163,7 +163,7 @@ def _report(figures: Sequence[MutationResults], known: Sequence[Equivalent]) -> 
         print("\n".join(f"  - {line}" for line in mutant.before.splitlines()))
         print("\n".join(f"  + {line}" for line in mutant.after.splitlines()))
     for item in stale:
-        print(f"\nexplains no survivor (take it out of equivalent.toml): {item}")
+        print(f"\nexplains no survivor (remove it from equivalent.toml): {item}")
     total = sum(item.mutants for item in figures)
     print(
         f"\n{total} mutants: {total - len(survivors)} fail, "

@@ -1,8 +1,8 @@
-"""Defects of behavior: right code that fails for some call, size, layout, mode or moment.
+"""Makes mutants with a defect of behavior: they fail for some call, size, layout, mode or moment.
 
 A mutant is a solution whose function or class is wrapped in a defect. The question's declaration of
-traits says which defects can occur (is there a tensor with a layout, is there a mode?); if one has
-no effect, a sentence in tests/mutation/equivalent.toml says why.
+traits determines which defects can occur; for example, only layers have a mode. If a defect has no
+effect, a sentence in tests/mutation/equivalent.toml says why.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def facts(traits: Traits) -> frozenset[str]:
 
 
 def spoil(name: str, target: Any) -> Any:
-    """Returns the function or class with that defect."""
+    """Returns the function or class with the defect of this name."""
     if name in RATES:
         change = RATES[name][1]
         return (

@@ -1,4 +1,4 @@
-"""A call of the solution, whose result a defect changes."""
+"""Defines a call of the solution, whose result a defect changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Call:
         return any(tensor.dtype == torch.float64 for tensor in self.tensors)
 
     def on(self, change: Callable[[torch.Tensor], torch.Tensor], places: slice | int) -> Any:
-        """Computes with some of the tensor arguments changed."""
+        """Returns the solution's answer for arguments in which some tensors are changed."""
         wanted = self.tensors[places] if isinstance(places, slice) else self.tensors[places:][:1]
         chosen = {id(tensor) for tensor in wanted}
         return self.compute(*each(self.args, lambda t: change(t) if id(t) in chosen else t))

@@ -1,4 +1,4 @@
-"""Defects of behavior that were seen in answers, as functions of a call, and a table of them."""
+"""Defines the defects of behavior that were seen in answers, as functions of a call."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _makes_float64_the_default(call: Call) -> Any:
 
 
 def _turns_gradients_off(call: Call) -> Any:
-    """Affects later calls, but not the grader's, because a worker is a separate process."""
+    """Computes later calls without gradients, as if the first call had switched them off."""
     is_first = not call.kept
     call.kept["off"] = True
     return call.right() if is_first else _no_grad(call)
@@ -132,7 +132,7 @@ def _at_first(call: Call) -> Any:
 
 
 def _stuck_mode(mode: bool) -> Defect:
-    """Stays forever in a mode that it has once been in."""
+    """Keeps a layer in a mode from the first call in that mode on."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

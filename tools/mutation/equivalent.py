@@ -28,14 +28,14 @@ class Equivalent:
     reason: str
 
     def fits(self, mutant: Mutant) -> bool:
-        """Returns whether this explains the mutant."""
+        """Returns whether this entry explains the mutant."""
         module, question, *change = mutant.key
         where = self.module in (module, "*") and self.question in (question, "*")
         return where and change == [self.operator, self.before, self.after]
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
-    """Returns the entries of the file, one for each `after`; raises `ValueError`."""
+    """Returns the entries of the file, one for each `after`; a bad entry raises `ValueError`."""
     if not path.is_file():
         return ()
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])

@@ -21,7 +21,7 @@ def _numbers(call: Call) -> list[torch.Tensor]:
 
 
 def _two_large(call: Call) -> bool:
-    """Returns whether a matrix has many rows and columns, or several arguments are large."""
+    """Returns whether every tensor has a size above 16, and at least two sizes are above 16."""
     return all(max((1, *t.shape)) > 16 for t in call.tensors) and len(set(_far(call))) > 1
 
 
@@ -40,7 +40,7 @@ def _wants_gradient(call: Call) -> bool:
 
 
 def _some_frozen(call: Call) -> bool:
-    """Returns whether gradients are requested, but not that of the first argument."""
+    """Returns whether gradients are requested, but not for the first argument."""
     floating = [t for t in call.tensors if t.is_floating_point()]
     frozen = bool(floating) and not floating[0].requires_grad
     others = any(tensor.requires_grad for tensor in floating)
@@ -53,7 +53,7 @@ def _last_frozen(call: Call) -> bool:
 
 
 def _once(condition: Condition) -> Condition:
-    """Returns whether the condition held in an earlier call."""
+    """Returns a condition that is true if the given one held in an earlier call."""
 
     def since(call: Call) -> bool:
         seen = call.kept.get(since, False)
@@ -64,7 +64,7 @@ def _once(condition: Condition) -> Condition:
 
 
 def _follows(one: Condition, other: Condition) -> Condition:
-    """Returns whether `other` holds, and `one` has held before."""
+    """Returns a condition that is true if `other` holds, and `one` held in an earlier call."""
     seen = _once(one)
     return lambda call: seen(call) and other(call)
 

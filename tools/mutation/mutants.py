@@ -1,4 +1,4 @@
-"""Mutants of the solutions: each with one change between the solution markers.
+"""Makes mutants of the solutions, each with one change between the solution markers.
 
 Texts of error messages are not changed. A mutant is identified by module, question, operator and
 the lines before and after, never by the number of a line.
@@ -30,7 +30,6 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """The key that identifies a mutant."""
         return self.module, self.question, self.operator, self.before, self.after
 
 

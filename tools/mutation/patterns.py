@@ -1,4 +1,4 @@
-"""Defects of randomness: patterns that recur, and rates that differ from the requested ones."""
+"""Defines defects of randomness: recurring patterns, and rates other than the requested ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """Uses `number` patterns in turn, each repeatedly, and different ones in every process."""
+    """Uses `number` patterns in turn, each for `times` calls; every process has other patterns."""
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1

@@ -1,4 +1,4 @@
-"""Defects that show in one way of calling: without gradients, on results, with frozen weights."""
+"""Defines defects that show in some calls only: without gradients, on results, frozen weights."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _from_the_beginning(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _hooked(change: Callable[[torch.Tensor], torch.Tensor]) -> Defect:
-    """Puts a hook on each result that changes the incoming gradient."""
+    """Adds a hook to each result, which changes the incoming gradient."""
 
     def hooked(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.requires_grad:
@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """Uses the numbers that the weights had when the given value last changed."""
+    """Uses the numbers that the weights had when a `key` last changed."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

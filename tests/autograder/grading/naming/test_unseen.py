@@ -87,7 +87,7 @@ def test_a_change_of_missing_code_is_reported(course: Course, tmp_path: Path) ->
         '[[scores.query_scores]]\nright = "x"\n[scores.query_scores.wrong]\n'
         'it = { name = "", change = [["y", "z"]] }\n'
     )
-    with pytest.raises(ContentError, match="'y' does not stand in the answer"):
+    with pytest.raises(ContentError, match="'y' is not in the answer"):
         list(unseen_of(exercise, tmp_path))
 
 
