@@ -52,7 +52,7 @@ class AdviceContext:
 
 
 def advice(error: BaseException, context: AdviceContext | None = None) -> str:
-    """Return advice about an exception, or an empty string if there is none."""
+    """Returns advice about an exception, or an empty string if there is none."""
     context = context or AdviceContext()
     text = exception_text(error)
     specials = (_about_method, _about_name, _about_import, _about_signature, _about_call)
@@ -63,7 +63,7 @@ def advice(error: BaseException, context: AdviceContext | None = None) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """Return the exception as one short paragraph."""
+    """Returns the exception as one short paragraph."""
     text = ""
     with contextlib.suppress(Exception):  # a student's `__str__` may fail
         text = str(error).strip()
@@ -73,7 +73,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def _about_method(error: BaseException, context: AdviceContext) -> str:
-    """Advise on a class whose constructor or `forward` has nearly the right name."""
+    """Advises on a class whose constructor or `forward` has nearly the right name."""
     if not isinstance(context.answer, type):
         return ""
     wanted = "forward" if '"forward" function' in exception_text(error) else "__init__"
@@ -89,7 +89,7 @@ def _about_name(error: BaseException, context: AdviceContext) -> str:
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
     name = error.name or ""
-    if not name:  # the error of a statement at the top of the file, which says what is missing
+    if not name:  # from a failed statement at the top of the file; the text says what is missing
         return ""
     if name in _IMPORTS:
         but = ", but stay with torch: NumPy can't carry gradients" if name == "np" else ""
@@ -126,7 +126,7 @@ def _about_import(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_signature(error: BaseException, context: AdviceContext) -> str:
-    """Advise on a wrong call of the question's own function, which the error names."""
+    """Advises on a wrong call of the question's own function, which the error names."""
     match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
         exception_text(error),
@@ -146,7 +146,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_call(error: BaseException, context: AdviceContext) -> str:
-    """Advise on a wrong call of another class or function, whose arguments are listed."""
+    """Advises on a wrong call of another class or function, whose arguments are listed."""
     text = exception_text(error)
     match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
     if not match:
@@ -159,7 +159,7 @@ def _about_call(error: BaseException, context: AdviceContext) -> str:
 
 
 def _globals(error: BaseException) -> Mapping[str, Any]:
-    """Return the global names where an error was raised."""
+    """Returns the global names where an error was raised."""
     traceback, names = error.__traceback__, dict[str, Any]()
     while traceback is not None:
         names = traceback.tb_frame.f_globals

@@ -41,7 +41,7 @@ class Answer:
     """The file that counts, as one module's text.
 
     `broken` maps questions whose cell is not valid Python to the error, and `elsewhere` maps
-    missing questions to what may have become of them.
+    missing questions to the reason why they may be missing.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class Answer:
 class ExecutedAnswer:
     """The names that an answer's file defines, its printed text, and the first line that fails.
 
-    `runs` is false if no line of it ran because it is not valid Python.
+    `runs` is false if the file was not executed, because it is not valid Python.
     """
 
     namespace: Mapping[str, Any]
@@ -66,7 +66,7 @@ class ExecutedAnswer:
 
 
 def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer | None:
-    """Return the module unless it answers no question, then the notebook; None without either.
+    """Returns the module, or the notebook if the module answers no question; None without a file.
 
     Raises `SubmissionError` if a file can't be read.
     """
@@ -77,7 +77,7 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     if not notebook.is_file():
         return answer
     is_stub = is_unanswered(answer.text, questions)
-    if not _was_answered(notebook, questions):  # whichever file counts, it can't be used
+    if not _was_answered(notebook, questions):  # the notebook contains only stubs
         is_begun = any(unfinished(name, answer.text) for name in questions)
         return _notebook(notebook, questions) if is_stub and not is_begun else answer
     if is_stub:
@@ -89,14 +89,14 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
-    """Execute an answer's file as grading does: a failing line affects only users of its names.
+    """Executes an answer's file as grading does: a failing line affects only code that needs it.
 
     From a notebook, only the code that its answers need runs: plots are not shown again.
     """
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
-    sys.modules[name] = module  # dataclasses, for example, look their module up
+    sys.modules[name] = module  # dataclasses, for example, look up their module
     printed = LimitedOutput()
     is_notebook = answer.path.suffix == ".ipynb"
     failures: list[BaseException] = []
@@ -162,7 +162,7 @@ def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
 
 
 def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
-    """Return the questions that the notebook answers and the module does not."""
+    """Returns the questions that the notebook answers and the module does not."""
     try:
         other = _notebook(notebook, questions).text
     except SubmissionError:
@@ -182,7 +182,7 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
 
 
 def _module(path: Path, questions: Sequence[str]) -> Answer:
-    """Return the answer in a module, with notes on the parts that grading ignores."""
+    """Returns the answer in a module, with notes on the parts that grading ignores."""
     data = _bytes_of(path)
     if is_notebook(data):
         answer = _notebook(path, questions)
@@ -215,7 +215,7 @@ _DEFINES = (ast.FunctionDef, ast.ClassDef)
 
 
 def unfinished(question: str, text: str) -> str:
-    """Say why a question with code is "not implemented", or "" for an untouched stub."""
+    """Returns why a question with code is "not implemented", or "" for an untouched stub."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:

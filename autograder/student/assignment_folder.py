@@ -12,7 +12,7 @@ _WHOLE_COURSE = "all_assignments*"
 
 
 def assignment_folder(here: Path, question: str = "") -> Path:
-    """Return the assignment's folder for a notebook that runs in `here`.
+    """Returns the assignment's folder for a notebook that runs in `here`.
 
     This is `here`, the folder above it (for extras), or the first folder below it that has the
     question, if a bundle was unzipped next to the notebook; otherwise `here`.

@@ -83,7 +83,7 @@ class CheckedExercise:
 
     @property
     def finished(self) -> bool:
-        """True if all questions pass."""
+        """Returns whether all questions pass."""
         return bool(self.questions) and self.passed == len(self.questions)
 
 
@@ -115,7 +115,7 @@ class Progress:
         return next((item for item in self.exercises if not item.finished), None)
 
     def worth(self, exercise: CheckedExercise) -> tuple[float, float]:
-        """Return the points of an exercise's questions that pass, and of all its questions."""
+        """Returns the points of an exercise's questions that pass, and of all its questions."""
         names = [item.question for item in exercise.questions]
         passed = [i.question for i in exercise.questions if i.standing is Standing.PASSED]
         return self._sum(passed), self._sum(names)
@@ -125,7 +125,7 @@ class Progress:
 
 
 def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
-    """Return a question's standing from its tests and kinds of faults (`not_implemented`, ...)."""
+    """Returns a question's standing from its tests and kinds of faults (`not_implemented`, ...)."""
     if all(test.passed for test in tests) and tests:
         return Standing.PASSED
     for standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING):
@@ -135,12 +135,12 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 
 
 def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
-    """Return the failed checks, known causes first, because a student sees the first one."""
+    """Returns the failed checks, known causes first, because a student sees the first one."""
     return sorted((test for test in tests if not test.passed), key=lambda test: not test.cause)
 
 
 def with_graded(result: CheckedQuestion, graded: str) -> CheckedQuestion:
-    """Add the further tests of grading to the result of a question that passes."""
+    """Adds a note on the further tests of grading to the result of a question that passes."""
     if result.standing is not Standing.PASSED or result.note or not graded:
         return result
     return replace(result, note=f"grading also tries: {graded}")

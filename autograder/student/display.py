@@ -39,7 +39,7 @@ LOOKS = {
     Standing.TOO_SLOW: StandingStyle("■", "!", _ORANGE, "red", "took too long"),
 }
 _STOPPED_HINT = "Is there a loop that never ends?"
-#: standings of a question with which its single checks are shown
+#: standings for which the single checks of a question are shown
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
 _LABEL = "to try it:"
 _PRINTED = "your code printed:"
@@ -50,14 +50,14 @@ _MOST_NAMES = 4
 
 
 def readable(name: str) -> str:
-    """Return a test's name as text: `test_rows_sum_to_one` is "rows sum to one"."""
+    """Returns a test's name as text: `test_rows_sum_to_one` is "rows sum to one"."""
     head, bracket, case = name.removeprefix("test_").partition("[")
     text = head.replace("_", " ")
     return f"{text} [{case}" if bracket else text
 
 
 def headline(question: CheckedQuestion) -> str:
-    """Return one line: sign, question, standing, and the number of passing checks if some fail."""
+    """Returns one line: sign, question, standing, and the number of passing checks if some fail."""
     look = LOOKS[question.standing]
     return f"{look.sign} {question.question}: {look.text}{_count(question)}{_ran(question)}"
 
@@ -67,13 +67,13 @@ def _ran(question: CheckedQuestion) -> str:
 
 
 def remarks(question: CheckedQuestion) -> list[str]:
-    """Return remarks on the question itself, which are shown above its checks."""
+    """Returns remarks on the question itself, which are shown above its checks."""
     stopped = [_STOPPED_HINT] if question.standing is Standing.STOPPED else []
     return [*stopped, *question.note.splitlines(), *question.mistake.splitlines()]
 
 
 def as_text(question: CheckedQuestion, everything: bool = False) -> str:
-    """Return the result for a terminal: the first failure, and the number of further ones.
+    """Returns the result for a terminal: the first failure, and the number of further ones.
 
     With `everything`, include all failures and the checks that pass.
     """
@@ -94,7 +94,7 @@ def as_text(question: CheckedQuestion, everything: bool = False) -> str:
 
 
 def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
-    """Return the lines below a failing check: the difference, the call to try, other checks."""
+    """Returns the lines below a failing check: the difference, the call to try, other checks."""
     lines = _cut(test.message.splitlines(), _MOST_LINES)
     if test.call:
         first, *rest = test.call.splitlines()
@@ -105,7 +105,7 @@ def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
-    """Cut out the middle of many lines; the last one is kept because it says what to do."""
+    """Cuts out the middle of many lines; the last one is kept because it says what to do."""
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
 
@@ -123,7 +123,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
-    """Return the question's result for a notebook; `below` is HTML at its end."""
+    """Returns the question's result for a notebook; `below` is HTML at its end."""
     look = LOOKS[question.standing]
     parts = [
         f"<div><b>{look.sign} <code>{for_html(question.question)}</code></b> "
@@ -147,12 +147,12 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 
 def folded(summary: str, text: str) -> str:
-    """Return HTML that shows its text after a click."""
+    """Returns HTML that shows its text after a click."""
     return unfolding(summary, [for_html(text)])
 
 
 def unfolding(summary: str, parts: Sequence[str]) -> str:
-    """Return HTML that shows its parts, which are also HTML, after a click."""
+    """Returns HTML that shows its parts, which are also HTML, after a click."""
     return (
         f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
         f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'
@@ -160,7 +160,7 @@ def unfolding(summary: str, parts: Sequence[str]) -> str:
 
 
 def notice(sign: str, text: str) -> NotebookOutput:
-    """Make a remark that is not about a particular question; its sign says whether to act."""
+    """Returns a remark that is not about a particular question; its sign shows whether to act."""
     lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
     return NotebookOutput(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
@@ -193,7 +193,7 @@ def _count_passed(passed: Sequence[str]) -> str:
 def _to_show(
     question: CheckedQuestion,
 ) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
-    """Return the failures, known causes first, and the names of passed checks; none for a stub."""
+    """Returns the failures, known causes first, and the names of passed checks; none for a stub."""
     if question.standing not in _SHOWN:
         return [], []
     passed = [test.name for test in question.tests if test.passed]
@@ -215,7 +215,7 @@ def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Return HTML of a text with its line breaks and spaces; long lines wrap."""
+    """Returns HTML of a text with its line breaks and spaces; long lines wrap."""
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
@@ -224,7 +224,7 @@ def preformatted(text: str) -> str:
 
 
 def box(colour: str, parts: Sequence[str]) -> str:
-    """Return HTML with a colored bar at its left."""
+    """Returns HTML with a colored bar at its left."""
     return (
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
         f"margin:.2em 0;max-width:52em;line-height:1.45;overflow-wrap:anywhere"
@@ -233,7 +233,7 @@ def box(colour: str, parts: Sequence[str]) -> str:
 
 
 def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, ...]]]:
-    """Return the tests to show, each with the names of later tests that fail for the same cause."""
+    """Returns the tests to show, each with the names of later tests that have the same cause."""
     names: dict[str, list[str]] = {}
     first: list[CheckedTest] = []
     for test in tests:
@@ -254,7 +254,7 @@ BEYOND = (
 
 
 def what_to_submit(progress: Progress) -> tuple[str, ...]:
-    """Return lines that say what to submit, or nothing if a question does not pass yet."""
+    """Returns lines that say what to submit, or nothing if a question does not pass yet."""
     if progress.next is not None or not progress.exercises:
         return ()
     files = [item.file for item in progress.exercises if item.file]

@@ -35,7 +35,7 @@ from .weights import differing_names
 
 #: the number of results of questions that return several
 _PAIR = 2
-#: matches our message about the shape of a result whose gradient is needed
+#: matches the message about the shape of a result whose gradient is needed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
 _NONE = (
@@ -60,7 +60,7 @@ _BY_CHANCE = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """The context of answers: their namespace, a function that locates its lines, and known facts.
+    """The context of answers: their namespace, a function that locates lines, and known facts.
 
     `retry` is the call that repeats the failing call of a question, with `{}` for the name.
     """
@@ -72,14 +72,14 @@ class AnswerContext:
     retry: str = 'retry("{}")'
 
     def context(self, question: str, places: tuple[CodeLine, ...]) -> AdviceContext:
-        """Return the facts that advice needs about an error that was raised at these places."""
+        """Returns the facts that advice needs about an error that was raised at these places."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)
         return AdviceContext(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[CodeLine, ...]:
-        """Return the student's own lines that an error passed through."""
+        """Returns the student's own lines that an error passed through."""
         traceback = error.__traceback__ if error is not None else None
         return places_of(traceback, self.namespace, self.locate)
 
@@ -91,9 +91,9 @@ def explained(
     around: AnswerContext,
     by_chance: bool = False,
 ) -> CheckedTest:
-    """Return the result of a check that failed with `failure` after the answer's last step.
+    """Returns the result of a check that failed with `failure` after the answer's last step.
 
-    `by_chance` says that a right answer is random in this check.
+    `by_chance` is true if a right answer is random in this check.
     """
     message = _message(failure, step, around, by_chance)
     call = ""
@@ -131,7 +131,7 @@ def _message(
 
 
 def _described(value: Any) -> str:
-    """Describe a returned value; for a pair of results, describe each."""
+    """Describes a returned value; for a pair of results, describes each."""
     if isinstance(value, tuple) and len(value) == _PAIR:
         return f"the pair of {' and '.join(map(describe, value))}"
     return describe(value)
@@ -150,14 +150,14 @@ def _unexpected_returned(step: RecordedCall, by_chance: bool) -> Message | None:
 
 
 def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
-    """Report two equal calls with different results, unless the check involves chance."""
+    """Reports two equal calls with different results, unless the check involves chance."""
     if by_chance or step.again is None or not tensors_in(step.value):
         return None
     try:
         one, other = (_with_numbers(step.again()) for _ in range(2))
         text = difference(other, one)
         if text is None and not _has_nan(step.value):
-            with _unset_memory_is_nan():  # it is often the same memory, with the same numbers
+            with _unset_memory_is_nan():  # otherwise often the same memory
                 text = difference(step.again(), one)
     except AnswerFault:
         return None
@@ -171,7 +171,7 @@ def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
 
 @contextmanager
 def _unset_memory_is_nan() -> Iterator[None]:
-    """Let `torch.empty` give nan, or the largest whole number."""
+    """Makes `torch.empty` return nan, or the largest integer, within the block."""
     before = torch.are_deterministic_algorithms_enabled()
     only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -188,7 +188,7 @@ def _has_nan(value: Any) -> bool:
 
 
 def _with_numbers(value: Any) -> Any:
-    """Replace nan with 0, so that nan equals nan."""
+    """Replaces nan with 0, so that nan equals nan."""
     if isinstance(value, tuple | list):
         return tuple(map(_with_numbers, value))
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point() and not value.is_meta
@@ -214,7 +214,7 @@ def _timeout_message(
 
 
 def cause_of(failure: BaseException, around: AnswerContext) -> str:
-    """Describe the mistake that an unexpected error of the answer always has, if there is one."""
+    """Describes the mistake that always causes this error, or returns "" if there is none."""
     fault: BaseException | None = failure
     if isinstance(failure, WrongAnswer):
         fault = failure.fault if NO_ERROR in failure.message.differs else None
@@ -225,7 +225,7 @@ def cause_of(failure: BaseException, around: AnswerContext) -> str:
 
 
 def origin(failure: BaseException) -> BaseException | None:
-    """Return the error that the answer itself raised, if that is why the check failed."""
+    """Returns the error that the answer itself raised, or None if the check failed otherwise."""
     if isinstance(failure, AnswerFault) and failure.__cause__ is not None:
         return failure.__cause__
     return failure if isinstance(failure, SystemExit | KeyboardInterrupt) else None
@@ -245,7 +245,7 @@ def is_stub(failure: BaseException) -> bool:
 def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    """Return the message of a check about an error, because it says which error was expected."""
+    """Returns the message of a check about an error, because it says which error was expected."""
     message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None
@@ -271,7 +271,7 @@ def _error_message(
 
 
 def _cause(got: str, places: tuple[CodeLine, ...]) -> str:
-    """Return a text that is equal for the same mistake with inputs of different sizes."""
+    """Returns a text that is equal for the same mistake with inputs of different sizes."""
     return f"{re.sub(r'[0-9]+', '0', got)} {places[-1:]}"
 
 
@@ -283,14 +283,14 @@ def _step_message(
     places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
-    """Return the message of a step; by default, its cause is the returned value."""
+    """Returns the message of a step; by default, its cause is the returned value."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)
 
 
 def call_with_shapes(step: RecordedCall | None) -> str:
-    """Return the call of a step, with shapes for tensors."""
+    """Returns the call of a step, with shapes for tensors."""
     if step is None:
         return ""
     built = step.question if step.built is None else call_text(step.question, step.built)
@@ -331,7 +331,7 @@ _NUMPY = (
 
 
 def unexpected_result(value: Any) -> tuple[str, str] | None:
-    """Describe a result that no question requires, and the next step; otherwise None."""
+    """Describes a result that no question requires, with advice; returns None for other results."""
     for kind, what, hint in _STRANGE:
         if isinstance(value, kind):
             if isinstance(value, CoroutineType):

@@ -33,7 +33,7 @@ from .stars import star_line
 def check_folder(
     folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
 ) -> tuple[CheckedExercise, ...]:
-    """Run public checks in an assignment's folder, of all or some exercises and questions.
+    """Runs the public checks of all or some exercises and questions in an assignment's folder.
 
     `on_question` receives each question before its checks run. If Ctrl-C ends a question, no other
     question runs. Raises `UserError` if the folder is not an assignment, or a name is unknown.
@@ -48,7 +48,7 @@ def check_folder(
 
 
 def status(folder: Path) -> Progress:
-    """Return the progress in an assignment's folder; raise `UserError` for any other folder."""
+    """Returns the progress in an assignment's folder; raises `UserError` for any other folder."""
     manifest = read_manifest(folder)
     return Progress(manifest.title, check_folder(folder), dict(manifest.points), manifest.due)
 
@@ -56,7 +56,7 @@ def status(folder: Path) -> Progress:
 def _chosen(
     folder: Path, manifest: Manifest, names: Sequence[str]
 ) -> dict[str, tuple[str, ...] | None]:
-    """Return the exercises of these names, each with its chosen questions, or None for all."""
+    """Returns the exercises that names select, each with its chosen questions, or None for all."""
     chosen: dict[str, tuple[str, ...] | None] = {}
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -130,7 +130,7 @@ def _with_notes(
     executed: ExecutedAnswer,
     questions: Sequence[str],
 ) -> CheckedQuestion:
-    """Add notes that the student should read to a result."""
+    """Adds to a result the notes that the student should read."""
     reasoned = _with_reason(result, answer, executed, questions)
     return with_graded(reasoned, manifest.graded.get(result.question, ""))
 
@@ -149,7 +149,7 @@ def _ready(
 
 
 def star_of(folder: Path, question: str, rule: str) -> str:
-    """Return the line about the second star of a question that passes its checks.
+    """Returns the line about the second star of a question that passes its checks.
 
     Raises `UserError` for an unknown question or rule.
     """
@@ -160,7 +160,7 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Return a text with the shapes in each line of a question's failing call.
+    """Returns a text with the shapes in each line of a question's failing call.
 
     Raises `UserError` if the folder has no such question, or its file does not run.
     """
@@ -171,7 +171,7 @@ def trace_folder(folder: Path, question: str) -> str:
 
 
 def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
-    """Repeat a question's failing call; return its output as text, and whether the call returned.
+    """Repeats a question's failing call; returns its output as text, and whether it succeeded.
 
     Raises `UserError` as `trace_folder` does.
     """
@@ -186,7 +186,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
 
 
 def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerContext]:
-    """Return the call at which a question's check fails, and the context of its answer."""
+    """Returns the call at which a question's check fails, and the context of its answer."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"
@@ -201,7 +201,7 @@ def _failing(folder: Path, question: str) -> tuple[RecordedCall | None, AnswerCo
 def _with_reason(
     result: CheckedQuestion, answer: Answer, executed: ExecutedAnswer, questions: Sequence[str]
 ) -> CheckedQuestion:
-    """Explain why a question is missing or does not count: a broken cell, an error, its name."""
+    """Adds the reason why a question is missing or does not count, such as a broken cell."""
     name = result.question
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)

@@ -1,7 +1,7 @@
 """Makes checks refuse the same operations as the grading sandbox, with the same errors.
 
 Otherwise, an answer that writes a file, opens a connection or starts a process would pass its
-checks and get no points. Code that handles the errors works in both.
+checks and get no points. Code that handles the errors works in checks and in grading.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _SEEN = _CHANGES | _OTHERS | _LISTS | {"open", "socket.getaddrinfo", "sqlite3.co
 _IMPORTS, _READERS = "<frozen importlib", ("linecache.py", "tokenize.py", "inspect.py")
 #: the files of code that checks paths on behalf of other code
 _PATHS = frozenset((__file__, os.path.__file__, genericpath.__file__))
-#: functions without an audit event, by the system call that they make; the sandbox's list decides
+#: functions without an audit event, with the system call that they make; they are refused if the
+#: sandbox does not allow that call
 _FUNCTIONS = {
     "fcntl.flock": "flock",
     "os.chroot": "chroot",
@@ -92,21 +93,21 @@ _WITH_ERRORS: dict[str, Exception] = {
 
 
 class _Hook:
-    """An audit hook, which Python can't remove; it refuses only in one thread, if one is set."""
+    """An audit hook, which Python can't remove; it refuses only in `thread`, if that is set."""
 
     def __init__(self) -> None:
         self.thread: int | None = None
         self._is_installed = False
 
     def install(self) -> None:
-        """Add the hook once for the whole process."""
+        """Adds the hook once for the whole process."""
         if not self._is_installed:
             self._is_installed = True
             sys.addaudithook(self)
 
     @property
     def refuses(self) -> bool:
-        """Returns whether this thread runs checks: a kernel's other threads connect to Jupyter."""
+        """Returns whether this thread runs checks; a kernel's other threads connect to Jupyter."""
         return self.thread is not None and threading.get_ident() == self.thread
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -119,7 +120,10 @@ _hook = _Hook()
 
 @contextlib.contextmanager
 def as_in_grading() -> Iterator[None]:
-    """Refuse the same operations in this thread as grading does, and compile nothing."""
+    """Refuses the operations that grading refuses, within the block and in this thread.
+
+    Also disables the compiler, which grading does not have.
+    """
     _hook.install()
     replaced = _replaced()
     with not_compiling(), _eager():
@@ -136,7 +140,7 @@ def as_in_grading() -> Iterator[None]:
 
 @cache
 def _replaced() -> Sequence[tuple[Any, str, Any, Any]]:
-    """Functions that no audit event reports: their owner, name, and replacement."""
+    """Returns functions that no audit event reports: owner, name, original and replacement."""
     errors: dict[str, Exception] = {
         name: PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         for name, call in _FUNCTIONS.items()
@@ -159,7 +163,7 @@ def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function that raises an error in a thread in which checks run."""
+    """Returns a function that raises an error in the thread that runs checks."""
 
     @functools.wraps(function, updated=())
     def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -171,7 +175,7 @@ def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., A
 
 
 def _seeing(stat: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
-    """Makes a `stat` that finds no file that grading does not have."""
+    """Returns a `stat` that finds only files that also exist in grading."""
 
     @functools.wraps(stat)
     def see(path: Any, *args: Any, **kwargs: Any) -> os.stat_result:
@@ -183,7 +187,7 @@ def _seeing(stat: Callable[..., os.stat_result]) -> Callable[..., os.stat_result
 
 
 def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
-    """Makes an `access` that finds no file that grading does not have."""
+    """Returns an `access` that finds only files that also exist in grading."""
 
     @functools.wraps(access)
     def allow(path: Any, *args: Any, **kwargs: Any) -> bool:
@@ -205,7 +209,7 @@ def _is_there(path: Any) -> bool:
 
 @contextlib.contextmanager
 def _eager() -> Iterator[None]:
-    """Run functions that were compiled earlier without their compiled code."""
+    """Runs functions that were compiled earlier without their compiled code."""
     if not hasattr(sys.modules.get("torch._dynamo"), "eval_frame"):
         yield  # the compiler has never been used, and importing it takes seconds
         return
@@ -214,7 +218,7 @@ def _eager() -> Iterator[None]:
 
 
 def _saved(save: Callable[..., None], thing: object, f: Any, *args: Any, **kwargs: Any) -> None:
-    """Save to memory only, because torch would open a path in C++, unseen by Python."""
+    """Saves only to file objects, because torch would open a path in C++, unseen by audit hooks."""
     if isinstance(f, str | os.PathLike):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(f))
     save(thing, f, *args, **kwargs)
@@ -264,7 +268,6 @@ _KNOWN = tuple(folder.rstrip(os.sep) + os.sep for folder in _folders())
 
 def _is_read_by_python() -> bool:
     """Returns whether Python itself is reading a module for an import, or source for an error."""
-    """Returns whether Python itself is reading, for an import or for the text of an error."""
     caller: FrameType | None = sys._getframe()
     while caller is not None and caller.f_code.co_filename in _PATHS:
         caller = caller.f_back

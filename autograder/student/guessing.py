@@ -14,7 +14,7 @@ _TODO = "write your guess instead of None, then run the cell again"
 
 
 def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
-    """Show whether a guess is right; without a guess, ask for one and run nothing.
+    """Shows whether a guess is right; without a guess, asks for one and runs nothing.
 
     Args:
         guess: a number, a text, a shape or a list of numbers; "error" for code that should fail;
@@ -36,7 +36,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as a number or a text, or as a list of these."""
+    """Returns the value as a number or a text, or as a list of these."""
     if isinstance(value, torch.Tensor):
         return _plain(value.detach().tolist())
     if isinstance(value, float):
@@ -61,7 +61,7 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text spells, or None if it spells none."""
+    """Returns the number that a text spells, or None if it is not a number."""
     try:
         return float(text)
     except ValueError:

@@ -27,7 +27,7 @@ _SHOWN = "hints_shown"
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hint of a question: number `number` of `of`, from 1.
+    """One hint of a question; `number` counts from 1, and `of` is the number of all its hints.
 
     `text` is empty if there are no more hints; `why` then gives the reason.
     """
@@ -41,7 +41,7 @@ class Hint:
 
 
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
-    """Return the next hint for a question, or for an exercise's first question that does not pass.
+    """Returns the next hint for a question, or for an exercise's first question that does not pass.
 
     `again` starts with the question's first hint. The folder remembers which hints were shown.
     Raises `UserError` if the folder is not an assignment or has no hints, or the name is unknown.
@@ -66,7 +66,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Return the exercise and the question that a name means, or None if all its questions pass."""
+    """Returns the exercise and the question that a name means; no question if all of them pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
@@ -82,7 +82,7 @@ def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None
 
 
 def _shown(folder: Path) -> dict[str, int]:
-    """Return how many hints of each question were shown in this folder."""
+    """Returns how many hints of each question were shown in this folder."""
     path = folder / STATE
     try:
         shown = _document(path).get(_SHOWN, {})
@@ -114,10 +114,10 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 
 
 def afterwards(folder: Path, question: str) -> str:
-    """Return the text to read after a right answer, or an empty string if the bundle has none."""
+    """Returns the text to read after a right answer, or an empty string if the bundle has none."""
     return read_afterwards(folder).get(question, "")
 
 
 def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
-    """Return other right ways, each with its code, or nothing until the course publishes them."""
+    """Returns other right ways and their code; nothing until the course publishes them."""
     return read_ways(folder).get(question, ())

@@ -4,7 +4,7 @@ The digest covers the results in failing checks only, because differences from t
 check that passes are not part of the mistake.
 
 The bundle encrypts the sentence of a mistake with that mistake's results, so that nobody can read
-what others do wrong, and it contains no code. Two mistakes may have the same results.
+what others do wrong; it contains no code of mistakes. Two mistakes may have the same results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_SENTENCES = 3
 _SEVERAL = "{} known mistakes give these results. Which one is yours?"
 #: the text below the sentence of a mistake that does not explain all failing checks
 _ANOTHER = " There may be another mistake as well."
-#: the most failing checks of which some may have a mistake of their own
+#: the most failing checks for which a second mistake is considered
 _MOST_CHECKS = 10
 #: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
@@ -46,7 +46,7 @@ _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
 def comparable_text(value: Any) -> str:
-    """Return a value as text for comparison, the same for any rounding of its last digits."""
+    """Returns a value as text for comparison, the same for any rounding of its last digits."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
@@ -59,7 +59,7 @@ def comparable_text(value: Any) -> str:
 
 
 def comparable_error(fault: AnswerFault) -> str:
-    """Return a fault as text for comparison, without the student's words or the order of torch's.
+    """Returns a fault as comparable text: without the student's words, with torch's words sorted.
 
     torch's message has the same words in a different order for `a @ b` and `b @ a`, and for an
     operation and its in-place form; everybody writes a different text after `raise`.
@@ -72,12 +72,12 @@ def comparable_error(fault: AnswerFault) -> str:
 
 
 def comparable_chance(message: str) -> str:
-    """Return a finding in random results as text, without counts, which vary with each draw."""
+    """Returns a message about random results without its counts, which vary with each draw."""
     return _COUNT.sub("#", message)
 
 
 def _is_raised_by_student(error: BaseException) -> bool:
-    """Returns whether an error comes from a `raise` or an `assert` outside torch and this kit."""
+    """Returns whether an error comes from a `raise` or `assert` outside torch and this package."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -90,14 +90,14 @@ def _is_raised_by_student(error: BaseException) -> bool:
 
 
 def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
-    """Return the key and the encrypted text of sentences, which only equal answers can read."""
+    """Returns a key and the encrypted sentences, which only equal answers can decrypt."""
     text = _all(answers)
     place = hashlib.sha256(f"place {text}".encode()).hexdigest()[:16]
     return place, base64.b64encode(_mixed("\n".join(sentences).encode(), text)).decode()
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """Return the sentence about mistakes with equal answers to the checks, or "" if unknown.
+    """Returns the sentence about mistakes with equal answers to the checks, or "" if unknown.
 
     If there is none, the answer may contain two mistakes. Then the sentence is about a mistake that
     has equal answers to more than half of the failing checks, and fails no other check. A sentence
@@ -119,14 +119,14 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
 
 
 def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]:
-    """Return the sentences that are sealed with these answers and fit a text."""
+    """Returns the sentences that are sealed with these answers and fit a text."""
     sentences = known.get(sealed([], answers)[0], "")
     found = _mixed(base64.b64decode(sentences), _all(answers)).decode().splitlines()
     return [sentence for sentence in found if _is_spoken_of(sentence, text)]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yield the answers to more than half of the checks, unless all of them are errors."""
+    """Yields each choice of answers to more than half of the checks, unless all are errors."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):
@@ -134,7 +134,7 @@ def _most_of(answers: Answers) -> Iterator[Answers]:
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Returns whether a text contains one of the code words that the sentence mentions."""
+    """Returns whether a text contains code that the sentence mentions; true if it mentions none."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))
@@ -156,7 +156,7 @@ def _all(answers: Answers) -> str:
 
 
 def _mixed(data: bytes, text: str) -> bytes:
-    """Return the data, combined by exclusive or with a stream of bytes that depends on `text`."""
+    """Returns the data, combined by exclusive or with a stream of bytes that depends on `text`."""
     return bytes(one ^ other for one, other in zip(data, _stream(text), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""Records the last call of a check, so that a failure can show it, and all results."""
+"""Records the last call of a check, for the message of a failure, and all results of the check."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .known_mistakes import comparable_error, comparable_text
 class RecordedCall:
     """One call of a function, or of a layer that was `built` with arguments before.
 
-    `weights` are the names to which the check assigns values, `found` the names that the layer has.
-    `value` is the result if it `returned`; `again` repeats the call with the same weights and
+    `weights` are the names to which the check assigns values, and `found` the names that the layer
+    has. `value` is the result if it `returned`; `again` repeats the call with the same weights and
     returns its result.
     """
 
@@ -43,7 +43,7 @@ NO_CALL = "no call was made"
 
 
 def again(step: RecordedCall) -> Any:
-    """Repeat a step's call with the same numbers and weights; raise any error that it raises."""
+    """Repeats a step's call with the same numbers and weights; raises any error of the call."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
     try:
@@ -54,9 +54,9 @@ def again(step: RecordedCall) -> Any:
 
 
 class Recorder:
-    """An implementation that passes everything on, and keeps the last step.
+    """An implementation that passes all calls on to another one, and keeps the last call.
 
-    `results` are all results in the check, with which known mistakes are compared.
+    `results` are all results in the check, to be compared with those of known mistakes.
     """
 
     def __init__(self, inner: Implementation) -> None:
@@ -65,11 +65,10 @@ class Recorder:
         self.results: list[str] = []
 
     def start(self) -> None:
-        """Forget the steps of the previous check."""
+        """Forgets the steps of the previous check."""
         self.last, self.results = None, []
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """See `Implementation.call`."""
         again = partial(_value_of, self._inner.call, name, args)
         self.last = RecordedCall(name, tuple(args), again=again)
         with self.faults():
@@ -80,7 +79,6 @@ class Recorder:
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
-        """See `Implementation.gradients`."""
         again = partial(_value_of, self._inner.call, name, args)
         self.last = RecordedCall(name, tuple(args), gradients=True, again=again)
         with self.faults():
@@ -90,21 +88,17 @@ class Recorder:
         return found
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
-        """See `Implementation.steps`."""
         self.last = RecordedCall(name, tuple(steps[0].args) if steps else ())
         return self._inner.steps(name, steps, no_grad)
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> WatchedCall:
-        """See `Implementation.operators`."""
         self.last = RecordedCall(name, tuple(args))
         return self._inner.operators(name, args, backward)
 
     def names_used(self, name: str) -> frozenset[str]:
-        """See `Implementation.names_used`."""
         return self._inner.names_used(name)
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
-        """See `Implementation.build`."""
         again = partial(self._inner.build, name, args)
         self.last = RecordedCall(name, (), built=tuple(args), again=again)
         with self.faults():
@@ -115,7 +109,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def faults(self) -> Iterator[None]:
-        """Record an error that is raised."""
+        """Records an error that the block raises."""
         try:
             yield
         except AnswerFault as fault:
@@ -123,7 +117,7 @@ class Recorder:
             raise
 
     def returned(self, value: Any, inputs_after: tuple[Any, ...] = ()) -> None:
-        """Record the last step's result, and its arguments if the call may have changed them."""
+        """Records the last step's result, and its arguments if the call may have changed them."""
         self.results.append(comparable_text(value))
         if inputs_after:
             self.results.append(comparable_text(inputs_after))
@@ -136,7 +130,6 @@ class _RecordedLayer:
         self._recorder, self._inner, self._state = recorder, inner, built
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """See `Layer.forward`."""
         self._recorder.last = self._asked(args)
         with self._recorder.faults():
             outcome = self._inner.forward(args, no_grad)
@@ -146,7 +139,6 @@ class _RecordedLayer:
     def gradients(
         self, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
     ) -> Gradients:
-        """See `Layer.gradients`."""
         self._recorder.last = replace(self._asked(args), gradients=True)
         with self._recorder.faults():
             found = self._inner.gradients(args, cotangent, options)
@@ -159,32 +151,26 @@ class _RecordedLayer:
         return replace(self._state, args=tuple(args), again=again)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
-        """See `Layer.steps`."""
         self._recorder.last = replace(self._state, args=tuple(steps[0].args) if steps else ())
         return self._inner.steps(steps)
 
     def restored(self) -> Layer:
-        """See `Layer.restored`."""
         return _RecordedLayer(self._recorder, self._inner.restored(), self._state)
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """See `Layer.weights`."""
         return self._inner.weights()
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """See `Layer.load`."""
         found = tuple(self._inner.weights())
         self._state = replace(self._state, weights=tuple(weights), found=found)
         self._recorder.last = self._state
         self._inner.load(weights, way)
 
     def train(self, mode: bool) -> None:
-        """See `Layer.train`."""
         self._state = replace(self._state, is_eval=not mode)
         self._inner.train(mode)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
-        """See `Layer.move`."""
         self._inner.move(dtype=dtype, device=device)
 
 

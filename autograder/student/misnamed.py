@@ -24,7 +24,7 @@ _MOST_FILES = 200
 
 
 def start_with(question: str, source: str, others: Collection[CheckedQuestion]) -> str:
-    """Name another question that an answer calls and that is not right yet; otherwise empty."""
+    """Returns a note on another question that an answer calls and that is not right yet, or ""."""
     reached = definitions_reached(source, question)
     wrong = [other.question for other in others if other.standing in _WRONG]
     called = [name for name in wrong if name in reached and name != question]
@@ -32,7 +32,7 @@ def start_with(question: str, source: str, others: Collection[CheckedQuestion]) 
 
 
 def nearly_named(folder: Path, exercise: str) -> str:
-    """Find a file that may belong to an exercise: with a similar name, or in a folder below."""
+    """Returns a note on a misnamed or moved file that may belong to an exercise, or ""."""
     if near := closest(exercise, [path.stem for path in folder.glob("*") if _is_code(path)]):
         return f"; there is {near}: is it misnamed?"
     moved = [path for path in sorted(folder.glob(f"*/{exercise}.*")) if _is_code(path)]
@@ -42,7 +42,7 @@ def nearly_named(folder: Path, exercise: str) -> str:
 def answered_in(
     folder: Path, exercise: str, questions: Sequence[str], exercises: Collection[str]
 ) -> str:
-    """Find a file with a different name that answers an exercise's questions, such as a copy."""
+    """Returns a note on a file with a wrong name that answers an exercise's questions, or ""."""
     code = [path for path in sorted(folder.glob("*")) if _is_code(path)]
     for path in [path for path in code if path.stem not in exercises][:_MOST_FILES]:
         try:
@@ -70,10 +70,10 @@ def other_name(
     questions: Collection[str] = (),
     given: Collection[str] = (),
 ) -> str:
-    """Say which of the student's definitions has nearly the question's name; otherwise empty.
+    """Returns a note on a definition of the student that is probably the answer, or "".
 
-    A definition that answers another of the `questions` does not count, and one that is `given` in
-    the notebook only if its name is near.
+    A definition that answers another of the `questions` does not count, and a definition that is
+    `given` in the notebook counts only if its name is similar.
     """
     own = [
         name
@@ -107,7 +107,7 @@ def _holds(value: Any, question: str) -> bool:
 
 
 #: the packages that answers may import in grading: `sandbox.ALLOWED`, the requirements of torch,
-#: and our own package, for the stub's imports
+#: and this package, which stubs import
 IN_GRADING = frozenset(
     ("autograder", "einops", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "numpy")
     + ("setuptools", "sympy", "torch", "typing_extensions")
@@ -128,10 +128,10 @@ _NOT_IN_GRADING = (
 def wrong_import(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """Return the question as not right yet if it imports a module that grading lacks, or None.
+    """Returns the question as not right yet if it imports a module that grading lacks, or None.
 
-    Such an import is the module of another exercise, a module in the folder, or a package that is
-    installed for notebooks only.
+    Such a module belongs to another exercise, is a file in the folder, or is installed for
+    notebooks only.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):
@@ -146,7 +146,7 @@ def wrong_import(
 
 
 def _certainly_imported(question: str, source: str) -> set[str]:
-    """Return the modules that an answer imports or uses in each call, whatever its arguments.
+    """Returns the modules that an answer imports or uses in each call, whatever its arguments.
 
     Grading replaces an IPython that is imported at the top, so that `display` shows nothing.
     """
@@ -162,7 +162,7 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yield the statements of an answer outside of blocks, which each call executes."""
+    """Yields the statements of an answer outside of blocks, which each call executes."""
     definition = definition_of(source, question)
     inner = definition.body if isinstance(definition, ast.ClassDef) else [definition]
     for part in inner:

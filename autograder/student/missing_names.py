@@ -1,7 +1,7 @@
 """Explains a NameError whose name is defined in a cell that the kernel has not run.
 
-After a restart, nothing is defined. Once a cell has imported one of our modules, a NameError is
-followed by a sentence that says what to run; until then, a comment in each cell does.
+After a restart, nothing is defined. Once a cell has imported this package, a NameError is followed
+by a sentence that says which cells to run; until then, students have only the comment in each cell.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from ..errors import SubmissionError
 
 NOT_RUN = (
-    "`{}` is made in a cell above that has not been run since the kernel started: "
+    "`{}` is defined in a cell above that has not been run since the kernel started: "
     "Run > Run All Above Selected Cell, then run this cell again."
 )
 
 
 def explain_missing_names() -> None:
-    """Let this kernel explain missing names; does nothing outside of a kernel."""
+    """Makes this kernel explain missing names; does nothing outside a kernel."""
     if "IPython" not in sys.modules:
         return
     from IPython.core.getipython import get_ipython
@@ -50,7 +50,7 @@ def _explain(
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yield the names defined in this notebook, or in all notebooks here if it is unknown."""
+    """Yields the names defined in this notebook, or in all notebooks here if it is unknown."""
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

@@ -37,7 +37,7 @@ _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference solution"
-#: the folder of our own code, whose lines mean nothing to a student
+#: the folder of this package, whose lines mean nothing to a student
 _PACKAGE = Path(__file__).resolve().parents[1]
 _WAYS = "other ways, as code, and what they cost"
 
@@ -45,12 +45,12 @@ explain_missing_names()
 
 
 def check(question: object = "", rule: str = "") -> None:
-    """Run the public checks of one question on the answer defined in this notebook.
+    """Runs the public checks of one question on the answer defined in this notebook.
 
     The question is given by name (`"query_scores"`), or as the function or class itself. Shows the
     checks that pass, and how to fix the others. `rule` is the constraint of a second star, which is
-    not graded: "one line", "no loop" or "no @". A mistake in the answer never raises here, except
-    if nbgrader runs the notebook: it ignores what is displayed, but counts errors.
+    not graded: "one line", "no loop" or "no @". A mistake in the answer raises an error only if
+    nbgrader runs the notebook, because nbgrader ignores what is displayed but counts errors.
     """
     namespace = sys._getframe(1).f_globals
     mode = os.environ.get(_NBGRADER)
@@ -73,7 +73,7 @@ def check(question: object = "", rule: str = "") -> None:
 
 
 def hint(question: object, *, again: bool = False) -> None:
-    """Show the next hint of a question, one at a time, as `autograder hint` does.
+    """Shows the next hint of a question, one at a time, as `autograder hint` does.
 
     `again` starts with the first hint. The folder remembers which hints were shown.
     """
@@ -93,7 +93,7 @@ def hint(question: object, *, again: bool = False) -> None:
 
 
 def trace(question: object) -> None:
-    """Show the shapes in each line of your function, in the call at which its check fails.
+    """Shows the shapes in each line of your function, in the call at which its check fails.
 
     The first line whose shape differs from the docstring, or from your comment on it, is marked.
     """
@@ -108,7 +108,7 @@ def trace(question: object) -> None:
 
 
 def retry(question: object) -> Any:
-    """Repeat the call at which a check fails, with the same numbers and weights.
+    """Repeats the call at which a check fails, with the same numbers and weights.
 
     Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
     """
@@ -126,7 +126,7 @@ def retry(question: object) -> Any:
 
 
 def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the part of a traceback that begins outside this package, otherwise all of it."""
+    """Returns the part of a traceback that begins outside this package, otherwise all of it."""
     place = traceback
     while place is not None:
         if not Path(place.tb_frame.f_code.co_filename).is_relative_to(_PACKAGE):
@@ -136,7 +136,7 @@ def _from_answer(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | None, AnswerContext]:
-    """Return the call at which a question fails, and the context of its answer."""
+    """Returns the call at which a question fails, and the context of its answer."""
     folder = _here(name)
     suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
     if name not in namespace:
@@ -145,7 +145,7 @@ def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[RecordedCall | No
 
 
 def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """Run the public checks of a question on the definitions of a namespace.
+    """Runs the public checks of a question on the definitions of a namespace.
 
     Raises `UserError` if the folder has no checks of that question.
     """
@@ -158,7 +158,7 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
 
 
 def _name_of(question: object) -> str:
-    """Return the name of a question that is given as a name, a function or a class."""
+    """Returns the name of a question that is given as a name, a function or a class."""
     return str(getattr(question, "__name__", question))
 
 
@@ -169,7 +169,7 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
 
 
 def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """Add a note if the cell differs from the checked code, or if the answer is missing."""
+    """Adds a note if the cell differs from the checked code, or if the answer is missing."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points
         note = other_name(result.question, namespace, known, given(known, folder))
@@ -191,7 +191,7 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
 
 
 def _first_to_fix(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Name another question of this exercise that the answer calls and that is not right yet."""
+    """Returns a note on another question that the answer calls and that is not right yet."""
     suite, source = find_suite(question, folder), _source(namespace)
     called = {name for name in definitions_reached(source, question) if name in points_of(suite)}
     if called <= {question}:
@@ -205,7 +205,7 @@ def _missing(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
-    """Return the cells run so far that define a question, or tried to."""
+    """Returns the cells run so far that define a question, or tried to."""
     words = (f"def {question}(", f"class {question}(", f"class {question}:")
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     return [cell for cell in cells if any(word in cell for word in words)]
@@ -214,7 +214,7 @@ def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
 def _below(
     result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path, rule: str
 ) -> tuple[str, list[str]]:
-    """Return the next help as text and as HTML: a hint, or the text after a right answer."""
+    """Returns the next help, as text and HTML: how to get a hint, or texts for a right answer."""
     name = result.question
     if result.standing in _STUCK:
         call = for_html(_hint(name))
@@ -232,7 +232,7 @@ def _below(
 
 
 def result_text(result: CheckedQuestion) -> str:
-    """Return the result as text, with the call for a hint if one helps."""
+    """Returns the result as text, with the call for a hint if one helps."""
     stuck = f"\n  stuck? run  {_hint(result.question)}" if result.standing in _STUCK else ""
     return as_text(result) + stuck
 
@@ -242,7 +242,7 @@ def _hint(question: str) -> str:
 
 
 def _here(question: str) -> Path:
-    """Return the assignment's folder; raise `UserError` if it was moved or deleted meanwhile."""
+    """Returns the assignment's folder; raises `UserError` if it has been moved or deleted."""
     try:
         return assignment_folder(Path.cwd(), question)
     except FileNotFoundError:
@@ -259,7 +259,7 @@ def _show(result: NotebookOutput) -> None:
 
 
 def find_suite(question: str, folder: Path) -> Path:
-    """Return the file with a question's checks near a notebook; raise `UserError` without one."""
+    """Returns the file with a question's checks; raises `UserError` if there is none."""
     suites = sorted((folder / "checks").glob("test_*.py"))
     if not suites:
         raise UserError(
@@ -282,17 +282,16 @@ def find_suite(question: str, folder: Path) -> Path:
 
 
 def _manifest(folder: Path) -> Manifest:
-    """Return the bundle's manifest; an empty one for a folder with checks only."""
+    """Returns the bundle's manifest; an empty one for a folder with checks only."""
     if (folder / "checks" / MANIFEST).is_file():
         return read_manifest(folder)
     return Manifest("", (), {})
 
 
 def _source(namespace: Mapping[str, Any]) -> str:
-    """Return the cells run so far as one text, for messages about calls that are not allowed.
+    """Returns the cells run so far as one text, for messages about calls that are not allowed.
 
-    Leaves out cells that only define names that a later cell defines again, which are earlier
-    tries.
+    Leaves out earlier tries: cells that only define names that a later cell defines again.
     """
     cells = namespace.get("In", [])
     if not isinstance(cells, list):
@@ -308,7 +307,7 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Return the names that a cell only defines, or None if it is not valid Python."""
+    """Returns the names that a cell only defines, or None if it is not valid Python."""
     try:
         body = ast.parse(cell).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -16,9 +16,9 @@ Locate = Callable[[str, int], tuple[str, str]]
 def places_of(
     traceback: TracebackType | None, namespace: Mapping[str, Any], locate: Locate
 ) -> tuple[CodeLine, ...]:
-    """Return the outermost and the innermost line of code whose globals are `namespace`.
+    """Returns the outermost and the innermost line of code whose globals are `namespace`.
 
-    Returns one place if both are the same line, and none if no line of the student's was reached.
+    Returns one place if both are the same line, and none if the error passed through no such line.
     """
     found: list[CodeLine] = []
     while traceback is not None:
@@ -33,12 +33,12 @@ def places_of(
 
 
 def locate_cell(filename: str, line: int) -> tuple[str, str]:
-    """Locate a line in a kernel: the cell by its number, as Jupyter names it."""
+    """Returns the place of a line in a kernel, such as `In[5], line 2`, and its source."""
     return f"{cell_name(filename)}, line {line}", linecache.getline(filename, line)
 
 
 def cell_name(filename: str) -> str:
-    """Return `In[5]` for code of a cell; "your cell" if the kernel does not say which."""
+    """Returns `In[5]` for code of a cell, or "your cell" if the kernel does not number it."""
     shell = _shell()
     namer = getattr(getattr(shell, "compile", None), "format_code_name", None)
     found = namer(filename) if callable(namer) else None

@@ -14,7 +14,7 @@ from .last_call import RecordedCall
 _MOST_NUMBERS = 32
 #: a tensor with at most this many numbers is easier to read than to look up
 _FEW_NUMBERS = 6
-#: random numbers have more digits than this, and nobody reads them
+#: numbers with more digits than this are random, and nobody reads them
 _LONGEST_NUMBER = 12
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
@@ -23,7 +23,7 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: RecordedCall, names: Names) -> str:
-    """Return the lines that repeat a step, or "" if they would contain different numbers.
+    """Returns the lines that repeat a step, or "" if they would contain different numbers.
 
     `names` are the names that the notebook or the module defines.
     """
@@ -37,7 +37,7 @@ def pasteable(step: RecordedCall, names: Names) -> str:
 
 
 class _CodeWriter:
-    """Writes values as code; `made_up` says whether a tensor is too large for that."""
+    """Writes values as code; `made_up` is true if a tensor was too large for that."""
 
     def __init__(self, names: Names) -> None:
         self._tensors = {
@@ -48,11 +48,11 @@ class _CodeWriter:
         self.made_up = False
 
     def all(self, values: tuple[Any, ...]) -> str:
-        """Write the arguments of a call."""
+        """Writes the arguments of a call."""
         return ", ".join(map(self.one, values))
 
     def one(self, value: Any) -> str:
-        """Write one value."""
+        """Writes one value."""
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, tuple):
@@ -99,7 +99,7 @@ def _nested(value: Any, dtype: torch.dtype) -> str:
 
 
 def _number(value: Any, dtype: torch.dtype) -> Iterator[str]:
-    """Yield the shortest text that is the same number in its dtype."""
+    """Yields the shortest text that is the same number in its dtype."""
     if not isinstance(value, float):
         yield str(value)
     elif value != value or value in (float("inf"), float("-inf")):

@@ -12,14 +12,14 @@ from ..submission.near_names import closest
 
 
 def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return the questions of each exercise of a folder, in teaching order."""
+    """Returns the questions of each exercise of a folder, in teaching order."""
     return {
         name: tuple(points_of(folder / "checks" / f"test_{name}.py")) for name in manifest.exercises
     }
 
 
 def unknown(name: str, known: Mapping[str, Sequence[str]]) -> UserError:
-    """Return the error for a name that is neither exercise nor question, with the nearest name."""
+    """Returns the error for an unknown exercise or question, which suggests a similar name."""
     names = [*known, *(question for questions in known.values() for question in questions)]
     near = closest(Path(name).stem, names)
     guess = f"; did you mean {near}?" if near else ""

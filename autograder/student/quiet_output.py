@@ -25,7 +25,7 @@ class LimitedOutput(io.TextIOBase):
         self._length = 0
 
     def start(self) -> None:
-        """Forget the text written so far."""
+        """Forgets the text written so far."""
         self.text, self._length = "", 0
 
     def writable(self) -> bool:
@@ -46,7 +46,7 @@ class LimitedOutput(io.TextIOBase):
 
 @contextlib.contextmanager
 def quiet(output: LimitedOutput) -> Iterator[None]:
-    """Send printed text to `output`; drop warnings and everything on stderr.
+    """Sends printed text to `output`; drops warnings and everything on stderr.
 
     No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop.
     """

@@ -66,7 +66,7 @@ def run_checks(
     questions: Collection[str] | None = None,
     on_question: OnQuestion = lambda question: None,
 ) -> tuple[CheckedQuestion, ...]:
-    """Run the checks of some questions of a suite (default: all) against an implementation.
+    """Runs the checks of some questions of a suite (default: all) against an implementation.
 
     A question that Ctrl-C ends has the standing `stopped`, and no later question runs; one that
     takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be used.
@@ -77,7 +77,7 @@ def run_checks(
 def answers_in(
     suite: Path, implementation: LocalImplementation, in_all: bool = False
 ) -> Mapping[str, Answers]:
-    """Return the results of an implementation in each check that it fails, by question.
+    """Returns the results of an implementation in each check that it fails, by question.
 
     With `in_all`, also return the results in the checks that it passes.
     """
@@ -92,7 +92,7 @@ def answers_in(
 def answers_in_turn(
     suite: Path, asked: Sequence[tuple[LocalImplementation, Collection[str]]]
 ) -> list[Mapping[str, Answers]]:
-    """Return what `answers_in` returns, for many implementations with some questions each.
+    """Returns the results of `answers_in` for many implementations, each with some questions.
 
     This takes a third of the time, because checks are collected once and no failure is explained.
     """
@@ -105,7 +105,7 @@ def answers_in_turn(
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: AnswerContext, question: str
 ) -> RecordedCall | None:
-    """Return the call of the failure that is shown first, or the last call if all checks pass.
+    """Returns the call of the failure that is shown first, or the last call if all checks pass.
 
     Raises `UserError` for an answer that takes too long.
     """
@@ -190,7 +190,7 @@ class _Run:
         self._explains = True
 
     def start_again(self, implementation: LocalImplementation) -> None:
-        """Forget all results, and record another implementation's without explaining them."""
+        """Forgets all results; records those of `implementation` without explaining failures."""
         self._answers = Recorder(implementation)
         self._found, self._failed_at = {}, {}
         self._explains = False
@@ -209,7 +209,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Skip the remaining checks of a question that is too slow; each would take as long."""
+        """Skips the remaining checks of a question that is too slow; each would take as long."""
         question = _question(item)
         if question not in self._found:
             self._found[question] = _QuestionResults()
@@ -231,7 +231,7 @@ class _Run:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport:
-        """Keep the exception itself; pytest's rendering of tracebacks is slow and not needed."""
+        """Keeps the exception itself, because pytest's rendering of tracebacks is slow."""
         failure = call.excinfo.value if call.excinfo is not None else None
         if failure is not None and call.when != "call":
             self.problem = f"{call.when} of {item.name}: {failure!r}"
@@ -249,7 +249,7 @@ class _Run:
 
     @property
     def stopped(self) -> bool:
-        """True if Ctrl-C was pressed while a test was running."""
+        """Returns whether Ctrl-C was pressed while a test was running."""
         return self._running is not None
 
     @property
@@ -265,7 +265,7 @@ class _Run:
         return self._found
 
     def results(self) -> tuple[CheckedQuestion, ...]:
-        """Return the results of each question, in the order of the suite."""
+        """Returns the results of each question, in the order of the suite."""
         return tuple(self._result(question, found) for question, found in self._found.items())
 
     def _record(self, item: pytest.Item, failure: BaseException | None) -> None:
@@ -310,7 +310,7 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Return the sentence about the known mistake, or about the one that all errors show.
+        """Returns the sentence about the known mistake, or about one that all errors indicate.
 
         The latter must also be the mistake of the failure that is shown first.
         """
@@ -352,7 +352,7 @@ def _question(item: pytest.Item) -> str:
 
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
-    """Disable pytest's environment variables, other packages' plugins, and `__pycache__`."""
+    """Disables pytest's environment variables, other packages' plugins, and `__pycache__`."""
     writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         with without_pytests_settings():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..course.manifest import read_manifest
 
-_PAUSE = 0.4  # seconds between two looks
+_PAUSE = 0.4  # seconds between two checks of the files
 _KINDS = (".py", ".ipynb")
 
 #: the state of a file, which changes when it is saved
@@ -20,11 +20,12 @@ def saved_exercises(
     exercises: Sequence[str] = (),
     pause: Callable[[], None] = lambda: time.sleep(_PAUSE),
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the exercises whose module or notebook was saved, after each save; never ends.
+    """Yields the exercises whose module or notebook was saved, after each save; never ends.
 
     Watches some exercises of an assignment's folder (default: all). A file that appears or
     disappears also counts as saved; an empty one does not, because some editors empty a file before
-    they write it. `pause` waits between two looks. Raises `UserError` if this is not an assignment.
+    they write it. `pause` waits between two checks of the files. Raises `UserError` if the folder
+    is not an assignment.
     """
     names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises
     before = _look(folder, names)

@@ -31,7 +31,7 @@ class Letters:
     def fits(self, documented: str, shape: Shape) -> bool:
         """Returns whether a shape matches the text; a new letter takes its size from the shape.
 
-        True if the text can't be read.
+        Returns True if the text can't be read.
         """
         parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         if parts and parts[0] == "...":
@@ -44,7 +44,7 @@ class Letters:
         return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
 
     def numbers(self, documented: str) -> str:
-        """Return the text with numbers instead of the letters whose sizes are known."""
+        """Returns the text with numbers instead of the letters whose sizes are known."""
         parts = [part.strip() for part in documented.strip("()").split(",") if part.strip()]
         sizes: list[str] = []
         for part in parts:
@@ -78,19 +78,19 @@ class Letters:
 
 
 def documented_arguments(docstring: str) -> dict[str, str]:
-    """Return the shapes that a docstring gives for its arguments: `{"x": "(B, T, d_in)"}`."""
+    """Returns the shapes that a docstring gives for its arguments: `{"x": "(B, T, d_in)"}`."""
     return dict(_ARGUMENT.findall(docstring))
 
 
 def documented_result(docstring: str) -> str | None:
-    """Return the shape that a docstring gives for the result, if any."""
+    """Returns the shape that a docstring gives for the result, if any."""
     found = _RETURNS.search(docstring)
     shape = _SHAPE.match(found.group(1)) if found else None
     return shape.group(0) if shape else None
 
 
 def commented_shape(line: str) -> str | None:
-    """Return the shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
+    """Returns the shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
     _, mark, comment = line.partition("#")
     found = list(_SHAPE.finditer(comment)) if mark else []
     last = found[-1] if found else None

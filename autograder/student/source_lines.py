@@ -14,7 +14,7 @@ from .own_lines import Locate
 
 
 def locator(path: Path, text: str) -> Locate:
-    """Return a function that locates a line of the module `text` in the file it was read from."""
+    """Returns a function that locates a line of the module `text` in the file it was read from."""
     lines = text.splitlines()
 
     def locate(filename: str, line: int) -> tuple[str, str]:
@@ -28,7 +28,7 @@ def locator(path: Path, text: str) -> Locate:
 
 
 def _cell_of(path: Path, text: str, line: int) -> str:
-    """Return "cell 4, line 3" for a line of a notebook's module, by searching its statement."""
+    """Returns "cell 4, line 3" for a line of a notebook's module; searches for its statement."""
     statement, first = _statement_at(text, line)
     for name, source in reversed(_cells(path, path.stat().st_mtime_ns)):
         before, found, _ = source.partition(statement)
@@ -38,7 +38,7 @@ def _cell_of(path: Path, text: str, line: int) -> str:
 
 
 def _statement_at(text: str, line: int) -> tuple[str, int]:
-    """Return the text of the top-level statement that contains a line, and its first line."""
+    """Returns the text of the top-level statement that contains a line, and its first line."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -53,7 +53,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=8)
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
-    """Return the name, with the number that Jupyter shows, and the source of each code cell."""
+    """Returns the name, with the number that Jupyter shows, and the source of each code cell."""
     try:
         cells = cells_of(notebook_of(path.read_bytes())[0])
     except (OSError, SubmissionError):

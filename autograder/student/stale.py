@@ -25,7 +25,7 @@ UNSAVED = "not saved yet: save the notebook before you submit it, or check it in
 def stale(
     question: str, namespace: Mapping[str, Any], folder: Path, questions: Collection[str] = ()
 ) -> str:
-    """Say why a question's definition differs from its cell, or "" if nothing indicates that.
+    """Returns why a question's definition differs from its cell, or "" if no difference is known.
 
     A later definition of another one of the `questions` does not count as a renamed definition.
     """
@@ -48,7 +48,7 @@ def stale(
 
 
 def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Say that no saved notebook has the cell that defined a question, or "" if one has it."""
+    """Returns a note if no saved notebook has the cell that defined a question, otherwise ""."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     saved = [source for source, _ in _saved_cells(folder)]
@@ -58,7 +58,7 @@ def unsaved(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
 
 
 def given(questions: Collection[str], folder: Path) -> frozenset[str]:
-    """Return the names that saved notebooks define in cells that answer none of the `questions`."""
+    """Returns the names that saved notebooks define in cells that answer no question."""
     names = [
         _defined_in(source)
         for source, cell in _saved_cells(folder)
@@ -68,14 +68,14 @@ def given(questions: Collection[str], folder: Path) -> frozenset[str]:
 
 
 def run_of(question: str, namespace: Mapping[str, Any]) -> str:
-    """Return the run of the cell that defined a question, as Jupyter names it: `In[7]`."""
+    """Returns the run of the cell that defined a question, as Jupyter names it: `In[7]`."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     return f"In[{ran}]" if ran is not None else ""
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
-    """Return the number of the (last) cell that defined a function or class."""
+    """Returns the number of the (last) cell that defined a function or class."""
     for code in _codes(value):
         source = "".join(linecache.getlines(code.co_filename))
         for number in range(len(cells) - 1, -1, -1):
@@ -94,7 +94,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 def _renamed(
     question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
 ) -> str:
-    """Report a later cell that replaced the question's cell and defines nearly its name."""
+    """Returns a note on a later cell that defines nearly the question's name instead of it."""
     for cell in reversed(later):
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
         if near := closest(question, names):
@@ -114,14 +114,14 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """Yield the last run and the source of the question's cells in a folder's saved notebooks."""
+    """Yields the last run and the source of the question's cells in a folder's saved notebooks."""
     for source, cell in _saved_cells(folder):
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == question:
             yield cell.get("execution_count"), source
 
 
 def _saved_cells(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the source of each code cell in a folder's saved notebooks, and the cell."""
+    """Yields the source of each code cell in a folder's saved notebooks, and the cell."""
     for path in folder.glob("*.ipynb"):
         try:
             for cell in cells_of(notebook_of(path.read_bytes())[0]):

@@ -76,9 +76,9 @@ _OFFERS = dict(
 
 
 def broken(question: str, rule: str, text: str) -> str:
-    """Return how the last definition of a question in a text breaks a rule, or "" if it does not.
+    """Returns how the last definition of a question in a text breaks a rule, or "" if it does not.
 
-    Only that definition counts, not the functions that it calls; in a class, "one line" is about
+    Only that definition counts, not the functions that it calls; in a class, "one line" refers to
     `forward`. Raises `UserError` for an unknown rule.
     """
     if rule not in RULES:
@@ -89,11 +89,11 @@ def broken(question: str, rule: str, text: str) -> str:
 
 
 def star_line(folder: Path, question: str, rule: str, text: str, call: str) -> str:
-    """Return the line about the second star of a question that passes its checks.
+    """Returns the line about the second star of a question that passes its checks.
 
-    With a `rule`, say whether the answer in `text` obeys it; otherwise offer the question's star,
-    if it has one. `call` is the call that checks a star, with places for question and rule. Raises
-    `UserError` for an unknown rule.
+    With a `rule`, the line says whether the answer in `text` obeys it; otherwise, the line offers
+    the question's star, if it has one. `call` is the call that checks a star, with placeholders for
+    question and rule. Raises `UserError` for an unknown rule.
     """
     wanted = rule or read_stars(folder).get(question, "")
     if not wanted or (not rule and wanted not in RULES):
@@ -112,7 +112,7 @@ def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def _function(definition: ast.stmt) -> _Function:
-    """Return the definition itself, or the `forward` of a class, or its last method."""
+    """Returns the definition itself, or the `forward` of a class, or its last method."""
     if isinstance(definition, _Function):
         return definition
     methods = [node for node in ast.walk(definition) if isinstance(node, _Function)]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 #: the limit of a check, and of loading a file: normal code takes milliseconds, loops over every
 #: number a tenth of a second
 SECONDS = 10.0
-#: how many times this limit code may take if it uses less than half of the processor time
+#: the factor by which code may exceed this limit if it gets less than half of the processor time
 _LONGEST = 3
 
 
@@ -23,7 +23,7 @@ class CheckTimeout(Exception):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `CheckTimeout` if the block takes longer; does nothing outside the main thread."""
+    """Raises `CheckTimeout` if the block takes longer; does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -55,20 +55,20 @@ class _Watch(threading.Thread):
         for _ in range(_LONGEST):
             if self._ended.wait(self._seconds):
                 return
-            # on a busy machine, right code may have had little of the processor until now
+            # on a busy machine, right code may have had little processor time so far
             if time.process_time() - begin > self._seconds / 2:
                 break
         self.fired = True
         _interrupt()
 
     def end(self) -> None:
-        """Wait for the thread, so that no interrupt arrives after the block."""
+        """Waits for the thread, so that no interrupt arrives after the block."""
         self._ended.set()
         self.join()
 
 
 def _interrupt() -> None:
-    """Interrupt as Ctrl-C does, with a real signal, which also ends a sleep or a wait for input."""
+    """Interrupts as Ctrl-C does, with a real signal, which also ends a sleep or an input."""
     if os.name == "nt":
         _thread.interrupt_main()
     else:

@@ -1,8 +1,8 @@
 """Implements `trace`, which shows the shapes in each line of a function in the failing call.
 
-It marks the first line whose shape differs from the written one, which is in the docstring for
-arguments and result, and in the student's own comments (`# (B, T, d)`) for the lines between. It
-runs only on demand, because `sys.settrace` makes Python many times slower.
+It marks the first line whose shape differs from the documented one. The docstring gives the shapes
+of arguments and result, and the student's own comments (`# (B, T, d)`) those of the lines between.
+It runs only on demand, because `sys.settrace` makes Python many times slower.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Run:
 
 
 def traced(step: RecordedCall, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """Repeat the call of a step, and return it line by line with shapes, as text."""
+    """Repeats the call of a step, and returns its lines with the shapes in them, as text."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(LimitedOutput()):
@@ -96,7 +96,7 @@ class _Recorder:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Trace the functions that are called in the block."""
+        """Traces the functions that are called in the block."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -115,7 +115,7 @@ class _Recorder:
 
 
 def _follow(run: Run, before: dict[str, Any]) -> Callable[[FrameType, str, Any], Any]:
-    """Return a local trace function: changes since the last event belong to the line before."""
+    """Returns a local trace function: changes since the last event belong to the line before."""
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         now = dict(frame.f_locals)
@@ -137,7 +137,7 @@ _NOTHING = object()
 
 
 def _add(run: Run, number: int) -> None:
-    """Record a line; a line that runs several times in a loop is shown once."""
+    """Records a line; a line that runs several times in a loop is shown once."""
     for line in run.lines:
         if line.number == number:
             line.times += 1
@@ -153,7 +153,7 @@ def _shapes(values: Mapping[str, Any]) -> dict[str | None, Any]:
 
 
 def _shape(value: Any) -> Any:
-    """Return a tensor's shape, the shapes of a tuple or list of tensors, otherwise None."""
+    """Returns a tensor's shape, or the shapes of a tuple or list of tensors, otherwise None."""
     if isinstance(value, torch.Tensor):
         return tuple(value.shape)
     if isinstance(value, tuple | list) and value and all(_shape(item) for item in value[:9]):
@@ -162,7 +162,7 @@ def _shape(value: Any) -> Any:
 
 
 def _sizes(frame: FrameType) -> dict[str, int]:
-    """Return the named whole numbers of a function, or of the layer to which it belongs."""
+    """Returns the named integers of a function and of the layer to which it belongs."""
     own = getattr(frame.f_locals.get("self"), "__dict__", {})
     both = {**own, **frame.f_locals}
     return {name: value for name, value in both.items() if type(value) is int}
@@ -204,7 +204,7 @@ def _plain(shape: Any) -> str:
 
 
 def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
-    """Return the expected shape of a line, in words, if the shape differs."""
+    """Returns a text with the expected shape of a line if its shape differs, otherwise ""."""
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""

@@ -39,7 +39,7 @@ _EXPECTED = {
 
 
 def warm_up(**lines: Any) -> None:
-    """Say for each line whether it is right; None is a line that has not been filled in yet.
+    """Shows for each line whether it is right; None is a line that has not been filled in yet.
 
     Args:
         lines: `row_sums`, `scaled`, `differences`, `column_sums`, `products`.

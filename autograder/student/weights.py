@@ -10,7 +10,7 @@ _MOST_NAMES = 4
 
 
 def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
-    """Return got, expected and advice if weights that a check sets are missing, otherwise None."""
+    """Returns got, expected and advice if weights that a check sets are missing, otherwise None."""
     missing = [name for name in step.weights if name not in step.found]
     if not missing:
         return None
@@ -43,7 +43,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Return renamed attributes: the expected name, and the one that has the same weights."""
+    """Returns renamed attributes: the expected name, and the one that has the same weights."""
     pairs: dict[str, str] = {}
     for name in missing:
         for other in extra:

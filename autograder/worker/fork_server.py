@@ -29,7 +29,7 @@ def main() -> None:
     """Loads torch, and forks workers until the grader closes the connection.
 
     The only argument is the descriptor of a file with the settings. Workers inherit the stack
-    frames from here, so no frame may hold the settings.
+    frames of this process, so no frame may hold the settings.
     """
     _prepared(int(sys.argv.pop())).run()
 

@@ -1,9 +1,10 @@
-"""Forks a worker for each request, and reports to the grader how it ended.
+"""Forks a worker for each request, and reports to the grader how the worker ended.
 
-A datagram on the control socket requests a worker: its limits as JSON, and three descriptors
-(channel, status, output). Another kind of datagram passes a file with a batch of requests that may
-be sent to any worker. The status socket returns `P` with the worker's pidfd, then the worker's exit
-status as JSON; or `E` and a reason. The channel returns `C` once the worker is confined.
+A datagram on the control socket requests a worker: it contains the worker's limits as JSON, and
+three descriptors (channel, status, output). Another kind of datagram passes a file with a batch of
+requests that may be sent to any worker. The status socket returns `P` with the worker's pidfd, then
+the worker's exit status as JSON; or `E` and a reason. The channel returns `C` once the worker is
+confined.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _REQUEST_BYTES = 1 << 16
 #: the worker's descriptor of its channel
 CHANNEL = 3
 
-#: references that are kept because an answer may change `os`
+#: a reference that is kept because an answer may change `os`
 _exit = os._exit
 #: `os.fork` would run the handlers that modules registered for locks, which are never held in a
 #: process with one thread (`benchmarks/tricks.py` measures their cost). Without them, `random` has
@@ -42,8 +43,6 @@ Operations = Mapping[str, Callable[..., Any]]
 
 
 class Forking:
-    """Forks a worker for every request, and reports to the grader how it ended."""
-
     def __init__(
         self,
         control: socket.socket,
@@ -111,7 +110,7 @@ class Forking:
             os.close(output)
 
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
-        """Stores a batch from the grader; no student's text is part of it.
+        """Stores a batch from the grader, which contains nothing from students.
 
         `kernels` is true if right answers need kernels of the second device that are loaded late.
         """
@@ -133,7 +132,7 @@ class Forking:
     def _ready_memory(self) -> None:
         """Prepares memory before the first fork, and again after a batch was stored."""
         if not self._is_ready:
-            gc.freeze()  # otherwise a worker's garbage collection would write to all of it
+            gc.freeze()  # otherwise a worker's garbage collection would write to all pages
             heap.close_holes()
             self._in_use = confine.memory_in_use()
             self._is_ready = True

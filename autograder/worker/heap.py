@@ -43,7 +43,7 @@ def whole_huge_pages(addresses: str) -> tuple[int, int]:
 
 
 def close_holes() -> None:
-    """Takes every free block below the heap's end; does nothing if malloc is not glibc's."""
+    """Allocates every free block below the heap's end; does nothing if malloc is not glibc's."""
     c = ctypes.CDLL(None)
     if not hasattr(c, "gnu_get_libc_version"):
         return
@@ -59,9 +59,9 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """Returns a copy of a tree with adjacent objects; tensors share their data.
+    """Returns a copy of a tree whose objects are adjacent in memory; tensors share their data.
 
-    Reading an object changes its reference count, so a forked process copies its page.
+    Reading an object changes its reference count, so a forked process copies the object's page.
     """
     close_holes()
     return _copied(value, {})

@@ -50,7 +50,7 @@ def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequenc
 
 
 def restrict(rules: int) -> None:
-    """Restricts the calling process to a ruleset for good; raises OSError."""
+    """Restricts the calling process to a ruleset for good; may raise OSError."""
     check(syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
 
 

@@ -1,10 +1,10 @@
 """Delays loading parts of torch that most processes never use.
 
 torch registers a thousand kernels of the meta device in Python, and loads decompositions and
-reference operators that only its compiler and these kernels use. This is a fifth of the cost of its
-import, in the grader and in its fork server (`benchmarks/startup.py`). Most operators also have a
-C++ kernel for the meta device. This module does not import torch, because it affects how torch is
-imported.
+reference operators that only its compiler and these kernels use. Loading these parts takes a fifth
+of the time of importing torch, in the grader and in its fork server (`benchmarks/startup.py`). Most
+operators also have a C++ kernel for the meta device. This module does not import torch, because it
+affects how torch is imported.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from typing import Any
 _KERNELS = "torch._meta_registrations"
 #: modules that only the kernels import, but that torch expects to exist
 _THEIR_IMPORTS = ("_decomp", "_refs")
-#: imported by the kernels, but also needed elsewhere: without it, torch can't make generators
+#: a module that the kernels import, but that is also needed elsewhere: without it, torch can't make
+#: generators
 _AT_ONCE = "torch._prims.rng_prims"
 _NAMED = re.compile(r"""["']meta["']""")
 
 
 def defer() -> None:
-    """Delays these parts if torch has not been imported yet; otherwise does nothing."""
+    """Delays loading these parts, unless torch has already been imported."""
     if "torch" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 
@@ -47,13 +48,13 @@ def load_kernels() -> bool:
 
 
 def load_if_named(source: str) -> None:
-    """Loads the kernels if code names the device, because using the device itself needs them."""
+    """Loads the kernels if code names the device "meta", because using it directly needs them."""
     if _NAMED.search(source):
         load_kernels()
 
 
 def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function on the meta device; calls it again if it lacked a delayed kernel."""
+    """Calls a function on the meta device, and again if a delayed kernel was missing."""
     try:
         return function(*args, **kwargs)
     except NotImplementedError:

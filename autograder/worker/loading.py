@@ -12,8 +12,8 @@ from types import FrameType
 
 from .statements import StatementTimeout
 
-#: how many times its CPU seconds a waiting statement may take in real time, because many processes
-#: may share the machine
+#: the limit of a statement in real time, as a multiple of its limit in CPU time, because many
+#: processes may share the machine
 _PATIENCE, _PATIENCE_IF_NEEDED = 5.0, 1.5
 _RINGS_EVERY = 0.1
 
@@ -41,20 +41,18 @@ class Timer:
                 signal.signal(number, handler)
 
     def begin(self, is_needed: Callable[[], bool]) -> None:
-        """See `statements.Alarm`."""
         self._is_needed = is_needed
         self._cpu, self._wall = time.process_time(), time.monotonic()
         signal.setitimer(signal.ITIMER_PROF, self._idle, _RINGS_EVERY)
         signal.setitimer(signal.ITIMER_REAL, _PATIENCE * self._idle, _RINGS_EVERY)
 
     def end(self) -> None:
-        """See `statements.Alarm`."""
         self._is_needed = None
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        """Is called by Python when a timer expires, and again until the statement has ended."""
+        """Handles the signal of an expired timer, which repeats until the statement has ended."""
         if self._is_needed is None:
             return
         limit, patience = self._idle, _PATIENCE

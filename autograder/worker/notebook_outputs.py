@@ -1,7 +1,7 @@
 """Records the outputs of a running cell: streams, results, pictures and errors, in order.
 
-The size is limited, to fit into one frame. Facts that affect a score are never dropped: whether
-something was written to stderr, whether there was an error, and the text of a result.
+Their size is limited, so that they fit into one frame. Facts that affect a score are never dropped:
+whether something was written to stderr, whether there was an error, and the text of a result.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Outputs:
         self.entries.append(entry)
 
     def clear(self) -> None:
-        """Is called by `clear_output`; keeps errors."""
+        """Removes all outputs except errors, for `clear_output`."""
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
@@ -111,11 +111,9 @@ class Stream(io.TextIOBase):
         self._outputs = outputs
 
     def writable(self) -> bool:
-        """See `io.IOBase.writable`."""
         return True
 
     def write(self, text: str) -> int:
-        """See `io.TextIOBase.write`."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         if text:

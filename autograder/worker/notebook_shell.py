@@ -38,7 +38,7 @@ from .data_files import DATA_FILES, Files
 from .notebook_outputs import Outputs, Stream
 
 _NO_COMMANDS = "commands of the operating system do not run where notebooks are graded: {}\n"
-#: folders where a parent may write while it loads packages, in a sandbox and outside
+#: folders where the fork server may write while it loads packages, in a sandbox and outside
 _PLACES = ("/dev/shm", "/tmp")
 
 
@@ -60,7 +60,7 @@ class Notebook:
 
     @property
     def operations(self) -> Mapping[str, Callable[..., Any]]:
-        """The operations that a worker can be asked to do with the notebook."""
+        """The operations on the notebook that a worker offers to the grader."""
         return {"begin_cells": self.begin, "run_cell": self.run}
 
     def begin(
@@ -95,7 +95,7 @@ class Notebook:
                 self._running = True
                 self._run_cell(self._shell, source, store_history=not is_test)
         except KeyboardInterrupt:
-            pass  # too late for the cell itself to show it
+            pass  # it came too late for the cell to show it
         finally:
             self._running = False
             self._shell.user_ns.pop(end.name, None)
@@ -174,12 +174,12 @@ class _Shell(InteractiveShell):
         """Does nothing on `exit()`, because the cells below it also count."""
 
     def system(self, cmd: str) -> None:
-        """Handles `!command`."""
+        """Refuses `!command` with a printed explanation."""
         sys.stdout.write(_NO_COMMANDS.format(cmd))
         self.user_ns["_exit_code"] = 1
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """Handles `names = !command`."""
+        """Refuses `names = !command`; returns an empty result."""
         self.system(cmd)
         return SList([]) if split else ""
 
@@ -250,7 +250,6 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """See `MetaPathFinder.find_spec`."""
         file = self._file(fullname)
         if file is None:
             return None
@@ -260,7 +259,6 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return spec
 
     def get_source(self, fullname: str) -> str:
-        """See `InspectLoader.get_source`."""
         file = self._file(fullname)
         if file is None:
             raise ImportError(f"no module named {fullname}", name=fullname)
@@ -286,7 +284,7 @@ class EndOfTest(ast.NodeTransformer):
         self.reach = reach
 
     def visit_Module(self, tree: ast.Module) -> ast.Module:  # noqa: N802 - ast's name
-        """Is called by IPython with the code that it is about to run."""
+        """Adds the report to the code that IPython is about to run."""
         last = tree.body[-1] if tree.body else None
         call = ast.Call(ast.Name(self.name, ast.Load()), [], [])
         if isinstance(last, ast.Expr):

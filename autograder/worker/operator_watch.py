@@ -40,8 +40,8 @@ def operators(
 
     With `backward`, includes the backward pass. Composite operators are included (`aten::softmax`).
     The profiler sees every way to reach an operator (alias, method, getattr, `torch.ops`), because
-    it observes the dispatcher itself. The legacy profiler is used, which is quiet and starts no
-    thread. The state of random numbers is restored afterwards.
+    it observes the dispatcher itself. The legacy profiler is used, because it prints nothing and
+    starts no thread. The state of random numbers is restored afterwards.
     """
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
@@ -99,7 +99,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """Returns the value of a call, after a backward pass whose errors tests of gradients report."""
+    """Returns the value of a call, after a backward pass; tests of gradients report its errors."""
     try:
         return gradients(function, args, None)[0]
     except Exception:

@@ -2,7 +2,7 @@
 
 System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
 error instead of killing the process; calls newer than the list fail with ENOSYS. Supports x86_64
-and aarch64; other machines raise OSError and have no tier.
+and aarch64; on other machines, an OSError is raised, and no tier works.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _decisions() -> dict[str, list[bytes]]:
         "prctl": _only(0, (15, 16, 0x53564D41)),
         # GET_XCOMP_SUPP, GET_XCOMP_PERM, REQ_XCOMP_PERM: torch's matrix tiles
         "arch_prctl": _only(0, (0x1021, 0x1022, 0x1023)),
-        # It may read its own limits, but not change them or read those of others.
+        # A worker may read its own limits, but not change them or read those of others.
         "prlimit64": [*_is_zero(0), *_is_zero(2), _step(_RETURN, 0, 0, _ALLOW)],
     }
 

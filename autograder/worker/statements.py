@@ -170,7 +170,7 @@ class _Execution:
         statement = self._chosen[number]
         binds = statement.binds
         if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
-            return None  # it had to wait, and a later statement has bound its names in the meantime
+            return None  # it had to wait, and a later statement has meanwhile bound its names
         functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
         try:
             self._execute(statement, alarm)
@@ -217,7 +217,7 @@ class _Execution:
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
-        """Returns the missing name that made a statement fail, if a later one will bind it."""
+        """Returns the missing name that made a statement fail, if a later statement binds it."""
         name = getattr(error, "name", None) if isinstance(error, NameError) else None
         if name is None or self._left[name] <= (name in self._chosen[number].binds):
             return None
@@ -234,7 +234,7 @@ class _Execution:
         return found.union(*(s.names.reads for s in self._chosen if not s.is_import))
 
     def _is_needed(self, statement: Statement) -> bool:
-        """Returns whether an answer may need a statement, judged by names."""
+        """Returns whether an answer may need a statement, judging by names."""
         if statement.is_definition:
             return True
         if statement.is_import:

@@ -18,13 +18,13 @@ def steps(
 ) -> list[Any]:
     """Makes several calls, and can pass the state of one to a later one as its last argument.
 
-    Each call is its arguments and the number of the earlier call whose state it gets, or None. A
-    state is the last item of a call's result, and is passed on as the same object: what a later
-    call writes into it is visible in the results, which the caller reads after the last call. If no
-    state is passed on, later calls reuse the tensor objects of earlier arguments with new numbers,
-    written through `.data`, so that anything cached per object, address or version is out of date;
-    a dictionary is reused with new items.
-    Each result is also changed in place before the next call, which a caller may do.
+    Each call consists of its arguments and the number of the earlier call whose state it gets, or
+    None. A state is the last item of a call's result, and is passed on as the same object, so that
+    changes by a later call are visible in the results, which the caller reads after the last call.
+    If no state is passed on, later calls reuse the tensor objects of earlier arguments with new
+    numbers, written through `.data`, so that anything cached per object, address or version is out
+    of date; a dictionary is reused with new items. Each result is also changed in place before the
+    next call, as a caller may do.
     """
     memo: dict[int, torch.Tensor] = {}
     values: list[Any] = []
@@ -105,7 +105,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """Returns the earlier argument at the same position if its form is equal, with new numbers."""
+    """Returns the earlier argument at this position with new numbers, if it has the same form."""
     if isinstance(arg, dict):
         return _with_items(kept.setdefault(place, arg), dict(arg))
     leaves = tensors_in(arg)
@@ -118,14 +118,14 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
 
 
 def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
-    """Returns the dictionary with these items instead of its own."""
+    """Replaces the items of a dictionary, and returns it."""
     held.clear()
     held.update(items)
     return held
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """Returns the value, in which the tensors that share memory with these are copied."""
+    """Returns the value, with copies of the tensors whose memory is in `memories`."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):

@@ -24,7 +24,8 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
     """Returns a differentiable substitute for the student's `own` function of that name.
 
-    Without an `own` function, whose cell may be broken, arguments are sent in the given order.
+    If there is no `own` function, such as after a broken cell, arguments are sent in the given
+    order.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +49,7 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
-    """Returns the grader's value; autograd also follows tensors in tuples."""
+    """Returns the grader's value; autograd also tracks tensors inside tuples."""
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
     # torch's `apply` has no type annotations.

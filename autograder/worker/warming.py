@@ -1,8 +1,8 @@
-"""Runs in the fork server all code that is slow the first time, so that no worker has to.
+"""Runs code in the fork server that is slow the first time, so that every worker runs it fast.
 
 Python specializes code in its first few runs, and torch looks up its operators at the first use.
-Each fork would do all of this again, and each write to memory of the fork server would copy a page.
-`benchmarks/tricks.py` measures the gain.
+Otherwise, each fork would do all of this again, and each write to memory of the fork server would
+copy a page. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Mixing(nn.Module):
 
 
 def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> None:
-    """Imports the modules that exist, and runs typical code once or often."""
+    """Imports the modules that exist, and runs typical code: often if there are many workers."""
     compiler.defer()
     compiler.never_compile()
     for name in modules:
@@ -76,7 +76,7 @@ def use(second_device: bool, many_workers: bool) -> None:
     """Runs code that answers usually need, once."""
     _use_torch()
     if many_workers:
-        torch.vmap(torch.sum)(torch.ones(2, 3))  # loads what few answers need
+        torch.vmap(torch.sum)(torch.ones(2, 3))  # loads code that few answers need
     if second_device:
         _use_second_device()
     _answer_all()
@@ -130,7 +130,7 @@ def _use_torch() -> None:
 
 
 def _use_second_device() -> None:
-    """Runs operators that a layer uses after it was moved."""
+    """Runs operators that a layer uses after it has been moved."""
     layer, inputs = nn.Linear(4, 4, device="meta"), torch.ones(2, 3, 4, device="meta")
     execution.call(layer, [inputs])
     execution.call(inputs.masked_fill, [inputs > 0, 0.0])

@@ -4,8 +4,8 @@ A frame is `<id u32, header length u32, data length u64> header data`. In the he
 itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again, M
 tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
 hostile. Tensors from the grader keep their memory layout: an argument may be transposed, a slice or
-expanded, and may start after the beginning of its memory. Tensors that it receives are contiguous,
-so that no reply is larger than its bytes.
+expanded, and may start after the beginning of its memory. Tensors that the grader receives are
+contiguous, so that no reply is larger than its bytes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
     """
     size, address = tensor.nbytes, tensor.data_ptr()
     if size and not address:
-        raise ValueError("a tensor whose memory was taken away is not an answer")
+        raise ValueError("a tensor whose memory was freed is not an answer")
     if size < SMALL_BYTES:  # a view needs a ctypes type for each size (benchmarks/tricks.py)
         return ctypes.string_at(address, size)
     memory = (ctypes.c_char * size).from_address(address)
@@ -117,7 +117,10 @@ def header_of(value: Any) -> bytes:
 def decode(
     header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
 ) -> Any:
-    """Returns the value of a frame or raises `BadFrame`; `most_bytes` includes repeated tensors."""
+    """Returns the value of a frame; raises `BadFrame` if the frame is not valid.
+
+    `most_bytes` limits the size of all tensors, each counted as often as it is referenced.
+    """
     try:
         decoder = _Decoder(data, layouts, most_bytes)
         value = decoder.value(json.loads(header))
@@ -197,7 +200,7 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """Returns the node of a tensor, which is sent as `plain`, because a subclass may lie."""
+        """Returns the node of a tensor; sends `plain`, because a subclass may misreport data."""
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size
@@ -313,9 +316,10 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def error_text(error: BaseException) -> str:
-    """Returns an error's message; for an unknown name, also the most similar known one.
+    """Returns an error's message; for an unknown name, adds the most similar known name.
 
-    Empty if the message can't be read, because the error's class may be the student's.
+    Returns an empty text if the message can't be read, because the error's class may be the
+    student's.
     """
     try:
         return _error_text(error)
