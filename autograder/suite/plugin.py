@@ -26,7 +26,7 @@ SEED = pytest.StashKey[Callable[[], int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of a suite that is run by hand."""
+    """Add the command-line options for running a suite by hand."""
     group = parser.getgroup("autograder")
     group.addoption(
         "--implementation",
@@ -37,13 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers and set up what the options choose."""
+    """Declare the markers, and prepare the implementation that the options choose."""
     config.addinivalue_line(
         "markers",
-        "question(name, points): what the test judges, and what each case of it is worth; "
-        "question(name, shared): what all cases are worth together",
+        "question(name, points): the question that the test judges, and the points of each case; "
+        "question(name, shared): the points of all cases together",
     )
-    config.addinivalue_line("markers", "by_chance: a right answer is random in the test")
+    config.addinivalue_line("markers", "by_chance: right answers are random in this test")
     config.stash.setdefault(SEED, lambda: int(config.getoption("--seed")))
     folder = config.getoption("--implementation")
     if folder:
@@ -59,7 +59,7 @@ def exercise_of(suite: Path) -> tuple[str, str]:
 
 
 def from_folder(root: Path) -> ImplementationOf:
-    """Use the modules of a folder, each executed in this process at its first use."""
+    """Return the implementations in a folder; each module is executed here when first used."""
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:
@@ -72,7 +72,7 @@ def from_folder(root: Path) -> ImplementationOf:
 
 
 def draw_for(test: pytest.Item, seed: int) -> Draw:
-    """Return the inputs of one test, which depend on the seed and the test's name only."""
+    """Return the inputs of one test, which depend only on the seed and the test's name."""
     return Draw(seed, f"{test.path.stem}::{test.name}")
 
 

@@ -1,4 +1,4 @@
-"""Explains torch's errors about tensors, what they show, and what a student can do."""
+"""Explains torch's errors about tensors: the mistakes that they show, and advice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_TENSORS: tuple[Row, ...] = (
         r"vector and matrix|both arguments to (linear|matmul)",
         "a product gets a tensor with the wrong number of dimensions",
         "`dot` takes two vectors, `mm` and `.T` take matrices, `bmm` takes three dimensions each: "
-        "`@` and `transpose(-2, -1)` work with any number of leading ones",
+        "`@` and `transpose(-2, -1)` work with any number of leading dimensions",
     ),
     row(
         r"must match except in|expects each tensor to be equal size|Tensors must have same number",
@@ -77,7 +77,7 @@ OF_TENSORS: tuple[Row, ...] = (
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
         "a dimension is used that the tensor does not have",
         "the tensor has a different number of dimensions than this line expects: dimensions "
-        "counted from the right (-1, -2) work with any number of leading ones",
+        "counted from the right (-1, -2) work with any number of leading dimensions",
     ),
     row(
         r"out of (bounds|range)",

@@ -25,7 +25,7 @@ _SEED = 1
 
 
 def rule_problems(course: Course, chosen: Sequence[Assignment]) -> Iterator[str]:
-    """Yields missing tests and texts of rules, with the question and the place.
+    """Yields a sentence for each rule that a suite does not check, or a file does not state.
 
     Raises `ContentError` for rules or suites that can't be read.
     """
@@ -70,7 +70,7 @@ def _missing(
             answer: Any = _RaisesNothing(runner.solution(suite), promise)
             if runner.first_failure(suite, question, answer, _SEED) is None:
                 yield (
-                    f"{suite} never asks for the {promise.error} if {promise.when}: write a test "
+                    f"{suite} never expects the {promise.error} if {promise.when}: write a test "
                     "with expect.raises"
                 )
     yield from _missing_statements(exercise, rules)

@@ -176,8 +176,8 @@ def test_a_suite_that_does_not_ask_is_a_problem(ruled: Path) -> None:
     for kind in ("hidden", "public"):
         suite = f"tests/{kind}/basics/test_"
         assert any(f"{suite}sums.py accepts calls" in text for text in problems)
-        assert any(f"{suite}halves.py never asks for the ValueError" in text for text in problems)
-        assert any(f"{suite}sums.py never asks for the TypeError" in text for text in problems)
+        assert any(f"{suite}halves.py never expects the ValueError" in text for text in problems)
+        assert any(f"{suite}sums.py never expects the TypeError" in text for text in problems)
 
 
 def test_a_suite_that_asks_is_none(ruled: Path, edit: Edit) -> None:
