@@ -1,4 +1,4 @@
-"""Records a job's current place in a submission, to know what ended the job, and its CPU time.
+"""Records a job's CPU time, and its current place in a submission, to know what ended the job.
 
 The work for one place (a file that is read, a question that is judged, a mistake that is named) has
 a limit of CPU time, and its time is added to its stage. A place that ends its job is left out when
@@ -40,7 +40,7 @@ class Stage(StrEnum):
     GRADEBOOK = "gradebook"
 
 
-#: the stages of a job, one after another
+#: the stages of a job, in order
 OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 
 #: CPU seconds by stage
@@ -48,7 +48,7 @@ Costs = Mapping[Stage, float]
 
 
 def total_costs(one: Costs, other: Costs) -> Costs:
-    """Returns the sum of both."""
+    """Returns the sum of two costs for each stage."""
     return {stage: one.get(stage, 0.0) + other.get(stage, 0.0) for stage in {**one, **other}}
 
 
@@ -57,8 +57,8 @@ CPU_SECONDS = 30
 #: the most bytes of memory that a job may use in addition to those at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
-#: the memory contains the number of places entered so far, the seconds of each stage, the current
-#: stage and when it began, then the place
+#: the shared memory contains the number of places entered so far, the seconds of each stage, the
+#: current stage and when it began, then the place
 _COUNT = 8
 _SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
 _NOW = struct.Struct("<bd")
@@ -97,7 +97,7 @@ class Watch:
 
     @staticmethod
     def require() -> None:
-        """Raises `UserError` if jobs can't have their memory; called before any is started."""
+        """Raises `UserError` if a limit leaves jobs too little memory; called before they start."""
         require_memory(_MEMORY)
 
     def begin(self) -> None:
@@ -142,7 +142,7 @@ class Watch:
 
     @property
     def costs(self) -> Costs:
-        """The CPU seconds of each stage that the job has left so far."""
+        """The CPU seconds of each stage so far, without the work that is still in progress."""
         return dict(zip(OF_A_JOB, _SECONDS.unpack_from(self._memory, _COUNT), strict=True))
 
     @property
@@ -190,7 +190,7 @@ class FailureLog:
     _times: Counter[Position] = field(default_factory=Counter)
 
     def count(self, place: Position | None, out_of_time: bool) -> bool:
-        """Returns whether to try the submission again; `out_of_time` proves it to be at fault."""
+        """Counts a place; returns whether to try again. `out_of_time` means that it is at fault."""
         if place is None or place in self.left_out:
             return False
         self._times[place] += 1

@@ -1,8 +1,7 @@
 """A test's arguments: drawn from a recorded seed, and checked after the call.
 
-They must stay as they were, and get the right gradients. Gradients are compared for random
-cotangents in the shape of the value. An argument is a tensor, or a tuple or list that may contain
-tensors.
+A call must not change them. Gradients with respect to them are compared for random cotangents in
+the shape of the value. An argument is a tensor, or a tuple or list that may contain tensors.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Draw:
     def normal(
         self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32
     ) -> torch.Tensor:
-        """Draw normal values of that shape with standard deviation `scale`."""
+        """Draw normal values of the given shape with standard deviation `scale`."""
         return torch.randn(shape, generator=self._generator, dtype=dtype) * scale
 
     def uniform(
@@ -41,18 +40,18 @@ class Draw:
         high: float = 1.0,
         dtype: torch.dtype = torch.float32,
     ) -> torch.Tensor:
-        """Draw values of that shape, uniform in [low, high)."""
+        """Draw values of the given shape, uniform in [low, high)."""
         return low + (high - low) * torch.rand(shape, generator=self._generator, dtype=dtype)
 
     def strided(
         self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32
     ) -> torch.Tensor:
-        """Draw normal values, not contiguous: in memory the last two dimensions are swapped."""
+        """Draw normal values that are not contiguous: the last two dimensions were swapped."""
         turned = (*shape[:-2], shape[-1], shape[-2])
         return self.normal(*turned, scale=scale, dtype=dtype).transpose(-2, -1)
 
     def integers(self, *shape: int, low: int, high: int) -> torch.Tensor:
-        """Draw int64 values of that shape in [low, high)."""
+        """Draw int64 values of the given shape in [low, high)."""
         return torch.randint(low, high, shape, generator=self._generator)
 
     def integer(self, low: int, high: int) -> int:
@@ -82,7 +81,7 @@ class Draw:
 #: describes what is wrong with a gradient, given the expected one; None if it is right
 Compare = Callable[[Any, Any], str | None]
 
-#: the likely cause if a call changed an argument, and if it changed a container
+#: the likely cause if a call changed a tensor, and if it changed a list or dictionary
 IN_PLACE = (
     "an in-place operation (`x -= ...`, `x[...] = ...`, a name ending in `_`) writes into the "
     "caller's tensor; work on a new one"
@@ -93,12 +92,12 @@ _CONTAINER_CHANGED = (
 )
 
 
-#: hooks and flags of the caller's own tensors
+#: the likely cause if a call left hooks or flags on the caller's own tensors
 _LEFT = (
     "an argument belongs to the caller: `x += layer(x)` writes into it, and the effects of "
     "`x.requires_grad_()` and `x.register_hook(...)` last after the call; work on a new tensor"
 )
-#: what a student reads about each thing that a call and its backward pass left behind, and why
+#: a description and the likely cause of each thing that a call and its backward pass leave behind
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
     HOOK: ("a hook that your code registered stays on an argument", _LEFT),
     CHANGED: ("an argument was changed by the call", IN_PLACE),
@@ -185,9 +184,9 @@ def _faults(
 
 
 def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
-    """Return None if a gradient is right; a missing gradient counts as zero, up to rounding.
+    """Return what is wrong with a gradient, or None; a missing gradient counts as zero.
 
-    `size` is about the size of the gradient that came in.
+    `size` is the approximate size of the incoming gradient.
     """
     if not isinstance(expected, torch.Tensor):
         return None
@@ -200,9 +199,9 @@ def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | Non
 
 
 def not_finite(got: Any, expected: Any) -> str | None:
-    """Return None if a gradient is finite and has the expected shape.
+    """Return None if a gradient is finite and has the expected shape, otherwise the difference.
 
-    A missing gradient is right if the expected one is only rounding, as for a bias of all keys.
+    A gradient may be missing if the expected one is only rounding error, as for a bias of all keys.
     """
     if not isinstance(expected, torch.Tensor):
         return None
@@ -216,7 +215,7 @@ def not_finite(got: Any, expected: Any) -> str | None:
 def cotangent_of(
     draw: Draw, value: Any, after: After | None = None, options: GradientOptions = PLAIN
 ) -> Any:
-    """Draw normal numbers in the form of the value; with `after`, pulled back through it."""
+    """Draw normal numbers in the form of a value; with `after`, pull them back through it."""
     if not isinstance(value, torch.Tensor):
         return tuple(cotangent_of(draw, item, None, options) for item in value)
     drawn = draw.normal(*value.shape, scale=options.size, dtype=value.dtype)
@@ -233,7 +232,7 @@ def cotangent_of(
 
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
-    """Return both values as they are compared: after that function, if their forms are equal."""
+    """Return the values to compare: results of `after` if shapes and dtypes are equal."""
     if after is None or not isinstance(got, torch.Tensor):
         return got, expected
     alike = got.shape == expected.shape and got.dtype == expected.dtype

@@ -29,14 +29,14 @@ FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
 _SHOWN = 8
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
-#: 4-decimal numbers printed in a document, computed from literal inputs
+#: for numbers that a document prints with 4 decimals, computed from literal inputs
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
-#: the same numbers, computed from other printed numbers
+#: for such numbers that are computed from other printed numbers
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 
 def tolerance_of(dtype: torch.dtype) -> Tolerance:
-    """Return the contract's tolerance for a dtype; exact for integers and booleans."""
+    """Return the default tolerance for a dtype; exact for integers and booleans."""
     if not dtype.is_floating_point:
         return EXACT
     return FLOAT64 if dtype == torch.float64 else FLOAT32
@@ -48,13 +48,13 @@ def is_rounding(gradient: torch.Tensor) -> bool:
 
 
 def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Tolerance:
-    """Return the contract's tolerance, with `atol` times the largest entry if it exceeds `size`.
+    """Return the tolerance for a gradient; `atol` grows with its largest entry, or with `size`.
 
-    `size` is about the size of the incoming gradient, with which all others grow.
+    `size` is the approximate size of the incoming gradient, with which all other gradients grow.
 
-    An entry of a gradient is a sum of terms of that size: an entry near zero has their rounding
-    errors, for example those of a scale that a right answer keeps in float32. Float32 has so few
-    digits that terms which cancel leave ten times as much; half precision leaves more.
+    An entry of a gradient is a sum of terms of that size, so even an entry near zero has their
+    rounding errors, for example those of a scale that a right answer keeps in float32. In float32,
+    terms that cancel leave ten times as large an error.
     """
     bound = tolerance_of(expected.dtype)
     if expected.dtype == torch.float32:
@@ -79,7 +79,7 @@ def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> s
 
 
 def is_apart(got: Any, expected: Any) -> bool:
-    """Return whether a result is not the expected one, as `difference` says."""
+    """Return whether a result differs from the expected one, in the sense of `difference`."""
     if isinstance(got, Witness) and form_difference(got, expected) is None:
         bound = tolerance_of(expected.dtype)
         return got.is_apart(expected, bound.atol, bound.rtol, partial(_numbers_difference, bound))

@@ -1,4 +1,4 @@
-"""The assertions of a test: equal to the solution, a given value, an error, a property.
+"""The assertions of a test: equality with the solution or with a value, errors, properties.
 
 Every failure shows the call with its shapes, the result, the expected one, and the likely cause.
 """
@@ -52,10 +52,10 @@ from .witness import After
 
 
 class Expect:
-    """The questions of one exercise under test.
+    """Makes assertions about the answers to one exercise.
 
-    `solution` is None in public suites, which only compare with given values. With `soft` a
-    test continues after a failure, and `failures` collects it.
+    `solution` is None in public suites, which only compare with given values. With `soft`, a test
+    continues after a failure, and `failures` keeps the first one.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Expect:
     ) -> Any:
         """Assert that the answer equals the solution on these arguments and changes none of them.
 
-        Returns the answer's value, if it is right. Compares type, shape, dtype, and values within
-        the contract's tolerance of the expected dtype; with `after`, the values after that
-        function. With `no_grad` the call is made under `torch.no_grad()`.
+        Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
+        dtype, and values within the default tolerance for the expected dtype; with `after`, the
+        values after that function. With `no_grad`, the call is made under `torch.no_grad()`.
         """
         expected = self.solution.call(question, args).value
         return self.value(
@@ -116,9 +116,10 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """Assert that the answer equals a value and changes no argument; return it, if right.
+        """Assert that the answer equals a value and changes no argument.
 
-        With `after`, both values are compared after that function.
+        Returns the answer's value if it is right, otherwise `expected`. With `after`, both values
+        are compared after that function.
         """
         right = expected
         with self.failures.softly():
@@ -152,9 +153,9 @@ class Expect:
         """Assert that several calls, which pass a state on, return what the solution's return.
 
         Each state is passed on as the same object, and all values are compared after the last call:
-        a later call must not write into what an earlier one returned. If no state is passed on,
-        each result is changed in place before the next call, which must not be affected. With
-        `after`, all values are compared after that function.
+        a later call must not write into an earlier result. If no state is passed on, each result is
+        changed in place before the next call, which must not be affected. With `after`, all values
+        are compared after that function.
         """
         expected = self.solution.steps(question, steps)
         self._call = no_grad_text(steps_text(question, steps), no_grad)
@@ -220,7 +221,7 @@ class Expect:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        If the call leaves anything behind, that is a failure; `options` say whether to look for it.
+        It is a failure if the call leaves anything behind; `options` say whether to look for it.
         """
         self._call = gradient_text(question, args, options)
         with self._explained(question):
@@ -278,7 +279,7 @@ class Expect:
             )
 
     def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
-        """Build the class in answer and solution with equal random weights; biases are not zero.
+        """Build the answer's and the solution's class with equal random weights, including biases.
 
         A public suite has only the answer, with weights that depend on their names; see `load`.
         """

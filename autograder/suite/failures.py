@@ -1,4 +1,4 @@
-"""Builds the message of a failure: a relation of the two values, the call, what differs, a step.
+"""Builds the message of a failure: a relation of two values, the call, the difference, a step.
 
 The text depends on the kind of failure: an error has its own texts, and so does a result of the
 wrong shape. A test's remark about its subject is shown only if numbers differ and nothing simpler
@@ -90,7 +90,7 @@ class Failures:
 def wrong_value(
     call: str, text: str, got: Any, expected: Any, about: str, args: Sequence[Any] = ()
 ) -> WrongAnswer:
-    """Report a value that is not the expected one; `about` says what the test is about."""
+    """Return the failure for a wrong value; `about` is the test's remark on its subject."""
     statement = relation(got, expected, args)
     step = _step(got, expected) or (f"{REMEMBER}{about}" if about else "")
     return WrongAnswer(Message(call, text, step, statement, cause=statement))
@@ -113,7 +113,7 @@ def _step(got: Any, expected: Any) -> str:
 
 
 def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.0) -> WrongAnswer:
-    """Report a wrong or missing gradient; `size` is the size of the incoming gradient."""
+    """Return the failure for a wrong gradient; `size` is that of the incoming gradient."""
     if fault.got is None:
         statement, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
@@ -131,7 +131,7 @@ def _divided(fault: GradientFault, size: float) -> tuple[Any, Any]:
 
 
 def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> WrongAnswer:
-    """Report weights that can't be copied into the answer: a name is missing, or a size differs."""
+    """Return the failure for weights that can't be copied: a name is missing, or a size differs."""
     text = got_expected(str(fault), "weights of these names and shapes")
     if "ValueError" in fault.bases:
         step = "compare the sizes with the docstring's; the weight of `nn.Linear(a, b)` is (b, a)"
@@ -147,7 +147,7 @@ def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> Wron
 
 @contextmanager
 def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
-    """Add the call and what to do to the message of a fault."""
+    """Add the call and a piece of advice to the message of a fault."""
     try:
         yield
     except AnswerNotImplemented:
@@ -167,11 +167,10 @@ def report_assertion(
     about: ExpectationKind = ExpectationKind.PROPERTY,
     fault: AnswerFault | None = None,
 ) -> WrongAnswer:
-    """Report that an assertion of a test about an answer does not hold.
+    """Return the failure for an assertion about an answer; `likely` is the test's remark.
 
-    If an expected error is missing, what the test says about its subject is the likely cause.
-    Otherwise, what it says is shown as something to remember, or as a question, because a wrong
-    value can have many causes.
+    If an expected error is missing, the remark is shown as the likely cause. Otherwise it is shown
+    as something to remember, or as a question, because a wrong value can have many causes.
     """
     kind = LIKELY
     if about is ExpectationKind.PROPERTY:
@@ -180,7 +179,7 @@ def report_assertion(
 
 
 def changed(call: str, text: str, likely: str) -> WrongAnswer:
-    """Report an argument that differs from what it was before the call."""
+    """Return the failure for a call that changed an argument or left something behind."""
     cause = text.partition("\n")[0]
     found = Message(call, text, f"{LIKELY}{likely}", cause=cause, about=ExpectationKind.PROPERTY)
     return WrongAnswer(found)
@@ -211,7 +210,7 @@ def check_numbers(call: str, value: Any) -> None:
 def wrong_refusal(
     call: str, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
 ) -> WrongAnswer | None:
-    """Return None if `run` raises an `AnswerRaised` of that class with `naming` in its message."""
+    """Return the failure for a missing or different error, or None if `run` raises as expected."""
     fault = None
     try:
         value = run()

@@ -1,7 +1,7 @@
-"""Calls that a question does not allow: operators decide the verdict, names the message.
+"""Finds calls that a question does not allow, by dispatched operators and by names in the code.
 
-A call under a rule is made twice, watched and unwatched: both must return the same. Code that may
-be a way around a rule is a reason for a person to look, not a verdict.
+A call under a rule is made twice, watched and unwatched, and both must return the same value. Code
+that might evade a rule does not change the verdict, but is a reason for a person to look at it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .implementation import Outcome, WatchedCall
 from .names import imports_of
 from .texts import ANY, ExpressionTexts, written
 
-#: ways around every rule: calls made there are not seen, or are the function written out
+#: modules that evade every rule: calls there are not observed, or compute the function in steps
 _AROUND = (
     *("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition"),
     *("threading", "_thread", "concurrent.futures", "multiprocessing", "torch.multiprocessing"),
@@ -98,7 +98,7 @@ def rules_of(suite: str) -> Mapping[str, Forbidden]:
 
 
 def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> WatchedCall:
-    """Return the record of a watched call, and the result of the same call unwatched.
+    """Make a call once watched and once unwatched, and return the record of both.
 
     Raises what `call` raises.
     """
@@ -138,7 +138,7 @@ _BUILT_IN = frozenset(
         "__builtins__",
     }
 )
-#: names that reach a call without writing it, inspect the watcher, or continue somewhere else
+#: names that can make a call without naming it, inspect the watcher, or leave the watched thread
 _WAYS = _BUILT_IN | {
     *("__dict__", "__getattribute__", "attrgetter", "methodcaller", "importlib"),
     *("import_module", "__globals__", "builtins", "__subclasses__", "pickle"),
@@ -151,7 +151,7 @@ _WAYS = _BUILT_IN | {
     *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
     *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
 }
-#: the names of torch that a text can look up
+#: the names of torch that code can look up by a string
 _OF_TORCH = frozenset(
     name
     for place in (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.special)
@@ -161,7 +161,7 @@ _OF_TORCH = frozenset(
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
 #: the function of the profiler that only names a section of the program
 _MARK = "record_function"
-#: the name of a star import, after which a plain name may be one of these
+#: the name that stands for all names of a star import
 _STAR = "*"
 
 
@@ -201,9 +201,10 @@ def _can_hide(text: str) -> bool:
 
 
 def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
-    """Yield the place where names are looked up by texts, with the texts; none if only compared.
+    """Yield each expression that looks up names by texts, with these texts.
 
-    The rule itself finds texts that are written as one constant or as a sum.
+    There are no texts if names are only compared or written. The rule itself finds texts that are
+    written as one constant or as a sum.
     """
     match node:
         case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):

@@ -1,8 +1,8 @@
 """The interface through which a suite calls an implementation, wherever it runs.
 
-`suite.local` calls a module in this process, `grading.judging.remote` a sandboxed worker.
-Both copy the arguments first: an answer never changes what a test holds. Calls are also written as
-text, the way a reader would: `attention_scores((2, 5, 4), (2, 7, 4))`.
+`suite.local` calls a module in this process, `grading.judging.remote` a sandboxed worker. Both copy
+the arguments first, so an answer never changes a test's own objects. Calls are also written as
+text, such as `attention_scores((2, 5, 4), (2, 7, 4))`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..worker.execution import BACKWARD, COPY, RESULTS, tensors_in
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The return value of a call, and its arguments as they were after the call."""
+    """The return value of a call, and its arguments after the call."""
 
     value: Any
     inputs_after: tuple[Any, ...]
@@ -129,13 +129,13 @@ class Layer(Protocol):
 
 
 class Implementation(Protocol):
-    """The questions of one exercise with somebody's answers.
+    """The answers to the questions of one exercise.
 
     Every method raises an `AnswerFault` if the answer is missing or fails.
     """
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """Call the function `name`, with `no_grad` under `torch.no_grad()`."""
+        """Call the function `name`; with `no_grad`, under `torch.no_grad()`."""
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, options: GradientOptions = PLAIN
@@ -161,8 +161,8 @@ class Implementation(Protocol):
 def call_text(name: str, args: Sequence[Any]) -> str:
     """Write a call with shapes instead of tensors, and with dtypes other than float32.
 
-    The text also says whether a tensor is not contiguous, or is part of a larger tensor because
-    it begins inside its memory.
+    The text also says whether a tensor is not contiguous, and whether it begins inside the memory
+    of a larger tensor.
     """
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
 

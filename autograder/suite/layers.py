@@ -1,4 +1,4 @@
-"""A class under test: answer and solution built alike, with the same weights copied in by name."""
+"""Assertions about a class that the answer and the solution build with the same weights."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class ExpectLayer:
     """One class of an exercise, built by the answer and by the solution.
 
     Both get the same random weights, different for each parameter. Raises `AssertionError` if the
-    answer lacks a weight. A public suite has no solution: the answer's weights then depend on
-    their names and shapes; call `load` for others and compare with given values.
+    answer lacks a weight. A public suite has no solution: the answer's weights then depend on their
+    names and shapes; call `load` to set other weights, and compare with given values.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class ExpectLayer:
         return self
 
     def restored(self, *, likely: str) -> ExpectLayer:
-        """Return new layers into which the state of both is loaded."""
+        """Return new layers with the state of both layers loaded into them."""
         other = copy.copy(self)
         self._call = f"load_state_dict of {self._built}"
         with self._explained():
@@ -203,8 +203,8 @@ class ExpectLayer:
     def steps(self, *steps: Step, likely: str) -> None:
         """Assert that calls that pass on a state return the same values as the solution's.
 
-        Each state is passed on as the same object, and all values are compared after the last
-        call: a later call must not write into what an earlier one returned.
+        Each state is passed on as the same object, and all values are compared after the last call:
+        a later call must not write into an earlier result.
         """
         expected = self.reference.steps(steps)
         self._call = steps_text(f"{self._built}.forward", steps)
@@ -218,7 +218,7 @@ class ExpectLayer:
     def moves(self, *args: Any, likely: str) -> None:
         """Assert that forward works on a second device (meta) and returns its value there.
 
-        Both layers stay there. Code that needs numbers passes, because meta tensors have none:
+        Both layers stay there. Code that needs numbers passes, because meta tensors have none, so
         compare values before.
         """
         usual = self._reference or self.answer
@@ -282,7 +282,7 @@ class ExpectLayer:
     ) -> Gradients:
         """Return the answer's value and gradients for a given cotangent, to test a property.
 
-        If the call leaves anything behind, that is a failure; `options` say whether to look for it.
+        It is a failure if the call leaves anything behind; `options` say whether to look for it.
         """
         self._call = gradient_text(f"{self._built}.forward", args, options)
         with self._explained():

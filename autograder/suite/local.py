@@ -54,7 +54,7 @@ def _parameters_of(function: Callable[..., Any]) -> str:
 
 
 class LocalImplementation:
-    """An implementation in a namespace: a module's, or a notebook's own."""
+    """An implementation whose answers are in the namespace of a module or of a notebook."""
 
     def __init__(self, namespace: Mapping[str, Any], source: str = "") -> None:
         self.namespace = namespace

@@ -13,7 +13,7 @@ NO_ERROR = "a result, and no error"
 
 
 class ExpectationKind(enum.Enum):
-    """The kind of a test's expectation, which decides what is said about its failure."""
+    """The kind of a test's expectation, which determines the message of its failure."""
 
     #: a value, or a gradient, that equals a given one
     VALUE = "value"
@@ -53,7 +53,7 @@ class Message:
     about: ExpectationKind = ExpectationKind.VALUE
 
     def __str__(self) -> str:
-        """Join the relation, the call, what differs with its place, and what to do."""
+        """Return the relation, the call, the difference with its places, and the next step."""
         lines = self.differs.splitlines()
         end = next((n for n, line in enumerate(lines) if line.startswith(_EXPECTED)), len(lines))
         lines[end:end] = place_lines(self.places)

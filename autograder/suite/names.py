@@ -20,7 +20,7 @@ METHOD_OF_A_VALUE = "Tensor"
 
 @lru_cache(maxsize=64)  # several tests of a question need the same names
 def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the dotted names in the definition `answer` and in what it reaches in its module.
+    """Return the dotted names in the definition `answer` and in those that it reaches.
 
     Names that are only reached through the names `apart` do not count.
 
@@ -55,7 +55,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return the arguments of a function that are not reassigned, so not the student's objects."""
+    """Return the arguments of a function that are not reassigned, so come from the caller."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
@@ -104,13 +104,13 @@ class _Statement:
 
     @cached_property
     def reads(self) -> set[str]:
-        """The module's names that it reads, without a function's own names."""
+        """The names of the module that the statement reads, without a function's local names."""
         return names_of(self.statement).reads
 
 
 @dataclass(slots=True)
 class _Module:
-    """The names of a module, and all statements that give each its value.
+    """The names of a module, each with all statements that give it a value.
 
     `functions` are the names of its functions and classes, `attributes` those that it assigns.
     """
@@ -255,7 +255,7 @@ def _called(function: ast.expr) -> str:
 
 
 def _last(node: ast.expr) -> str:
-    """Return the last part of the called expression."""
+    """Return the last part of a dotted name, or an empty string."""
     match node:
         case ast.Name(name) | ast.Attribute(_, name):
             return name

@@ -57,9 +57,9 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
 
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
-    """Return what to do about a fault of an answer to `question`; `signature` is how it is called.
+    """Return advice on a fault of an answer to `question`, which is called with `signature`.
 
-    Empty if the fault's message already says it.
+    The advice is empty if the fault's message already contains it.
     """
     if isinstance(fault, AnswerRaised):
         return _about_error(str(fault), question, signature)
@@ -73,7 +73,7 @@ def _about_error(error: str, question: str, signature: str) -> str:
 
 
 def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
-    """Return what to do about an error, given as "Type: text", or "" if no row matches.
+    """Return advice on an error, given as "Type: text", or "" if no row matches.
 
     `source` is the line that raised it, if the error does not include it.
     """
@@ -83,7 +83,7 @@ def advice_for(error: str, table: Iterable[Row] = TABLE, source: str = "") -> st
 
 
 def cause_of(error: str, source: str = "") -> str:
-    """Describe the mistake that an error always has, or an empty string if it may have several."""
+    """Return the mistake that always causes an error, or "" if different ones may cause it."""
     fits = _row_of(error, TABLE, source)
     return fits.shows if fits and fits.is_cause else ""
 

@@ -1,20 +1,21 @@
-"""Explains errors of Python and torch: what an error says, what it shows, and what to do."""
+"""Explains errors of Python and torch: their texts, the mistakes that they show, and advice."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-#: also used for a student's own function
+#: this sentence is also used for a student's own function
 OTHER_ARGUMENTS = "a function is called with arguments that it does not accept"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A kind of error: what it says as "Type: text", what that shows, and what to do about it.
+    """A kind of error: a pattern of "Type: text", the mistake that it shows, and advice.
 
-    The text may contain named groups of the pattern. A row with `written` is about errors in lines
-    of code that match it. `is_cause` means that such an error always has the mistake that it shows.
+    The advice may contain named groups of the pattern. A row with `written` is about errors in
+    lines of code that match it. `is_cause` means that such an error always has the mistake that it
+    shows.
     """
 
     says: re.Pattern[str]
@@ -35,9 +36,9 @@ def row(says: str, shows: str, to_do: str, written: str = "", is_cause: bool = F
     return Row(re.compile(says, re.DOTALL), shows, to_do, line, is_cause)
 
 
-#: the beginning of a call that takes one of the dimensions away
+#: the beginning of a call that removes one of the dimensions
 _REDUCED = r"\.(?:sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"
-#: errors in a line that shows the slip
+#: errors whose line of code shows the mistake
 OF_LINES: tuple[Row, ...] = (
     row(
         # torch names the factors mat1 and mat2, or mat and vec, if neither is a batch; `bmm`, which

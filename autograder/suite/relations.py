@@ -1,8 +1,8 @@
 """Describes the relation of a result to the expected one: a true sentence, or nothing.
 
 Each relation is tested on the numbers themselves, so that a message may begin with it. A relation
-that may hold by chance is not reported: swapped rows and columns of a symmetric argument, or
-weights of the future if an argument has its zeros in the same places.
+that may hold by chance is not reported, such as swapped rows and columns if an argument is
+symmetric, or weights of future tokens if an argument has its zeros in the same places.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _of_values(
         return
     got, expected = got.double(), expected.double()
     yield _tiny(got, expected)
-    if _near(got, expected):  # only small numbers differ: the other relations hold by rounding
+    if _near(got, expected):  # only small numbers differ, so other relations may hold by rounding
         yield _of_weights(got, expected, given)
         return
     yield _factor(got, expected)
@@ -198,14 +198,14 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
     if expected.numel() > 2 and abs(step) > _NEAR and _near(got, expected + step):
         return f"every value is the right one plus {step:.4g}"
     if _elsewhere(got, expected):
-        return ""  # moved rows that are multiples of each other: their places say more
+        return ""  # `_elsewhere` describes such rows in wrong places better
     if expected.dim() > 1 and expected.shape[-1] > 1 and _factors_of_rows(got, expected):
         return "every row is right up to a factor, which differs from row to row"
     return ""
 
 
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Test rows with several numbers: a single number is always right up to a factor."""
+    """Return whether every row is right up to a factor, and two rows have several numbers."""
     if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
         return False
     norms = (expected**2).sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Finds the texts that an expression can have, for example as a name for `getattr`."""
+"""Finds the texts that an expression can evaluate to, for example as a name for `getattr`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from math import prod
 #: any text; after a known beginning, any rest of it: `W_*`
 ANY = "*"
 _UNKNOWN = frozenset({ANY})
-#: the number of steps from name to name that are followed
+#: how many assignments from one name to another are followed
 _DEEPEST = 4
-#: placeholders for a loop's index and for anything else, and the numbers that names contain
+#: placeholders for a loop's index and for anything else, and the possible values of an index
 _NUMBER, _OTHER = ast.Name("<number>"), ast.Name("<other>")
 _NUMBERS: list[ast.expr | None] = [ast.Constant(number) for number in range(100)]
 #: more texts than this can't be names of layers
@@ -48,7 +48,7 @@ class ExpressionTexts:
                 self._values |= dict.fromkeys(_bound(node), [None])
 
     def of(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
-        """Return all texts that an expression can have; `*` at the end is an unknown rest."""
+        """Return all texts that an expression can evaluate to; a final `*` is an unknown rest."""
         match node:
             case ast.Constant(str(text)):
                 return frozenset({text})
@@ -78,7 +78,7 @@ class ExpressionTexts:
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """Return the items of a loop over a literal or a named tuple, or else an unknown item."""
+        """Return the items of a loop over a literal or a named tuple, otherwise an unknown item."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items

@@ -1,7 +1,8 @@
 """Known wrong and known right implementations, as data for the suites.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
-plain code: each decorated function or class is one variant of one question, named by its own name.
+plain code: each decorated function or class is a variant of one question, and gives the variant its
+name.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Mark a wrong implementation: one sentence about what it confuses, and a hint."""
+    """Mark a wrong implementation, with a sentence about what it confuses, and a hint."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -113,7 +114,7 @@ def variants_read(path: Path) -> tuple[Variant, ...]:
 
 
 def variants_of_text(text: str) -> tuple[Variant, ...]:
-    """Return the variants of a file's text, in its order, not callable because nothing is executed.
+    """Return the variants of a file's text, in its order; they can't be called.
 
     Raises `ValueError` if an argument of a mark is not a literal.
     """

@@ -1,10 +1,10 @@
 """Finds anything that code does besides computing, because answers in a course must only compute.
 
-Anything that is not listed is refused: a name of Python or of a library, an attribute of their
-values, a change to a library. So no list of functions that open files is needed.
+Anything that is not listed is refused: a name of Python or of a library, an attribute of a value,
+or a change to a library. So no list of functions that open files is needed.
 
-Only names are checked, so nothing that finds an attribute by a text is listed: `functools.wraps`,
-patterns by position, and classes that are made by a call do this.
+Only names are checked. So the lists contain nothing that finds an attribute by a string, as do
+`functools.wraps`, positional patterns, and classes that are created by a call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PLAIN = (str, list, dict, tuple, set, int, float, complex, range, slice)
 
 
 def uses_besides_computing(code: str) -> tuple[str, ...]:
-    """Returns names in code that may do more than compute, sorted, or nothing for most answers."""
+    """Returns the sorted names in code that may do more than compute; most answers have none."""
     try:
         return tuple(sorted({*_Reader(ast.parse(code)).refused(), *_refused_names(code)}))
     except SyntaxError as error:
@@ -79,7 +79,7 @@ def _is_special(name: str) -> bool:
 
 
 class _Reader:
-    """Reads imports, and the meaning of names and attributes."""
+    """Reads the imports of code, and finds names and attributes that may do more than compute."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._nodes = [*ast.walk(tree)]
@@ -149,7 +149,7 @@ class _Reader:
             yield f"a change of {ast.unparse(node)}"
 
     def _paths(self, node: ast.expr) -> set[str]:
-        """Returns the meaning of a name or attribute, if it is something imported."""
+        """Returns the possible paths of an imported name or its attribute; none for other names."""
         if isinstance(node, ast.Name):
             return self._imports.get(node.id, set())
         if isinstance(node, ast.Attribute):
@@ -158,7 +158,7 @@ class _Reader:
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yields the names that an import binds, and what each means."""
+    """Yields each name that an import binds, with the imported path."""
     if isinstance(node, ast.ImportFrom):
         for alias in node.names:
             path = f"{'.' * node.level}{node.module or ''}.{alias.name}"

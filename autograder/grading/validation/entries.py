@@ -59,10 +59,10 @@ def with_entry(catalogue: str, entry: Entry) -> str:
 def graded_entry(
     course: Course, exercise: Exercise, entry: Entry, catalogue: str
 ) -> QuestionResult | None:
-    """Returns the suite's result for an entry, submitted like a student's answer, or None.
+    """Grades an entry like a student's answer; returns its result, or None if there is none.
 
-    `catalogue` is the text that contains the entry. It is executed only in a sandboxed worker. The
-    name in the result is that of another known mistake with equal answers.
+    `catalogue` is the text that contains the entry. It is executed only in a sandboxed worker. If
+    another known mistake gives equal answers, the result may contain its name instead.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     texts = {variant.name: text for variant, text in submissions_of(solution, catalogue)}
@@ -89,7 +89,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def _with_imports(catalogue: str, imports: list[str]) -> str:
-    """Returns the text with missing imports added below its last one."""
+    """Returns the text with missing imports added below its last import."""
     body = ast.parse(catalogue).body
     known = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     _require_no_other_meaning(body, imports)

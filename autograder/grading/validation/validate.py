@@ -41,7 +41,7 @@ class JudgedCase:
 
 @dataclass(frozen=True, slots=True)
 class QuestionProof:
-    """One question's figures, for both forms together."""
+    """The numbers of one question's cases, counting modules and notebooks together."""
 
     assignment: str
     exercise: str
@@ -55,7 +55,7 @@ class QuestionProof:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The figures by question, and every problem found.
+    """The numbers of each question, and every problem found.
 
     For each question, `traits` says which tests show each trait, and `rules` says which tests check
     each general rule; see `suite.traits`.

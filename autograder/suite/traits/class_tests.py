@@ -36,9 +36,9 @@ from .size_cells import ONE_LARGE, WITH_GRADIENTS, CallSizes
 
 #: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16
-#: leading dimensions of few samples
+#: leading dimensions for few samples
 _FEW = (2,)
-#: the size if there are as many samples as tokens
+#: the number of samples and of tokens if both are equal
 _ALIKE = 4
 _MODES = (
     "without dropout a layer gives the same result in train and in eval mode, in every call, "
@@ -100,7 +100,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Test every size once as 1 and once large: of the class and of its calls."""
+    """Test every size of the class and of its calls, once as 1 and once large."""
     chosen = CallSizes(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
     # build all before the first call: building a layer must not change the others
@@ -109,7 +109,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     middle = built(expect, traits, sizes)
     for index, (layer, (_, calls)) in enumerate(zip(layers, plan, strict=True)):
         layer.train(index % 2 == 0)
-        # ordinary numbers for the largest call: an error in one neuron shows with many tokens only
+        # ordinary numbers for the largest call: an error in one neuron only shows with many tokens
         for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
             numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
@@ -138,7 +138,7 @@ def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> Non
 
 
 def _entries(sizes: Sizes) -> int:
-    """Return the size of a call, to compare calls of one layer."""
+    """Return the product of a call's sizes, to compare calls of one layer."""
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
@@ -226,7 +226,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         extreme = asked.extreme(
             sizes, extremes[turn % len(extremes)], asked.leads.few(turn), WITH_GRADIENTS
         )
-        # one token learns from all arguments: with the first input, all want a gradient
+        # freeze nothing with the first input: with one token, its gradient alone may be zero
         frozen = tuple(place for place in places if place != kept and kept != 0)
         layer.train(turn % 2 == 0)
         args = arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
@@ -239,7 +239,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """Freeze all weights, then each half; use results as inputs; call `backward()`."""
+    """Test gradients with frozen weights, with results as inputs, and with `backward()`."""
     sizes = traits.usual((2, 3))
     together = _frozen_together(layer.reference.weights())
     mixed = [together[place] for place in expect.draw.permutation(len(together))]
@@ -272,7 +272,8 @@ def _frozen_together(names: Iterable[str]) -> list[list[str]]:
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
     """Test large inputs of a layer with small weights, with one head or group if it has any.
 
-    Only the first of several inputs needs a gradient, like new tokens after a past that is data.
+    Only the first of several inputs needs a gradient, like new tokens after past tokens that are
+    data.
     """
     alone = sizes.but({x: 1 for x in ("H", "R") if x in traits.built_letters()})
     layer = built(expect, traits, alone).move(dtype=torch.float64)

@@ -36,7 +36,7 @@ GENERATED = (LAYOUT, SIZE, CALLS, GRADIENTS)
 #: traits that the question's own tests show, because no rule says what is right
 FLOAT64, ERRORS, CHANCE = "float64", "errors", "chance"
 TRAITS = (*GENERATED, FLOAT64, ERRORS, CHANCE)
-#: the reasons of a question that computes without tensors: `Traits("...", [], without=...)`
+#: the reasons for a question that computes without tensors: `Traits("...", [], without=...)`
 NO_TENSORS: Mapping[str, str] = {
     trait: "it computes without tensors; its own tests show what holds" for trait in TRAITS
 }
@@ -68,7 +68,7 @@ class Case:
 class Root(Protocol):
     """A size whose square root is a divisor, with inputs that show a wrong divisor.
 
-    They are used in one call, with the size near its largest value.
+    The inputs are used in one call, with the size near its largest value.
     """
 
     @property
@@ -84,7 +84,7 @@ class Root(Protocol):
         """The likely cause if an answer is wrong with these numbers."""
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments of a function instead of those that were `made`, of the same shapes."""
+        """Return arguments of a function with the same shapes as those that were `made`."""
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
         """Return a function that draws a layer's weight from its name and shape."""
@@ -95,21 +95,22 @@ class Root(Protocol):
 
 @dataclass(frozen=True)
 class Traits:
-    """A function, or with `build` a class, and the properties that it has.
+    """The declaration of a function, or with `build` of a class, and its properties.
 
     `inputs` are the arguments of a call (of `forward`), `build` those of the class. A letter in a
     shape is a size; `sizes`, `smallest` and `largest` give its usual, least and largest value if
     they differ from the defaults, and a letter in `fixed` never changes. Values are compared after
-    `after`, in `dtype` unless a test uses a different one; `weights` fills a layer. `factors`
-    multiply the numbers of the tensor arguments, in their order, in one call: some become large,
-    and results stay moderate. `loops` counts the steps of the plainest right answer, in letters
-    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. The default is the
-    product of all letters of a call and the heads, with `T` twice if there is no `S`, because every
-    token may attend to every other one. With `judged`, only gradients with respect to the arguments
-    at these places are compared; the `case` of a function is called with gradients, too. `likely`
-    replaces the likely cause in the message of a trait's failure. `root` is the size whose square
-    root is a divisor, with inputs that show a wrong one. `own` names, by trait, a test of the suite
-    that shows it; `without` says why there is none.
+    the function `after`, in `dtype` unless a test uses a different one; `weights` draws the weights
+    of a layer. `factors` multiply the numbers of the tensor arguments, in their order, in one call:
+    some become large, and results stay moderate. `loops` counts the steps of the plainest right
+    answer, in letters (`T*S*d+T*S*d_v`), and limits the sizes of calls so that this answer ends in
+    time. The default is the product of all letters of a call and the heads, with `T` twice if a
+    call has no `S`, because every token may attend to every other one. With `judged`, only
+    gradients with respect to the arguments at these places are compared; the `case` of a function
+    is also called with gradients. `likely` replaces the likely cause in the message of a trait's
+    failure. `root` is the size whose square root is a divisor, with inputs that show a wrong
+    divisor. `own` names a test of the suite for each trait that the test shows; `without` says why
+    a trait has no test.
     """
 
     question: str
@@ -183,7 +184,7 @@ class Traits:
         return [x for x in letters if x not in self.fixed]
 
     def steps(self, sizes: Sizes) -> int:
-        """Return the number of steps of a call in loops over every number."""
+        """Return how many steps a call takes in an answer that loops over every number."""
         samples = math.prod(sizes.leading) if self.has_leading else 1
         return samples * sizes.of(self._steps())
 
@@ -243,7 +244,7 @@ def shorter(
 
 
 def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
-    """Keep only the longest side of a tensor that would be very large."""
+    """Reduce all sizes but the longest of a tensor that would be very large."""
     for item in inputs:
         if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
             longest = max(item.letters, key=sizes.letters.__getitem__)

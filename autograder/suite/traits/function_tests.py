@@ -68,13 +68,13 @@ _FROZEN = (
     "each argument may be the only one that requires a gradient, as weights do and data does "
     "not: its gradient does not depend on another's `requires_grad`"
 )
-#: the size of everything if all sizes are equal; and with gradients, which take longer
+#: the common size if all sizes are equal: without gradients, and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
 #: the number of arguments above which several of them need no gradient in one call
 _MANY = 3
-#: what is added to one slice and taken from another: float32 keeps two digits beside it
+#: a number added to one slice and subtracted from another; next to it, float32 keeps two digits
 _LARGE = 1e5
-#: fewer keys than queries, in one call with gradients; the weight of a single key would have none
+#: fewer keys than queries, in one call with gradients; a single key's weight has no gradient
 _FEWER_KEYS = 2
 _SINGLE = "gradients also flow in float32 and for large sizes: that is how models are trained"
 
@@ -121,7 +121,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, _last_turned(expect, given, asked.many(), torch.float64), likely)
-    # no answer may remember large shapes only
+    # repeat large shapes, because an answer may keep results for large shapes only
     for sizes in (asked.wide(), asked.many(), *asked.samples()):
         _same(expect, traits, _last_turned(expect, traits, sizes, torch.float64), likely)
     _same(
@@ -164,7 +164,7 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     ]
 
 
-#: what sets some numbers to zero, by the kind of numbers: each row of weights keeps its first one
+#: sets some numbers to zero, by the kind of numbers; each row of weights keeps its first one
 _ZEROS: Mapping[Values, Layout] = {normal: with_zeros, positive: with_zeros, rows: with_unused}
 
 
@@ -201,7 +201,7 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Make arguments, the last tensor not contiguous; in float64, also sums that nearly cancel."""
+    """Make arguments as `_made` does, with a last tensor that is not contiguous."""
     made = _made(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     for place in places[-1:]:
@@ -216,7 +216,7 @@ def _made(
     dtype: torch.dtype,
     numbers: Layout = as_drawn,
 ) -> list[Any]:
-    """Make arguments; in float64, with sums that nearly cancel: float32 would lose their digits."""
+    """Make arguments; in float64, sums of them nearly cancel, so that float32 would lose digits."""
     tensors = sum(isinstance(item, Tensor) for item in traits.inputs)
     cancels = dtype == torch.float64 and 1 < len(traits.factors) == tensors
     if not cancels:
@@ -228,8 +228,8 @@ def _made(
 def _cancelling(traits: Traits, made: list[Any]) -> list[Any]:
     """Make the last tensor large, if its factor says so, with two slices that nearly cancel.
 
-    The other arguments weight both slices alike, so each sum has digits that float32 has lost,
-    whatever is drawn and in whatever order a processor adds.
+    The other arguments weight both slices alike, so float32 loses digits of each sum, whatever is
+    drawn and in whatever order a processor adds.
     """
     tensors = [(n, item) for n, item in enumerate(traits.inputs) if isinstance(item, Tensor)]
     place, last = tensors.pop()
@@ -325,8 +325,8 @@ def _frozen_in_turn(
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Yield arguments with a size of 1 in turn, and the places of those that need no gradient.
 
-    These are one argument in turn, and of many arguments the first half as well. A single argument
-    always needs a gradient.
+    One argument at a time needs no gradient, and if there are many, also the first half of them. A
+    single argument always needs a gradient.
     """
     kinds = Tensor | InputPair | OptionalInput
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]

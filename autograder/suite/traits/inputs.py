@@ -1,4 +1,4 @@
-"""Arguments as a declaration describes them: a shape, a size, a rate, a layout, special numbers."""
+"""The arguments in a declaration: shapes, sizes, rates, memory layouts, and special numbers."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from torch.utils._pytree import tree_map_only
 
 from ..arguments import Draw
 
-#: returns a tensor with the same numbers (`expanded` repeats the first ones)
+#: returns a tensor with a different memory layout, or with different numbers
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 
 def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor unchanged: its rows lie one after another."""
+    """Return the tensor unchanged, with its rows one after another in memory."""
     return tensor
 
 
 def turned(tensor: torch.Tensor) -> torch.Tensor:
-    """Use the layout that `.transpose(-2, -1)` leaves."""
+    """Return the tensor in the memory layout that `.transpose(-2, -1)` leaves."""
     if tensor.dim() < 2:
         return sliced(tensor)
     return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
 
 
 def heads(tensor: torch.Tensor) -> torch.Tensor:
-    """Use the layout of a tensor `(B, T, H, d)` whose heads were moved: `(B, H, T, d)`."""
+    """Return the tensor in the layout of `(B, T, H, d)` with the heads moved to `(B, H, T, d)`."""
     if tensor.dim() < 3:
         return turned(tensor)
     return tensor.transpose(-3, -2).contiguous().transpose(-3, -2)
 
 
 def sliced(tensor: torch.Tensor) -> torch.Tensor:
-    """Use every second column of a wider tensor."""
+    """Return the tensor as every second column of a wider tensor."""
     wider = tensor.new_zeros(*tensor.shape[:-1], 2 * tensor.shape[-1])
     wider[..., 1::2] = tensor
     return wider[..., 1::2]
@@ -48,7 +48,7 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Lay the rows out one after another, but begin inside the memory, as `x[1:]` does."""
+    """Return a contiguous tensor that begins inside its memory, as `x[1:]` does."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 
@@ -61,7 +61,7 @@ def with_holes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
-    """Make holes, and one row of zeros if there are several."""
+    """Set every fifth number to zero, and the second of more than two rows."""
     holed = with_holes(tensor)
     if holed.dim() > 1 and holed.shape[-2] > 2:
         holed[..., 1, :] = 0
@@ -84,7 +84,7 @@ def shared(arguments: Sequence[Any]) -> list[Any]:
     return list(tree_map_only(torch.Tensor, same, list(arguments)))
 
 
-#: all layouts but the plain one
+#: all memory layouts except the plain one
 LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded, inside)
 
 
@@ -294,7 +294,7 @@ class OptionalInput:
 def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
     """Return the arguments of a call with the optional one, and those without it.
 
-    If no argument is optional, there is one list only.
+    If no argument is optional, there is only one list.
     """
     given = [item.item if isinstance(item, OptionalInput) else item for item in inputs]
     left = [NoArgument() if isinstance(item, OptionalInput) else item for item in inputs]
@@ -323,8 +323,8 @@ _ONE_SIGN = 1 / 2
 def rising(tensor: torch.Tensor) -> torch.Tensor:
     """Make numbers positive and sort each row; make the second row equal to the first.
 
-    Rows without negative numbers keep their order, because a right answer may subtract from their
-    sum what rounding would lose.
+    Rows without negative numbers keep their order, because a right answer may subtract numbers from
+    their sum that rounding would lose.
     """
     if tensor.dtype == torch.int64:
         return tensor.sort(dim=-1).values
@@ -346,10 +346,10 @@ def falling(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def level(tensor: torch.Tensor) -> torch.Tensor:
-    """Fill each row with one number, in whole eighths and not 0.
+    """Fill each row with one number, a multiple of 1/8 other than 0.
 
-    Their sums, means and squares are exact in any order of computation. With other numbers, a norm
-    would divide the rounding error by the root of its eps.
+    Sums, means and squares of such rows are exact in any order of computation. With other numbers,
+    a norm would divide the rounding error by the root of its eps.
     """
     if not _is_free(tensor):
         return tensor
@@ -359,26 +359,26 @@ def level(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
-    """Round to whole numbers, if numbers may be negative."""
+    """Round to whole numbers, if any number is negative."""
     return tensor.round() if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
 def small(tensor: torch.Tensor) -> torch.Tensor:
-    """Make numbers near zero, if numbers may be negative."""
+    """Scale the numbers down to near zero, if any number is negative."""
     return tensor * _SMALL if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
-#: the numbers of the calls, in turn
+#: the kinds of numbers for calls, in turn
 NUMBERS: Sequence[Layout] = (as_drawn, rising, falling)
 
 
 def of_turn(turn: int) -> Layout:
-    """Return the numbers of a call by its index, counted from 0."""
+    """Return the kind of numbers for a call with this index, counted from 0."""
     return NUMBERS[turn % len(NUMBERS)]
 
 
 def both(numbers: Layout, layout: Layout) -> Layout:
-    """Combine these numbers with that layout."""
+    """Combine a function for the numbers with one for the memory layout."""
     return lambda tensor: layout(numbers(tensor))
 
 

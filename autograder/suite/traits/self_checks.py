@@ -1,8 +1,8 @@
-"""Checks that an answer agrees with itself: for public checks, which have no solution to compare.
+"""Checks that an answer agrees with itself, for public checks, which have no solution.
 
-A batch must equal its samples one by one, the layout in memory must not matter, and a gradient must
-agree with small steps of the inputs and of a layer's weights. A layer must compute what a new one
-with its weights computes, in both modes, and on a different device.
+A batch must give the same results as its samples one by one, the layout in memory must not matter,
+and a gradient must agree with small steps of the inputs and of a layer's weights. A layer must
+compute the same as a new one with its weights, in both modes, and must work on a different device.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class EqualResults:
     likely: str
 
     def check(self, one: Any, other: Any, that: Callable[..., None]) -> None:
-        """Compare both within the contract's tolerance; `that` fails if they differ.
+        """Compare both within the default tolerance; `that` fails if they differ.
 
         A nan in both counts as equal: another test reports it.
         """

@@ -1,9 +1,9 @@
 """Chooses the sizes that generated tests use.
 
-A right answer may loop over every number, and must still end in time. The whole class pays for it:
-the loops of one question can take longer than everything else together. So each size is at its
-largest in one call, with everything else as small as possible there. In between, each size is
-drawn from the secret of the class: no list of sizes can be learned, and none is missed for long.
+A right answer may loop over every number, and must still end in time: the loops of one question can
+take longer than all other work for a class. So each size is at its largest in one call, with all
+other sizes as small as possible. Sizes in between are drawn from the secret of the class, so that
+no list of sizes can be learned, and each size is tested sooner or later.
 
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   and the rest have their usual sizes;
@@ -11,7 +11,7 @@ drawn from the secret of the class: no list of sizes can be learned, and none is
   sizes;
   then each is one below its largest, so that a large even and a large odd length are always tested;
 - `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
-  blocks, for all usual sizes of blocks: an answer in blocks may lose a last one of size 1;
+  blocks, for all usual sizes of blocks: an answer in blocks may lose a last block of size 1;
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths are at their largest;
 - `many`, `wide`: many samples; a few tokens with long vectors;
@@ -27,19 +27,19 @@ from ..arguments import Draw
 from .declaration import COUNTS, Root, Traits, shorter, thin
 from .inputs import LEADING, Sizes, Tensor
 
-#: how large a letter becomes unless a declaration says otherwise: every question promises this.
+#: the largest value of a letter unless a declaration says otherwise: every question promises this.
 #: The other letters are lengths of vectors, see `_VECTORS`
 _LARGEST: Mapping[str, int] = {
     **{"B": 64, "H": 16, "G": 16, "R": 16},
     **{"T": 128, "S": 128, "P": 120, "w": 130, "n": 130},
 }
-#: the lengths of long vectors, drawn from a range because no length is promised; and the length of
-#: each if 120 of them should have more than 1,000 numbers
+#: the lengths of long vectors, drawn from a range because no length is promised; and the length
+#: with which the vectors of a past of 120 tokens have more than 1,000 numbers
 _VECTORS, _SHORT_VECTORS = range(67, 91), 10
 #: letters that count tokens
 LENGTHS = ("T", "S", "P")
 #: the most steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A
-#: right answer with loops may be slow in every call of a question, so few of them may be long.
+#: right answer with loops may be slow in every call of a question, so only a few calls may be long.
 #: In order: an ordinary call, one with gradients, one with gradients of a function (which has more
 #: of them), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
@@ -49,19 +49,20 @@ ONE_LARGE = 128 * 128 + 8 * 128
 #: the least size that counts as large, a middle size, and the least number of tokens that look at
 #: each other
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
-#: numbers of samples: few, many, and many of tokens that look at each other
+#: numbers of samples: few, many, and many if tokens look at each other
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
-#: groups in a middle size: with several heads in each, they make up to 16 heads
+#: the most groups in a call of medium sizes; with several heads in each, there are up to 16 heads
 _FEW_GROUPS = 5
-#: one above multiples of 64; of 24, 32 and 48; of 20, 25 and 50. The same for samples and heads
+#: sizes one above multiples of 64, of 24, 32 and 48, and of 20, 25 and 50; also for samples and
+#: heads
 _AFTER_BLOCKS, _SAMPLES_AFTER, _HEADS_AFTER = (65, 97, 101), (33, 61), (9, 13)
-#: most words of a vocabulary in these calls: an answer with a number for each word and token
-#: would exceed the limit of a reply if there were many
+#: the most words of a vocabulary, without a limit and in these calls: with more words, a number for
+#: each word and token would exceed the limit of a reply
 _ANY, _FEW_WORDS = 1 << 30, 1000
 #: the number of tokens if there are many samples
 _FEW_TOKENS = 4
 _ONES = (1, 1)
-#: leading dimensions that are tried in turn, with a 1 in every place; five dimensions
+#: leading dimensions that are tried in turn, with a 1 in every place; and those for five dimensions
 _TRIED: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE = (2, 1, 3, 2)
 
@@ -99,19 +100,19 @@ class CallSizes:
             {one: self._traits.smallest.get(one, 1), other: self._largest(other)}
             for one, other in zip(letters, following, strict=True)
         ]
-        if len(letters) == 2:  # then no call has a third letter
+        if len(letters) == 2:  # no other call has both at 1
             pairs.append({x: 1 for x in letters if x not in COUNTS})
         return [{**self._count(letters, pair, turn), **pair} for turn, pair in enumerate(pairs)]
 
     def _count(
         self, letters: Sequence[str], others: Mapping[str, int], turn: int
     ) -> dict[str, int]:
-        """Draw one of the counts that are not in `others`, between its ends."""
+        """Draw the value of one count that is not in `others`, between its extremes."""
         counts = [x for x in letters if x in COUNTS and x not in others]
         if not counts:
             return {}
         letter = counts[turn % len(counts)]
-        shared = {"G": "R", "R": "G"}.get(letter, "")  # the heads are these two together
+        shared = {"G": "R", "R": "G"}.get(letter, "")  # their product is the number of heads
         usual = self._traits.usual().letters
         among = others.get(shared, usual.get(shared, 1))
         end = min(self._largest(letter), _LARGEST["H"] // among)
@@ -125,8 +126,8 @@ class CallSizes:
     def between(self, base: Sizes) -> list[Sizes]:
         """Return calls in which each length in turn is between a middle size and its largest.
 
-        Then each length is one below its largest. One of these two is even and the other is odd: an
-        answer that is wrong for large lengths of one kind fails with every secret.
+        Then each length is one below its largest. The largest length and the one below it are even
+        and odd, or odd and even, so an answer that is wrong for one kind fails with every secret.
         """
         lengths = [x for x in self._lengths if self._largest(x) > _MIDDLE + 1]
         drawn = [self._draw.integer(_MIDDLE + 1, self._largest(x) - 1) for x in lengths]
@@ -158,7 +159,7 @@ class CallSizes:
         return [self._bounded(sizes, self._letters, ONE_LARGE) for sizes in calls]
 
     def heads_after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return the same for the heads or groups that a class is built with."""
+        """Return calls in which the heads or groups of a class are one above whole blocks."""
         few = base.but(dict.fromkeys(self._lengths, _SEEN))
         counts = [x for x in self._built if x in COUNTS]
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
@@ -202,7 +203,7 @@ class CallSizes:
             sizes = sizes.but({}, (1,) * len(sizes.leading))
         others = [x for x in self._letters if x not in letters]
         ends = [x for x, n in letters.items() if n in (1, self._largest(x))]
-        # a single key tells nothing about scores: reduce drawn counts before it comes to that
+        # a single key shows nothing about scores, so reduce drawn counts before lengths
         for free in (others, [x for x in self._letters if x not in ends]):
             sizes = self._bounded(sizes, free, most, _SEEN)
         sizes = self._bounded(sizes, others, most)
@@ -260,7 +261,7 @@ class CallSizes:
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
         """Make all lengths large at once, in one sample, and keep everything else small."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        # with a block of size 1 there are many steps, and none of them is shorter
+        # do not reduce the size of blocks: smaller blocks are only more steps
         looped = [x for x in self._letters if x in self._traits.looped()]
         sizes = self._traits.usual(leading).but({**self._least(looped), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
@@ -286,7 +287,7 @@ class CallSizes:
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def samples(self) -> list[Sizes]:
-        """Return the most samples and more than half of them, if any, of a few small tokens."""
+        """Return calls with the most samples, and with over half of them, of a few short tokens."""
         if not self._is_batched:
             return []
         least, most = self._traits.smallest, _LARGEST["B"]
@@ -307,7 +308,7 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Return sizes of 1 for the letters that none of these calls makes 1; None if all are."""
+        """Return sizes of 1 for the letters that are 1 in none of these calls, or None."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
@@ -336,7 +337,7 @@ class CallSizes:
     ) -> Sizes:
         """Reduce these letters until a call does not take too long in plain loops.
 
-        Lengths that are longer become no shorter than `tokens`.
+        Lengths are not reduced below `tokens`.
         """
         least = self._least([x for x in letters if x in self._traits.looped()])
         sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
@@ -350,7 +351,7 @@ class CallSizes:
         return {x: self._traits.smallest.get(x, 1) for x in letters}
 
     def other(self, base: Sizes) -> Sizes:
-        """Change what may differ from call to call: shorter by one, longer by two."""
+        """Change all sizes that may differ between calls, in turn by -1 and by +2."""
         changes = (-1, 2)
         letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
@@ -395,5 +396,5 @@ class LeadingDimensions:
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:
-        """Return leading dimensions of few samples, for five dimensions, four, and none in turn."""
+        """Return leading dimensions of few samples: for five dimensions, for four, or none."""
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..arguments import Draw
 from ..failures import DTYPE
 
-#: so small that values with only the digits of float32 do not change with it
+#: a step so small that it does not change values with only the digits of float32
 STEP = 1e-7
 _GRADIENT = (
     "in float64 a small step of an input changes the value by what the gradient says: `.detach()`, "
@@ -62,7 +62,7 @@ def dot(value: Any, cotangent: Any) -> float:
 
 
 def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
-    """Return the change of the value along the steps by its gradient; a missing one is zero."""
+    """Return the change along the steps that the gradients predict; a missing one counts as 0."""
     pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(
         float((gradient * step).sum())

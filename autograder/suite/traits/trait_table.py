@@ -1,4 +1,4 @@
-"""The traits in general: words for each, its generated test, and a table of what questions show.
+"""The traits of questions: their words and generated tests, and a table of who shows them.
 
 An empty cell of the table needs a reason.
 """
@@ -28,7 +28,7 @@ from .declaration import (
 )
 from .function_tests import FUNCTION_TESTS
 
-#: the words in which students read what grading tries
+#: the words with which students are shown what grading tries
 _FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -101,7 +101,7 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The traits of one question: `generated`, the name of a test by trait, or a reason.
+    """The traits of one question, each with `generated`, the name of a test, or a reason.
 
     `not_asked` maps the name of a rule to the reason why the rule does not apply to the question.
     """
@@ -114,7 +114,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The test of each general rule, or why there is none, or {} if neither is known."""
+        """The test of each general rule, or the reason for having none, or "" without both."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -124,7 +124,7 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """The test of each trait, or the reason why there is none, or {} without either."""
+        """The test of each trait, or the reason for having none, or "" without both."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
