@@ -1,8 +1,8 @@
 """Tensors that record what a test does with their numbers.
 
 If a test only compares numbers, its outcome for an answer is the same as for the solution as long
-as the numbers are close enough, so the test need not be run. It may still use shapes, dtypes and
-devices.
+as the numbers are close enough, so the test need not be run. The test may still use shapes, dtypes
+and devices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 #: describes the difference between the numbers and the expected ones
 Differ = Callable[[torch.Tensor, torch.Tensor], str | None]
 
-#: the largest number that is finite
+#: the largest finite number
 _LARGEST = torch.finfo(torch.float64).max
 #: a function applied to a value before it is compared
 After = Callable[[torch.Tensor], torch.Tensor]
@@ -37,8 +37,8 @@ class Testimony:
     """A test's use of one tensor: what it compared the numbers with, and how closely.
 
     The numbers are near everything that they were `compared` with, and not near all numbers of any
-    tensor in `apart`. `after` says the same of the results of functions. `is_read` says that the
-    test used the numbers in any other way.
+    tensor in `apart`. `after` contains a testimony for the results of each function that was
+    applied to the tensor. `is_read` says that the test used the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Witness(torch.Tensor):
     def difference(
         self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ
     ) -> str | None:
-        """Return what `differ` says about the numbers, and record the comparison."""
+        """Return the difference that `differ` finds, or None, and record the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             text = differ(self.plain(), expected)
             if text is None:
@@ -84,7 +84,7 @@ class Witness(torch.Tensor):
         return text
 
     def is_apart(self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ) -> bool:
-        """Return whether `differ` says anything about the numbers, and record that it did."""
+        """Return whether `differ` finds a difference, and record the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             text = differ(self.plain(), expected)
             if text is None:
@@ -101,10 +101,10 @@ class Witness(torch.Tensor):
         return made
 
     def is_finite(self) -> bool:
-        """Return whether no number is infinite or nan, and record the question."""
+        """Return whether no number is infinite or nan, and record the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             finite = bool(self.isfinite().all())
-            if finite:  # what is infinite or nan is not this near to zero
+            if finite:  # finite numbers are at most this far from zero
                 self.testimony.compared.append((torch.zeros(self.shape), _LARGEST, 0.0))
             else:
                 self.testimony.is_read = True

@@ -123,7 +123,7 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
 
 
 def _called(weights: Any) -> list[list[float]] | None:
-    """Return the weights of each head, or None if an answer returns none."""
+    """Return the weights of each head, or None if an answer is missing or fails."""
     try:
         value = torch.as_tensor(weights() if callable(weights) else weights).detach()
         heads: list[list[float]] = value.reshape(-1, value.shape[-1]).tolist()

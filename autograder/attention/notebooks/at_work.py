@@ -12,7 +12,7 @@ from .attention_view import attention_view
 from .pronouns import GAP
 from .sentence_reader import SentenceReader, looks, trained
 
-#: training takes a second or two, on a busy machine about twenty
+#: the time limit; training takes a second or two, or about twenty seconds on a busy machine
 _SECONDS = 60.0
 
 

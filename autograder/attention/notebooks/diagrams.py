@@ -102,7 +102,7 @@ def one_query(words: Sequence[str], query: int, weights: Sequence[float], title:
     Args:
         words: the T words.
         query: the index of the query's word.
-        weights: (T,), its weight for each word.
+        weights: (T,), the query's weight for each word.
         title: the text above the picture.
     """
     last = len(words) - 1

@@ -117,7 +117,7 @@ def _sharpen() -> None:
 
 
 def panel_of(values: np.ndarray, labels: Labels) -> Panel:
-    """Return cells as large as their numbers need, and room for the labels."""
+    """Return a panel whose cells are as large as their numbers need, with room for labels."""
     rows, columns = values.shape
     width = min(max(_CELL[0] * columns, _SMALLEST_PANEL[0]), _LARGEST_PANEL)
     height = min(max(_CELL[1] * rows, _SMALLEST_PANEL[1]), _LARGEST_PANEL)
@@ -194,7 +194,7 @@ def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:
-    """Draw a quiet panel that says why there is nothing to draw."""
+    """Draw a panel with the reason why there is nothing to draw."""
     for side in axes.spines.values():
         side.set_linestyle((0, (3, 3)))
     axes.set_xticks([])

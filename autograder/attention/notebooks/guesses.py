@@ -52,7 +52,7 @@ def without_relu() -> int:
 
 
 def speed_of_the_second_pair() -> float:
-    """Return the radians by which pair 1 turns for d = 4 and base 16."""
+    """Return the radians by which pair 1 turns per position, for d = 4 and base 16."""
     return float(16.0 ** (-2 / 4))
 
 

@@ -27,7 +27,7 @@ def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) ->
 
 
 def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Return the weights of one block, (H, T, T); its layers have the names that we require."""
+    """Return the weights of one block, (H, T, T); its layers have the names in the exercises."""
     attention = block.get_submodule("attention")
     normed = block.get_submodule("norm1")(x)
     queries, keys = (

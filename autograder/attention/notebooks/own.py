@@ -19,7 +19,7 @@ from ...student.questions import questions_of
 
 
 def own_or_part(question: str) -> Any:
-    """Return a student's own answer if it passes its checks, otherwise the part.
+    """Return a student's own answer if it passes its checks, otherwise the ready-made part.
 
     Shows which of the two it returns. The notebook is in the assignment's folder or one below it.
     Raises `UserError` if there is neither.

@@ -1,7 +1,7 @@
 """Pictures for the notebooks: a matrix as a heat map, and an answer next to the expected result.
 
-Pictures have no background, and their colors are readable in light and dark notebooks. An answer
-that raises gets a quiet panel that says so.
+Pictures have no background, and their colors are readable in light and dark notebooks. If an answer
+raises an exception, a panel with the reason is drawn instead.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def heatmap(
     Args:
         matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans.
             Infinite cells are gray, nan ones are yellow. Or an answer, which is called without
-            arguments; if it raises, the picture is a quiet panel that says so.
+            arguments; if it raises, a panel with the reason is drawn instead.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
         title: the text above the picture.
@@ -94,7 +94,7 @@ def side_by_side(
 
     Args:
         answer: called without arguments. If it raises, or returns a different shape, its side
-            becomes a quiet panel that says so: "not implemented yet" for `NotImplementedError`.
+            becomes a panel with the reason: "not implemented yet" for `NotImplementedError`.
         expected: (T, S) or (S,), as in `heatmap`.
         title: the text above both.
         rows: one label per row.

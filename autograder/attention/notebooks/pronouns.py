@@ -1,4 +1,4 @@
-"""Small English sentences whose pronouns show who was meant, as data for a layer to learn."""
+"""Small English sentences whose pronouns show who was meant, as training data for a layer."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from .pronouns import GAP, ids_of, sentences, vocabulary
 
 _SIZE = 32
 _STEPS, _BATCH, _RATE = 250, 48, 1e-2
-#: the spread of the weights at the start, small enough that each word first looks everywhere
+#: the standard deviation of embeddings at the start, so small that each word first looks everywhere
 _SPREAD = 0.2
 #: the positions of the two pronouns of a sentence
 _PRONOUNS = slice(5, 7)
@@ -23,8 +23,8 @@ _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 class SentenceReader(nn.Module):
     """A small model: embeddings of words and places, a student's layer, and a score for each word.
 
-    `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back` it
-    guesses the word after the last one, otherwise the words in gaps.
+    `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back`, the
+    model guesses the word after the last one, otherwise the words in gaps.
     """
 
     def __init__(self, build: Callable[[], nn.Module], *, looks_back: bool) -> None:
@@ -55,7 +55,7 @@ class SentenceReader(nn.Module):
 
 
 def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceReader:
-    """Return a reader trained on all sentences; the same one each time.
+    """Return a reader trained on all sentences, with the same random numbers each time.
 
     Raises any exception of the layer.
     """
@@ -101,8 +101,8 @@ def looks(
 ) -> torch.Tensor:
     """Return the attention weights of each head for a sentence, (H, T, T).
 
-    The value of each word is replaced with a name tag (1 in its own place), so that the mixed
-    values are the weights. Raises `ValueError` for a layer with which this is impossible.
+    The value of each word is replaced with a one-hot vector, so that the mixed values are the
+    weights. Raises `ValueError` for a layer with which this is impossible.
     """
     mixed: list[torch.Tensor] = []
     with _tagged(attention, heads, mixed):
@@ -120,7 +120,7 @@ def looks(
 
 @contextmanager
 def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
-    """Replace values with name tags, and append the mixtures of the heads to `mixed`."""
+    """Replace values with one-hot vectors, and append the mixtures of the heads to `mixed`."""
 
     def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
         return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]

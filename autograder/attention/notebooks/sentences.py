@@ -1,6 +1,6 @@
 """The sentences of the lessons as words, vectors, scores, weights and contexts.
 
-Each notebook imports the ones that it shows. Numbers have four digits, so they are slightly off.
+Each notebook imports the values that it shows. Results are rounded to four digits.
 """
 
 import torch

@@ -22,8 +22,8 @@ def dials(speeds: Sequence[float], num_positions: int, title: str = "") -> None:
     """Draw the turning hand of each pair: a row for each pair, a column for each position.
 
     Args:
-        speeds: (d/2,), the radians from one position to the next; a hand first points to the right
-            and turns to the left.
+        speeds: (d/2,), the radians from one position to the next; each hand first points to the
+            right, and turns counterclockwise.
         num_positions: the number of positions, from 0.
         title: the text above the picture.
 

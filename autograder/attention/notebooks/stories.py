@@ -46,7 +46,7 @@ class UnknownTokenError(KeyError):
     """A text has a token that no story has."""
 
     def _render_traceback_(self) -> list[str]:
-        """Return the text that a notebook shows; the lines of the call would add nothing."""
+        """Return the text that a notebook shows, without the lines of the call."""
         return [f"{type(self).__name__}: {self.args[0]}"]
 
 

@@ -1,4 +1,4 @@
-"""Judges whether zeros are independent draws of one probability, fresh in every call.
+"""Judges whether zeros are drawn independently with one probability, and again in every call.
 
 Each function returns None if they look independent, otherwise a description of the problem. With
 the bounds of `tails`, a right answer fails less than once in a million runs, for every p.
@@ -17,14 +17,14 @@ from ...suite.arguments import Draw
 from . import tails
 from .echoes import echo_problem
 
-#: the least correlation of a call with another that it repeats; two independent calls of 400
-#: entries have one of 0.05, and with a pattern of 36 entries that all items of a batch share, one
-#: of 0.17. By Bernstein, n entries reach r with P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where
-#: M = q / p or p / q, which is at most 4 here: below 1e-20 for 400
+#: the least correlation of a call with a call that it repeats. The correlation of two independent
+#: calls of 400 entries is about 0.05, or 0.17 if all items of a batch share a pattern of 36
+#: entries. By Bernstein's inequality, that of n entries reaches r with P <= 2 exp(-n r^2 / (2 + 2 M
+#: r / 3)), where M = q / p or p / q, which is at most 4 here: below 1e-20 for 400
 _REPEATED = 0.7
 #: below this many standard deviations, the bound of the squared deviations need not be computed
 _USUAL = 5.0
-#: the number of calls that are compared at every place; each pair costs two Fourier transforms
+#: the number of calls that are compared at every offset; each pair costs two Fourier transforms
 _ECHOED = 3
 #: in calls with fewer entries, repeated parts can't be distinguished from chance
 _ENOUGH = 600
@@ -101,8 +101,8 @@ def dependence_problem(
 
     Counts the dropped entries of each line along a dimension: if a line is dropped as a whole, the
     counts spread too widely; if a fixed number is dropped in each, they don't spread. If the share
-    differs from p, which is a separate problem, it uses the actual share. Needs more than 30 lines
-    in each dimension of more than one entry, and 200 to notice a fixed number.
+    differs from p, which is a separate problem, the actual share is used. Needs more than 30 lines
+    in each dimension of more than one entry, and 200 lines to notice a fixed number.
     """
     total, zeros = _counts(dropped, present)
     if zeros in (0, total):  # there is no pattern
@@ -312,7 +312,7 @@ def _changed_problem(
     """Return None if every weight is 0 or divided by 1 - p, otherwise how the weights changed."""
 
     def near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        # False if one of them is nan; the second term is the contract's tolerance
+        # False if one of them is nan; the second term is the default tolerance
         return (one - other).abs() <= error + 1e-4 * other.abs()
 
     wrong = ~near(weights, torch.where(dropped, 0.0, before / (1 - p)))

@@ -22,10 +22,11 @@ _CALLS, _WITH_GRADIENTS = 5, 3
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
-    """Return weights of the layer for values that make attention weights visible in the output.
+    """Return weights for the layer of values that show attention weights in the output.
 
-    Its shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
-    column s of every head is the weight of token s, and the last column is their sum.
+    The shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
+    column s of every head is the weight of token s, and the last column is the sum of these
+    columns.
     """
     rows = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
     return rows.repeat(num_heads, 1)
@@ -75,7 +76,7 @@ def check_dropped_weights(
 def _outputs(
     layer: ExpectLayer, x: torch.Tensor, shape: tuple[int, ...], likely: str
 ) -> torch.Tensor:
-    """Return the results of several calls in train mode, each of that shape."""
+    """Return the results of several calls in train mode, each of the given shape."""
     layer.train()
     calls = [
         layer.result(x, likely=likely, no_grad=turn >= _WITH_GRADIENTS) for turn in range(_CALLS)

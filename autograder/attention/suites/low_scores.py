@@ -1,9 +1,9 @@
 """Inputs whose scores are all far below zero, so that masked scores must be even lower.
 
 Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
-Few questions test scores of 50 and more: before scaling, these stay above -50, and so they do after
-it if heads have size one. In the last sample of a batch, the later half of the keys scores as far
-above zero as the others score below it, so subtracting a hundred from hidden scores leaves them
+Only a few questions use larger scores: the scores here stay above -50 before scaling, and also
+after it if heads have size one. In the last sample of a batch, the later half of the keys scores as
+far above zero as the others score below it, so subtracting a hundred from hidden scores leaves them
 among the visible ones. Float64 can represent a softmax over all of them, so an answer that masks
 the weights after the softmax and normalizes the rows again is also right.
 """
@@ -19,11 +19,11 @@ import torch
 
 from ...suite.arguments import Draw
 
-#: about the size of the lowest scores, before they are divided by the root of the head size
+#: the approximate size of the lowest scores, before the division by the root of the head size
 _LOW = 48.0
 #: the share by which entries differ, and the share by which the last key is smaller than the first
 _APART, _LATER = 0.02, 0.15
-#: the factor of the values of later keys: a hidden one shows however little weight is left
+#: the factor of the values of later keys: even a tiny weight of a hidden key shows in the result
 _LOUD = 1e5
 
 
@@ -67,7 +67,7 @@ class ScaledScores:
         return weight
 
     def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
-        """Draw `low_tokens`."""
+        """See `low_tokens`."""
         return low_tokens(draw, *shape)
 
 
