@@ -1,4 +1,4 @@
-"""Reads a class's settings from its nbgrader configuration; puts sandboxed steps into nbgrader."""
+"""Reads a class's settings from its nbgrader configuration, and sets up the sandboxed steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def use_sandboxed_steps(config: Config) -> None:
 
 
 def _ours(step: Any) -> Any:
-    """Returns the replacement for a step, which may be a class or its name, or the step itself."""
+    """Returns the replacement for a step (a class or its name), or the step if there is none."""
     for theirs, ours in _OURS.items():
         if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
             return ours

@@ -102,7 +102,7 @@ def _candidates(
 
 
 def _lines(results: Path, keys: Collection[Key]) -> dict[Key, dict[str, SubmissionResult]]:
-    """Returns the last line for each digest of these submissions, in the order of the lines."""
+    """Returns the last result line of each digest, by submission, in the order of the lines."""
     found: defaultdict[Key, dict[str, SubmissionResult]] = defaultdict(dict)
     for line in iterate_results(results):
         if line.key in keys and line.status is SubmissionStatus.GRADED:

@@ -72,7 +72,7 @@ class CachedStep:
         made = [self.class_folder / name for name in names]
         own = {"inputs": self.inputs, "files": names, "digest": _digest(made), "report": report}
         text = for_json(_read(self.class_folder) | {self.name: own})
-        with contextlib.suppress(UserError):  # a read-only class remembers nothing
+        with contextlib.suppress(UserError):  # the folder may be read-only
             replace_file(self.class_folder / FILE_NAME, text)
 
 

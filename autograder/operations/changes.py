@@ -94,7 +94,7 @@ def class_changes(
     found = _found(folder, lines, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
-        with contextlib.suppress(UserError):  # a read-only class can't remember
+        with contextlib.suppress(UserError):  # the folder may be read-only
             write_review_marks(folder, counts)
     found = replace(found, requests=tuple(_news(folder, requests, seen, wanted.selection)))
     codes = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)

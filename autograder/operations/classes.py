@@ -157,7 +157,7 @@ def _newer_in_time(folder: Path, key: Key, until: datetime) -> tuple[Path, ...]:
 def extend_all(
     class_folder: Path | str, table: Path | str, *, course: Path | str = HERE
 ) -> list[StoredExtension]:
-    """Gives the extensions of a table with the columns student, assignment, extension and why.
+    """Grants the extensions in a table with the columns student, assignment, extension and why.
 
     The assignment is a name or a title; an empty cell means every assignment of the course. All
     rows are read before the first extension is stored. Raises `UserError` for a row that can't be
@@ -221,7 +221,7 @@ def withdraw(
 
 
 def _course_or_none(course: Path, folder: Path) -> Course:
-    """Returns the course of a class; one without assignments if no course is found."""
+    """Returns the course of a class, or a course without assignments if none is found."""
     try:
         return class_course(course, folder)
     except UserError:
@@ -268,7 +268,7 @@ def known_student(folder: Path, course: Course, student: str) -> str:
     known = list(dict.fromkeys((*submitted, *(person.student for person in roster.people))))
     close = difflib.get_close_matches(student, known, n=3)
     lists = f"autograder roster {folder} lists the class"
-    hint = f"; close to it: {', '.join(map(repr, close))}" if close else f"; {lists}"
+    hint = f"; similar names: {', '.join(map(repr, close))}" if close else f"; {lists}"
     raise UserError(f"{student!r} has submitted nothing and is not on the roster of {folder}{hint}")
 
 

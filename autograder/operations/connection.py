@@ -66,7 +66,7 @@ class Connection:
             write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
-        """Returns members as a list of people, identified by number on Canvas."""
+        """Returns members as a list of people; on Canvas, numbers identify them."""
         is_canvas = self.key == "canvas"
         rows = [
             {

@@ -40,7 +40,7 @@ def load_course(folder: Path | str = HERE) -> Course:
         course = autograder.load_course()
         print([assignment.name for assignment in course.assignments])
 
-    Raises `UserError` if there is none, and `ContentError` if its content is wrong.
+    Raises `UserError` if there is no course, and `ContentError` if its content is wrong.
     """
     return whole_course(Path(folder))
 

@@ -148,7 +148,7 @@ def course_of_class(course_folder: Path, class_folder: Path) -> Course:
 def class_course(course_folder: Path, class_folder: Path) -> Course:
     """Returns the course of a class with nbgrader's own assignments, which have no exercises.
 
-    Raises `UserError` if there is neither.
+    Raises `UserError` if there is neither a course nor such an assignment.
     """
     notebooks = class_folder.glob("source/*/*.ipynb")
     names = {path.parent.name for path in notebooks if (class_folder / CONFIG_FILE).is_file()}

@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """The options for showing grades: whose grades, how to treat missing work, and hidden names."""
+    """The options for showing grades: the selection, missing work, and whether to hide names."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP

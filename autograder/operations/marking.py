@@ -29,7 +29,7 @@ from .classes import known_student
 from .courses import HERE, class_course
 from .reading import last_class_results
 
-#: the value of `points` that brings the automatic score back
+#: the value of `points` that restores the automatic score
 AUTOMATIC = "auto"
 
 
@@ -134,7 +134,7 @@ def _enter(
     if comment and (unknown := read_bank(folder).unknown(comment, place)):
         raise UserError(
             f"the bank has no comment {', '.join(f'#{name}' for name in unknown)} for {place}; "
-            f"autograder comments {folder} lists what it has, and autograder comments {folder} "
+            f"autograder comments {folder} lists its comments, and autograder comments {folder} "
             f'{unknown[0]} "TEXT" adds it (in plain text, write a space after the #)'
         )
     is_automatic = points == AUTOMATIC

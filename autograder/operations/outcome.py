@@ -34,7 +34,7 @@ from .courses import Courses, class_course
 
 @dataclass(frozen=True, slots=True)
 class RecordedGrades:
-    """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it.
+    """The contents of the gradebook after a run. `db_url` is None if the run itself filled it.
 
     `unrecorded` is the number of results that can't be recorded until a person solves a problem.
     """

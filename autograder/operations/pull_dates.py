@@ -133,7 +133,7 @@ def _shown(due: DueDate | None) -> str:
 def _base(
     assignment: Assignment, work: PlatformAssignment, dates: ClassDates, person: Person
 ) -> datetime | None:
-    """Returns the time until which a person may submit without an extension, after the pull."""
+    """Returns a person's deadline without extensions, as it will be after the pull."""
     own = [
         work.sections.get(section) or (due.at if due else None)
         for section in person.sections

@@ -80,7 +80,7 @@ class Downloads:
         return _together(reports)
 
     def _fetch(self, item: IncomingSubmission, place: Path, total: int) -> bool:
-        """Downloads the files of a submission; returns whether all of them are there."""
+        """Downloads the files of a submission; returns whether all could be downloaded."""
         folder = place / item.folder
         files = list(_paths(folder, usable(item.attempt)))
         _remove_others(folder, {path for path, _ in files})

@@ -1,4 +1,4 @@
-"""The files that a worker may see: Python, torch with its requirements, the worker's own code."""
+"""The files that a worker may see: Python, torch and its requirements, and the worker's code."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ _ENVIRONMENT = {
     "PYTHONMALLOC": "malloc",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONBREAKPOINT": "0",  # as in a student's own checks, ignores a forgotten breakpoint
+    "PYTHONBREAKPOINT": "0",  # ignores a forgotten breakpoint, as a student's checks do
     "TORCHINDUCTOR_CACHE_DIR": "/",  # torch's compiler needs a folder, even if it never compiles
 }
 
@@ -156,8 +156,8 @@ class ForkServer:
     def _greeting(self) -> bytes:
         """Waits for the server's message that it is ready; returns b"" if the server ends instead.
 
-        The end of the socket alone would not show this: if bubblewrap is killed while it creates
-        namespaces, its child waits forever and keeps its end open.
+        Watches the process as well as the socket: if bubblewrap is killed while it creates
+        namespaces, its child waits forever and keeps the other end of the socket open.
         """
         with contextlib.suppress(OSError):
             end = os.pidfd_open(self._process.pid)
@@ -207,7 +207,7 @@ class ForkServer:
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Requests a worker, which is forked in the background; its first call waits until then.
+        """Requests a worker, which is forked in the background; the first call waits for the fork.
 
         `batches` are the digests of the held batches that the worker keeps; it sees no others.
         """

@@ -61,7 +61,7 @@ def value_of(reply: Any) -> Any:
             if "NotImplementedError" in names:
                 raise AnswerNotImplemented(_not_implemented(kind, text, where))
             raise AnswerRaised(f"{kind}: {text}\n{where}".strip(), kind, names)
-    raise wire.BadFrame("not of the agreed form")
+    raise wire.BadFrame("it does not have the expected form")
 
 
 def _not_implemented(kind: str, text: str, where: str) -> str:
@@ -174,7 +174,7 @@ class RawReplies:
         while not self.complete and len(self._buffer) - at >= wire.HEAD.size:
             frame, header_size, data_size = wire.HEAD.unpack_from(self._buffer, at)
             if frame != self._frame or header_size > wire.MAX_HEADER_BYTES:
-                raise wire.BadFrame("a frame that nobody asked for")
+                raise wire.BadFrame("a frame that was not requested")
             if data_size > self._left:
                 raise wire.BadFrame(f"{data_size} bytes; {self._left} are left")
             if header_size > self._headers_left:

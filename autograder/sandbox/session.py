@@ -40,8 +40,8 @@ _FEW = "; if the limit on processes is too low (ulimit -u, or that of a containe
 class Session:
     """The channel to a worker, with the worker's output and exit status.
 
-    Calls may raise an `AnswerFault`. After one that the worker itself reported, it can be called
-    again; after any other, it is dead, and `alive` is false.
+    Calls may raise an `AnswerFault`. If the worker itself reported the fault, it can be called
+    again; after any other fault, the worker is dead, and `alive` is false.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Session:
         head = self._pump(clock, wanted=wire.HEAD.size)
         frame, header_size, data_size = wire.HEAD.unpack(head)
         if frame != self._frame or header_size > wire.MAX_HEADER_BYTES:
-            raise wire.BadFrame("a frame that nobody asked for")
+            raise wire.BadFrame("a frame that was not requested")
         if data_size > self._limits.reply_bytes:
             raise wire.BadFrame(f"{data_size} bytes; the limit is {self._limits.reply_bytes}")
         header = bytes(self._pump(clock, wanted=header_size))

@@ -154,7 +154,9 @@ def _about_call(error: BaseException, context: AdviceContext) -> str:
     name = match.group(1) or match.group(2)
     signature = signature_of(SimpleNamespace(namespace=_globals(error)), name)
     return (
-        f"compare your call with its arguments, in this order: `{signature}`" if signature else ""
+        f"compare your call with `{signature}`: are all arguments there, in this order?"
+        if signature
+        else ""
     )
 
 

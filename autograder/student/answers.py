@@ -66,7 +66,7 @@ class ExecutedAnswer:
 
 
 def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer | None:
-    """Returns the module, or the notebook if the module answers no question; None without a file.
+    """Returns the module, or the notebook if the module has no answer; None if neither exists.
 
     Raises `SubmissionError` if a file can't be read.
     """

@@ -75,7 +75,7 @@ def remarks(question: CheckedQuestion) -> list[str]:
 def as_text(question: CheckedQuestion, everything: bool = False) -> str:
     """Returns the result for a terminal: the first failure, and the number of further ones.
 
-    With `everything`, include all failures and the checks that pass.
+    With `everything`, includes all failures and the checks that pass.
     """
     lines = [headline(question), *(f"  {line}" for line in remarks(question))]
     failed, passed = _to_show(question)

@@ -157,7 +157,7 @@ def _itself(step: RecordedCall, by_chance: bool) -> Message | None:
         one, other = (_with_numbers(step.again()) for _ in range(2))
         text = difference(other, one)
         if text is None and not _has_nan(step.value):
-            with _unset_memory_is_nan():  # otherwise often the same memory
+            with _unset_memory_is_nan():  # unset memory may be the same
                 text = difference(step.again(), one)
     except AnswerFault:
         return None
@@ -225,7 +225,7 @@ def cause_of(failure: BaseException, around: AnswerContext) -> str:
 
 
 def origin(failure: BaseException) -> BaseException | None:
-    """Returns the error that the answer itself raised, or None if the check failed otherwise."""
+    """Returns the error that the answer raised, or None if the check failed for another reason."""
     if isinstance(failure, AnswerFault) and failure.__cause__ is not None:
         return failure.__cause__
     return failure if isinstance(failure, SystemExit | KeyboardInterrupt) else None

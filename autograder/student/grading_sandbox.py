@@ -93,7 +93,7 @@ _WITH_ERRORS: dict[str, Exception] = {
 
 
 class _Hook:
-    """An audit hook, which Python can't remove; it refuses only in `thread`, if that is set."""
+    """An audit hook, which Python can't remove; it refuses operations only in `thread`, if set."""
 
     def __init__(self) -> None:
         self.thread: int | None = None
@@ -199,7 +199,7 @@ def _allowing(access: Callable[..., bool]) -> Callable[..., bool]:
 def _is_there(path: Any) -> bool:
     """Returns whether a path also exists during grading.
 
-    These are Python's own files, and the folders above them or above the answer.
+    Such paths are Python's own files, and the folders above them or above the answer.
     """
     if _is_known(path) or _is_read_by_python():
         return True

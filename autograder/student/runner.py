@@ -1,4 +1,4 @@
-"""Runs public checks in this process, without output, files, or a student's settings of pytest.
+"""Runs public checks in this process, without output, files, or a student's pytest settings.
 
 These settings (an ini file in a folder above, `PYTEST_ADDOPTS`, a conftest, plugins) have no effect
 here.
@@ -79,7 +79,7 @@ def answers_in(
 ) -> Mapping[str, Answers]:
     """Returns the results of an implementation in each check that it fails, by question.
 
-    With `in_all`, also return the results in the checks that it passes.
+    With `in_all`, also returns the results in the checks that it passes.
     """
     around = AnswerContext(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))

@@ -22,7 +22,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class Letters:
-    """The sizes of the letters in a text: the first shape that has a letter sets its size."""
+    """The sizes that letters in a text stand for; the first shape with a letter sets its size."""
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self._sizes: dict[str, int] = dict(known)

@@ -94,7 +94,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 def _renamed(
     question: str, known: Collection[str], later: Sequence[str], namespace: Mapping[str, Any]
 ) -> str:
-    """Returns a note on a later cell that defines nearly the question's name instead of it."""
+    """Returns a note on a later cell that defines a similar name instead of the question's."""
     for cell in reversed(later):
         names = [name for name in _defined_in(cell) if name in namespace and name not in known]
         if near := closest(question, names):

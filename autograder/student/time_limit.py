@@ -68,7 +68,7 @@ class _Watch(threading.Thread):
 
 
 def _interrupt() -> None:
-    """Interrupts as Ctrl-C does, with a real signal, which also ends a sleep or an input."""
+    """Interrupts as Ctrl-C does, with a real signal, which also ends `sleep` or `input`."""
     if os.name == "nt":
         _thread.interrupt_main()
     else:

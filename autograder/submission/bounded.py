@@ -95,7 +95,7 @@ def require_memory(size: int) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Lets this process use `size` more bytes of memory than now, up to its hard limit."""
+    """Limits the growth of this process's memory to `size` bytes; keeps a lower hard limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _in_use() + size
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -110,7 +110,7 @@ def _in_use() -> int:
 
 @contextlib.contextmanager
 def memory_limited(size: int) -> Iterator[None]:
-    """Lets this process use `size` more bytes of data memory within the block than now."""
+    """Limits the growth of this process's data memory within the block to `size` bytes."""
     with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[_DATA]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

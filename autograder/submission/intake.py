@@ -150,7 +150,7 @@ def missing_file_note(
             note = f"{LOOK}{_named(folder, [path])}: it defines {found}; expected {wanted}"
             return (f"{note}; is its name wrong?",)
     if packed := [path for path in files if path.suffix.lower() in _ARCHIVES]:
-        return (f"{LOOK}{_named(folder, packed)}: expected {wanted}; is it in there?",)
+        return (f"{LOOK}{_named(folder, packed)}: expected {wanted}; is it in the archive?",)
     return (f"expected {wanted}",)
 
 
@@ -311,7 +311,7 @@ def _submission_at(folder: Path, known: Collection[str], assignment: str | None)
     if name not in known:
         raise UserError(f"{folder}: there is no assignment {name!r}; known: {', '.join(known)}")
     if not place.parent.name:
-        raise UserError(f"{folder} has no folder of a student; expected <student>/<assignment>")
+        raise UserError(f"{folder} is not in a student's folder; expected <student>/<assignment>")
     if place.name not in known and (inner := place / name).is_dir():
         raise UserError(f"{folder} is a student's folder: the submission is {inner}")
     return Submission(place.parent.name, name, folder)

@@ -55,7 +55,7 @@ def is_other_language(source: str) -> str:
 
 
 def _without_magic(lines: Sequence[str]) -> list[str]:
-    """Replaces with `pass` each magic line that is where a statement may begin."""
+    """Replaces each magic line with `pass` if a statement may begin at that line."""
     found = list(lines)
     for start, end in logical_lines(lines, _is_surely_magic):
         if _is_surely_magic(lines[start]):

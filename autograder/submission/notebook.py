@@ -43,7 +43,7 @@ class GivenCells:
     """
 
     def __init__(self, data: bytes = b"", questions: Collection[str] = ()) -> None:
-        """`data` is the released notebook; cells that define `questions` are not given."""
+        """`data` is the released notebook; cells that define `questions` do not count as given."""
         self._statements: dict[str, list[Statement]] = {}
         cells = code_cells(notebook_of(data)[0]) if data else []
         for cell in cells:
@@ -57,7 +57,7 @@ class GivenCells:
         """Returns the texts of given cells, without the statements that no other code needs.
 
         `words` are all words in the student's own cells; the names that kept statements read are
-        added to it.
+        added to `words`.
         """
         texts: list[str] = []
         for source in reversed(sources):
@@ -78,7 +78,10 @@ _NONE_GIVEN = GivenCells()
 def module_of_notebook(
     data: bytes, names: Sequence[str], given: GivenCells = _NONE_GIVEN
 ) -> NotebookModule:
-    """Returns a notebook as a module that answers `names`; raises `SubmissionError` otherwise."""
+    """Returns a notebook as a module that answers `names`.
+
+    Raises `SubmissionError` if `data` is not a notebook, or exceeds a limit.
+    """
     document, notes = notebook_of(data)
     try:
         cells = code_cells(document, given)

@@ -1,8 +1,8 @@
 """The only module that opens submitted files; also defines the limits on their contents.
 
 Links are not followed. The limits are far higher than people need (torch's largest module has
-15,000 lines and 145,000 tokens), yet a file within them can be read in a few seconds and in less
-than a gigabyte. This module also notices whether files change while they are graded.
+15,000 lines and 145,000 tokens), yet a file within the limits can be read in a few seconds and in
+less than a gigabyte. This module also notices whether files change while they are graded.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def without_magic(text: str) -> tuple[str, tuple[str, ...]]:
-    """Removes notebook-only lines, with a note, if the module is valid Python only without them.
+    """Removes notebook-only lines, and adds a note, if only that makes the module valid Python.
 
     Every other line keeps its number.
     """

@@ -134,8 +134,8 @@ _LINES = tuple(
         (r"[%!]", "this line works only in a notebook: leave it out of a module"),
         (
             r".*[\u00a0\u2018-\u201f\u2013\u2014\u200b\ufeff]",
-            "a sign in this line was copied from a text (a quotation mark, a dash, a space): type "
-            "it again",
+            "a character in this line was copied from a formatted text (a quotation mark, a dash, "
+            "a space): type it again",
         ),
     )
 )
@@ -193,7 +193,7 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """The number of the statement's first line, with decorators; the node starts at `def`."""
+        """The number of the first line, counting decorators; the node itself starts at `def`."""
         return first_line_of(self.node)
 
     @property

@@ -64,7 +64,7 @@ def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
-    """Replaces these pages with a copy in one step, if the copy could be made of huge pages."""
+    """Replaces pages with a copy in huge pages, in one step; returns whether that was possible."""
     size = ctypes.c_size_t(end - start)
     rights, kind = _READ | _WRITE, _PRIVATE | _ANONYMOUS
     room = end - start + HUGE_PAGE

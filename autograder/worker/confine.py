@@ -144,8 +144,8 @@ def hide_processes() -> None:
 def ignore_signals() -> None:
     """Ignores most signals, so that workers of all tiers behave alike.
 
-    The first process of a namespace can't be ended by its own signals. Called once by the fork
-    server, from which workers inherit the setting.
+    With its own pid namespace, a worker can't be ended by signals that it sends itself; without
+    one, it could. Called once by the fork server, from which workers inherit the setting.
     """
     for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)

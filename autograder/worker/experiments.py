@@ -191,7 +191,7 @@ class _Scope:
         self.outside: set[str] = set()  # names declared global
 
     def hand_on(self) -> None:
-        """Adds nonlocal reads to the parent's; a class may read a name before binding it."""
+        """Passes nonlocal names on to the parent; a class may read a name before binding it."""
         if self.parent is not None:
             own = set() if self.is_class else self.binds - self.outside
             self.parent.reads |= self.reads - own

@@ -271,7 +271,7 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class EndOfTest(ast.NodeTransformer):
-    """Makes a test report, as its last action, that it has reached its end; keeps its value."""
+    """Makes tests report that they have reached their end; keeps the value of the last line."""
 
     def __init__(self, mark: str) -> None:
         self.name = f"_end_{mark}"

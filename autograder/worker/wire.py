@@ -200,7 +200,7 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """Returns the node of a tensor; sends `plain`, because a subclass may misreport data."""
+        """Returns the node of `value`; sends `plain`, because a subclass may misreport its data."""
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size

@@ -249,7 +249,7 @@ def _explanation(where: str, error: Exception) -> str:
     return (
         f"the gradebook {where} can't be used: {cause.strip()}\n"
         f"  fix: {_remedy(error, cause.lower())}\n"
-        "  results.jsonl is unharmed; unfinished work of this run is as it was before"
+        "  results.jsonl is not affected, and unfinished changes of this run were undone"
     )
 
 

@@ -81,7 +81,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
         return super().preprocess(nb, resources)  # type: ignore[no-any-return]
 
     def init_plugin(self) -> None:
-        """Makes the plugin use the seconds computed here; nbgrader calls this."""
+        """Makes the plugin use the lateness that is computed here; nbgrader calls this."""
         super().init_plugin()
         ask, late = self.plugin_inst.late_submission_penalty, self._late
 

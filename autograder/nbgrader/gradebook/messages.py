@@ -35,7 +35,7 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
     """Returns the output of a question's check cell: its verdict, every test, and advice.
 
-    The output repeats the automatic comment, because a grader's own comment replaces that one.
+    The output repeats the automatic comment, which a grader's own comment would replace.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"

@@ -158,7 +158,8 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
     """Returns whether a result can be recorded; if not, adds the reason to the notes.
 
-    A result for an assignment of a different course needs no action, and its note does not wait.
+    A result for an assignment of a different course needs no action, so its note does not have
+    `waits`.
     """
     why, is_of_course = None, True
     if result.status is SubmissionStatus.FAILED:

@@ -66,9 +66,10 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
 
 
 def read_assignment(course: NotebookCourse, name: str, seconds: float) -> Assignment:
-    """Reads an assignment from the gradebook: notebooks become exercises, cells questions.
+    """Reads an assignment from the gradebook.
 
-    Raises `UserError` if `nbgrader generate_assignment` has not been run.
+    Notebooks become exercises, and their cells become questions. Raises `UserError` if `nbgrader
+    generate_assignment` has not been run.
     """
     with course.gradebook() as gradebook:
         try:

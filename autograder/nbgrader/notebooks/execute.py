@@ -87,7 +87,10 @@ class SandboxedExecute(ExecuteBehindWall):
         return frozenset(source_of(c) for c in cells if c["cell_type"] == "markdown")
 
     def _runs(self, cell: NotebookNode) -> bool:
-        """Returns whether to run a cell, as nbgrader does; but a tag can't switch off a test."""
+        """Returns whether to run a cell.
+
+        Unlike in nbgrader, a student's tag can't switch off a test.
+        """
         if cell.cell_type != "code" or not cell.source.strip():
             return False
         return utils.is_grade(cell) or self.skip_cells_with_tag not in cell.metadata.get("tags", ())

@@ -49,7 +49,7 @@ def imported_modules(path: Path) -> set[str]:
 
 
 def advice_on(module: str) -> str:
-    """Advises the instructor about a module that a worker did not find."""
+    """Returns advice for the instructor about a module that a worker did not find."""
     top = module.partition(".")[0]
     owners = metadata.packages_distributions().get(top, [])
     if owners:

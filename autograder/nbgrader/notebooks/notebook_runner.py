@@ -73,7 +73,8 @@ class NotebookRunner:
 
     def _run(self, cell: Cell) -> CellRun:
         if len(self._ends) >= _MOST_ENDS:
-            return CellRun(fault=AnswerCrashed(f"did not run: a cell above {self._ends[-1]}"))
+            why = f"did not run, because a cell above failed: {self._ends[-1]}"
+            return CellRun(fault=AnswerCrashed(why))
         try:
             session = self._ready()
             outputs = self._outputs(session, cell)

@@ -82,7 +82,7 @@ def _data(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
-    """Returns text that a page, a terminal and JSON can contain; keeps a progress bar's `\r`."""
+    """Returns text that a page, a terminal and JSON can contain; keeps carriage returns."""
     value = entry.get(name)
     if not isinstance(value, str):
         raise AnswerProtocol("the reply contains an output that is not text")

@@ -153,7 +153,7 @@ def test_an_extension_granted_before_the_first_grading_counts_then(
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("benn", "masks", "2h"), "'benn' has submitted nothing.*close to it: 'ben'"),
+        (("benn", "masks", "2h"), "'benn' has submitted nothing.*similar names: 'ben'"),
         (("xyz", "masks", "2h"), "'xyz' has submitted nothing.*roster .* lists the class"),
         (("ben", "masks"), r"missing: DURATION \(or give --from FILE\)"),
         (("ben", "mask", "2h"), "no assignment is called 'mask'"),

@@ -69,8 +69,8 @@ def test_random_numbers_begin_again_with_a_seed(student: Callable[[str], Student
 @pytest.mark.parametrize(
     ("reply", "about"),
     [
-        (wire.HEAD.pack(8, 2, 0) + b"{}", "nobody asked for"),
-        (wire.HEAD.pack(7, wire.MAX_HEADER_BYTES + 1, 0), "nobody asked for"),
+        (wire.HEAD.pack(8, 2, 0) + b"{}", "not requested"),
+        (wire.HEAD.pack(7, wire.MAX_HEADER_BYTES + 1, 0), "not requested"),
         (wire.HEAD.pack(7, 2, 101) + b"{}", "100 are left"),
         (wire.HEAD.pack(7, 2, 60) + b"{}" + bytes(60) + wire.HEAD.pack(7, 2, 60), "40 are left"),
         (2 * (wire.HEAD.pack(7, 2, 0) + b"{}") + b"more", "left over"),
