@@ -27,7 +27,7 @@ _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
     **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
 }
-#: a place that uses each abbreviation: a date is refused if clocks there show a different one then
+#: a place for each abbreviation; a date is refused if clocks there show a different one that day
 _PLACES_OF = {
     **{"CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon"},
     **{"EDT": "America/New_York", "MDT": "America/Denver", "PDT": "America/Los_Angeles"},

@@ -1,4 +1,4 @@
-"""Defines all exceptions of this package. Of its modules, this one imports only `records`.
+"""Defines all exceptions of this package; imports only `records` from it.
 
 AutograderError
 |-- UserError                 exit code 1: the user must change something

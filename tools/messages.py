@@ -96,7 +96,7 @@ def messages_in(message: str) -> str:
 def _shown(message: Message) -> str:
     answer = message.answer
     lines = message.text.replace("\n", "\n      ")
-    noted = message.judgement if message.is_as_read else f"{message.judgement} (changed since then)"
+    noted = message.judgement if message.is_as_read else f"{message.judgement} (has changed)"
     return f"{answer.question}: {answer.means} [{message.name}] {noted}\n      {lines}"
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.records import Tier
 from tools.soak_class import ClassFolder, UndisturbedRun, children, disturb, ended
 
-#: the seconds for which a grader is stopped, and for which a victim is searched
+#: the seconds for which a grader is stopped, and for which to look for a victim
 _STOPPED_SECONDS, _LOOK_SECONDS = 5.0, 3.0
 
 

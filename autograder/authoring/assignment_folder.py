@@ -51,7 +51,7 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAssignment:
-    """A released assignment.
+    """The files of a released assignment.
 
     `files` are texts by their paths in its folder, `sources` are nbgrader's source notebooks by
     exercise, and `extras` are the paths of files that do not belong to an exercise.

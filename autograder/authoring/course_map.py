@@ -1,4 +1,4 @@
-"""The path through a course: the order of assignments, their requirements and their duration."""
+"""Reads the path through a course: the order, requirements and duration of its assignments."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _exercise_of(name: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yields each line as code, the same without a leading `#` or `>`, and its inline code."""
+    """Yields each line as code, with and without a leading `#` or `>`, and its inline code."""
     for number, line in enumerate(text.splitlines(), start=1):
         yield code_of(line), number
         yield code_of(line.strip().lstrip("#>-* ")), number

@@ -16,7 +16,7 @@ from .origins import read_origins
 from .people import Roster, read_roster
 from .tables import change_rows, read_table
 
-#: the table of submissions with an allowance in the gradebook, which is removed when its reason is
+#: the table of submissions whose allowance we wrote into the gradebook, so that we can remove it
 ALLOWED_FILE = "allowed.csv"
 _COLUMNS = ("student", "assignment")
 #: the maximum number of names in a sentence; the exported table contains all of them
@@ -83,11 +83,11 @@ class Allowances:
         return self._late_days.get(key, 0)
 
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
-        """Returns the time after `due`: section's date, grace, extra time, extension, late days.
+        """Returns how long after `due` a submission is on time, or None.
 
-        Returns None if the class has never had any of these for this submission; nbgrader's
-        gradebook then keeps its own extension. Zero removes an allowance from the gradebook that
-        the tables no longer give.
+        This is the sum of the section's date, grace, extra time, extension and late days. None
+        means that the class has never had any of these for this submission; nbgrader's gradebook
+        then keeps its own extension. Zero removes an allowance that the tables no longer give.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()

@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it, with the names that the bank knows and does not know."""
+    """A comment as students read it; `used` and `unknown` are names that the bank has or lacks."""
 
     text: str
     used: tuple[str, ...] = ()

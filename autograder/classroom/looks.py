@@ -70,7 +70,7 @@ def _look(row: Mapping[str, str], path: Path) -> ReviewMark:
 
 
 def write_review_marks(class_folder: Path, lines: Mapping[str, int]) -> None:
-    """Stores how many lines of each assignment were looked at, unless the number is stored."""
+    """Stores how many lines of each assignment were looked at, unless that is already stored."""
     known = read_review_marks(class_folder)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [

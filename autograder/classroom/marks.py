@@ -20,7 +20,10 @@ _GRADERS_COLUMNS = ("question", "grader")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One entry of a grader; `question` is `exercise/question`, or empty for the assignment."""
+    """One entry of a grader.
+
+    `question` is `exercise/question`, or empty if the entry is about the whole assignment.
+    """
 
     student: str
     assignment: str

@@ -89,7 +89,7 @@ class Roster:
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """`also` contains other names of students, which their last submissions came under."""
+        """`also` contains the names that platforms gave students in their last submissions."""
         self.people = tuple(people)
         self._index = Index([person.identity for person in self.people])
         self._also = also or {}
@@ -143,7 +143,7 @@ class RosterChange:
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """A list of people, with the file that it is from, for messages.
+    """A list of people; `source` is its file, for messages.
 
     With `has_sure_numbers`, the numbers are Canvas's own, so that equal numbers mean the same
     person whatever their names are.
@@ -317,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether `name` is an identifier that two people share, and not only a number."""
+        """Returns whether `name` identifies the person and also the existing one at `number`."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:
@@ -348,7 +348,7 @@ def _may_be_one(one: Person, other: Person) -> bool:
 
 
 def _numbers(people: Sequence[Person]) -> dict[str, int]:
-    """Returns the position of the person with each of Canvas's numbers that is unique."""
+    """Returns the positions of people by Canvas's number, if only one person has the number."""
     found: dict[str, list[int]] = {}
     for place, person in enumerate(people):
         if person.number.isdigit():

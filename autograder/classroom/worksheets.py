@@ -1,6 +1,6 @@
 """Recognizes the columns of Moodle's grading worksheet, in any language, by their contents.
 
-Moodle translates the headings, and imports only worksheets in the language that is selected then.
+Moodle translates the headings, and imports only worksheets with headings in its current language.
 The order of the columns and the forms of the cells are the same in all languages.
 """
 

@@ -78,8 +78,8 @@ def feedback(
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
 
-    Exit status: 0 all done; 1 it could not be done; 3 written, but somebody has no
-    address, or no number on the platform.
+    Exit status: 0 all done; 1 not completed; 3 written, but somebody has no address, or no number
+    on the platform.
     """
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
     packed = list(_packed(class_folder, ways, selection)) if ways else []

@@ -163,7 +163,7 @@ def _unpacked(
 
 
 class _StudentsArchive(io.BytesIO):
-    """The bytes of an archive, which limit its list of files.
+    """The bytes of an archive, from which a list of files that is too long can't be read.
 
     `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
     size in memory.

@@ -167,7 +167,7 @@ class SubmittedFolder:
         return bool(late_by(naive[0], end)) and not late_by(naive[1], end)
 
     def _moved_by_hand(self, known: Upload) -> Path | None:
-        """Returns the folder of a different student to which somebody moved it, or None."""
+        """Returns the other student's folder to which somebody moved the submission, or None."""
         for folder in sorted(self._submitted.glob(f"*/{known.assignment}")):
             is_collected = (folder.parent.name, known.assignment) in self._origins
             if not is_collected and digest_of(folder) == known.placed:

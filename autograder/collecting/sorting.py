@@ -116,7 +116,7 @@ class Sorting:
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; it is missing if it may be an answer, or is its owner's only file."""
+        """Leaves a file out; it counts as missing if it may be an answer or the only file."""
         if owner is None or reason == OF_A_SYSTEM:
             self._refused.append(RefusedFile(path, reason))
         elif _may_be_an_answer(path):

@@ -86,7 +86,7 @@ class Students:
         return person.number if platform == CANVAS and person.number.isdigit() else ""
 
     def know(self, owners: Iterable[Owner]) -> None:
-        """Registers all owners in a download, so that namesakes get different names later."""
+        """Registers all owners in a download, so that `name` gives namesakes different names."""
         for owner in owners:
             self._entries[owner.key].add(owner.entry)
             if owner.name:

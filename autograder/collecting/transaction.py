@@ -38,7 +38,10 @@ _STAGING, _LOCK = ".collecting-", ".collecting.lock"
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """The outcome of undoing a collection: its date, undone submissions, and reasons for others."""
+    """The outcome of undoing a collection, which began at `began`.
+
+    `taken_back` are the undone submissions, and `left` are the others, each with a reason.
+    """
 
     began: str
     taken_back: tuple[Key, ...]

@@ -58,8 +58,6 @@ class _Test:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question's section."""
-
     result: QuestionResult
     anchor: str
     grade: HumanGrade
@@ -76,8 +74,6 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Exercise:
-    """An exercise's section."""
-
     result: ExerciseResult
     advice: str
     questions: tuple[_Question, ...]

@@ -24,7 +24,7 @@ from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
 from .mistakes import Codes, SharedMistake, SharedMistakes
 
-#: the least number of pairs for a meaningful correlation
+#: the minimum number of pairs for a meaningful correlation
 _LEAST = 5
 BINS = 10
 

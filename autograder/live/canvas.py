@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 #: the maximum number of grades in a request, and of tries if the connection is lost
 _BATCH, _TRIES = 50, 3
-#: the maximum number of questions whether Canvas has written a batch, and the seconds in between
+#: how many times to ask whether Canvas has written a batch, and the seconds in between
 _POLLS, _POLL_WAIT = 300, 2.0
 #: the seconds to wait after a lost connection, because Canvas may still be writing grades
 _SETTLE = 20.0

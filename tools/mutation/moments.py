@@ -1,4 +1,4 @@
-"""Defects that show up only at certain moments: conditions on a call, combined with faults."""
+"""Defines defects that show up only at certain moments: conditions on a call, and faults."""
 
 from __future__ import annotations
 

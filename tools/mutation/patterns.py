@@ -34,7 +34,7 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """Uses `number` patterns in turn, each for `times` calls; every process has other patterns."""
+    """Uses `number` patterns in turn, each for `times` calls; they differ between processes."""
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1

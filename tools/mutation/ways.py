@@ -1,4 +1,4 @@
-"""Defines defects that show in some calls only: without gradients, on results, frozen weights."""
+"""Defines defects that show only in some calls, such as those without gradients."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _halves_what_is_accumulated(call: Call) -> Any:
 
 
 def _by(key: Callable[[torch.nn.Parameter], Any]) -> Defect:
-    """Uses the numbers that the weights had when a `key` last changed."""
+    """Uses the numbers that the weights had when the `key` of one of them last changed."""
 
     def defect(call: Call) -> Any:
         layer = call.layer

@@ -1,4 +1,4 @@
-"""Writes a CSV table for a spreadsheet, with a row for each student and columns of questions."""
+"""Writes a CSV table for a spreadsheet: a row for each student, and a column for each question."""
 
 from __future__ import annotations
 

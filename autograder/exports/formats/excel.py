@@ -12,5 +12,5 @@ DEFAULT = "grades.excel.csv"
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the table."""
+
     return Exported(write_csv(table_of(grades), path, has_mark=True))
