@@ -90,7 +90,7 @@ def _parse(text: str) -> tuple[datetime, str]:
     match = _WHOLE.fullmatch(" ".join(text.split()))
     if match is None:
         raise ValueError(
-            f"{text!r} is ambiguous, or is not a date; year-month-day is not ambiguous"
+            f"{text!r} is ambiguous, or is not a date; write the date as year-month-day"
         )
     if not match["zone"]:
         raise ValueError(f"{text!r} has no time zone")

@@ -101,7 +101,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
     raise ContentError(
         root / first.path,
         first.line,
-        f"{first.secret.kind} is visible, from {first.secret.path}:{first.secret.line}" + others,
+        f"{first.secret.kind} is visible: {first.secret.path}:{first.secret.line}" + others,
         "change the text, the public check or the hidden test",
     )
 

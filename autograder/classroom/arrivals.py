@@ -147,7 +147,7 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
     ends = [item.due for item in found.values() if item.due]
     others = Counter(due for due in ends if due != _due(assignment))
     also = "".join(
-        f", for {count} of them {moment_text(due, assignment.duedate)}"
+        f", for {count} of the submissions {moment_text(due, assignment.duedate)}"
         for due, count in sorted(others.most_common(_MOST_DATES))
     )
     unknown = sum(item.submitted is None for item in found.values())

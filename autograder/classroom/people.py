@@ -336,8 +336,8 @@ class _Merge:
             who = " or ".join(repr(self.people[n].student) for n in others)
             self._doubts.append(
                 f"{person.name!r} ({person.email or person.student}) may be {who}, and has a "
-                "new row: if it is one person, write the address into the old row, and remove the "
-                "new one"
+                "new row: if both are one person, write the address into the old row, and remove "
+                "the new one"
             )
         return None
 

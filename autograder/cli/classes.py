@@ -64,7 +64,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
         other = f" ({', '.join(change.replaced)} changed)" if change.replaced else ""
         _names(f"{len(change.updated)} updated{other}", change.updated)
         _names(
-            f"{len(change.not_in_list)} are not in this list, and stay on the roster",
+            f"{len(change.not_in_list)} not in this list, but kept on the roster",
             change.not_in_list,
         )
         teach = (
@@ -172,7 +172,7 @@ def _extension_text(made: StoredExtension, assignment: str) -> str:
         return f"{who} no longer has an extension for {for_terminal(assignment)}: due {until}"
     whole = ""
     if time != made.decision.decision:
-        whole = f", {time} after the due date, with section, grace and extra time"
+        whole = f", {time} after the due date, including section, grace and extra time"
     return (
         f"{who} has {made.decision.decision} more for {for_terminal(assignment)}: due {until}"
         f"{whole}"
@@ -228,7 +228,7 @@ def _print(found: Attendance) -> None:
     for assignment, missing in found.missing.items():
         head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
         _names(head, [person.student for person in missing])
-    _names(f"{len(found.strangers)} submitted, but are not on the roster", found.strangers)
+    _names(f"{len(found.strangers)} submitted, but not on the roster", found.strangers)
     for student in found.strangers:
         if person := found.roster.namesake(student):
             text = f"{student}: {person.student} has the same name in a different order; if both "

@@ -192,14 +192,14 @@ def _remark(item: CollectedSubmission) -> str:
     if item.is_older:
         return f"older than the existing one, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
-        return f"late, and the last one on time counts; kept in {item.earlier}"
+        return f"late, so the last submission on time counts; kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
-        return f"the same upload as before; {item.folder} was edited by hand, and stays"
+        return f"the same upload as before; {item.folder} was edited by hand, and is kept"
     if item.outcome is Outcome.WORSE:
-        return "the same upload as before; an earlier submission has earned more, and counts"
+        return "the same upload as before; an earlier submission counts, which has earned more"
     if item.earlier is None:
         return ""
-    lacks = f", which had {', '.join(item.lacks[:5])} as well" if item.lacks else ""
+    lacks = f", and also had {', '.join(item.lacks[:5])}" if item.lacks else ""
     return f"there is a different submission now; the earlier one is in {item.earlier}{lacks}"
 
 

@@ -235,7 +235,7 @@ def _print_table(rows: Sequence[dict[str, Any]]) -> None:
         return
     table = Table("student", "assignment", box=None, pad_edge=False)
     table.add_column("score", justify="right")
-    table.add_column("needs a human look")
+    table.add_column("needs review")
     for row in rows[:_MOST_ROWS]:
         score = f"{row['score']:g} / {row['max_score']:g}"
         reasons = "; ".join(row["needs_a_look"][:3])

@@ -75,7 +75,7 @@ class RunProgress(RunEvents):
     def passed_over(self, tier: Tier, why: str) -> None:
         end_loading()
         self._progress.console.print(
-            f"tier {tier} is used, because stronger ones did not work:", style="yellow"
+            f"tier {tier} is used, because stronger tiers did not work:", style="yellow"
         )
         for line in why.split("\n"):
             self._progress.console.print(for_terminal(line), soft_wrap=True)

@@ -284,9 +284,9 @@ def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
             }
         )
         return 0
-    left_out = f", {report.equal} in two files counted once" if report.equal else ""
+    left_out = f", {report.equal} equal lines counted once" if report.equal else ""
     if report.failed_before:
-        left_out += f", {report.failed_before} failed results left out, which were graded elsewhere"
+        left_out += f", {report.failed_before} failed results left out: graded elsewhere"
     console.print(
         f"{number_of(report.lines, 'line')} from {number_of(len(results), 'file')} in "
         f"{for_terminal(str(report.to))}{left_out}",

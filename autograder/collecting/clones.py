@@ -33,8 +33,8 @@ _WORK = (
 )
 #: with at least this many clones, files that most of them have belong to the template
 _A_CLASS = 3
-_NO_NEARER = "another file of this name at the same depth was taken: which one counts?"
-_NOBODYS = "next to clones, so its student is unknown: collect it on its own"
+_NO_NEARER = "another file of this name at the same depth was used: which one counts?"
+_NOBODYS = "next to clones, so its student is unknown: collect it separately"
 #: the most bytes of an answer; nobody writes a longer one by hand
 MAX_ANSWER_BYTES = 10 << 20
 

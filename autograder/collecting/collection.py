@@ -191,7 +191,7 @@ class _Collection:
             raise UserError(
                 f"{source}: {len(together)} files would belong to one student, such as "
                 f"{together[0]} and {together[1]}: are these folders students? Nothing was "
-                "collected\n  fix: collect the folder whose folders are the students"
+                "collected\n  fix: collect the folder that contains a folder for each student"
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
@@ -257,7 +257,7 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
         known = {p.student for p in roster.without([name if number.isdigit() else student])}
         if several := [p.student for p in roster.people if p.student not in known]:
             yield (
-                f"{student!r} may be {' or '.join(map(repr, several))} of the class's roster: "
+                f"{student!r} may be {' or '.join(map(repr, several))} on the class's roster: "
                 "write their addresses or numbers into roster.csv"
             )
         else:

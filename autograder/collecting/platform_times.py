@@ -155,7 +155,8 @@ def _note(path: Path, number: int, text: str, person: RoleValues | None) -> str:
     count = "1 time" if number == 1 else f"{number} times"
     return (
         f"{path.name}: {count} can't be read with certainty, such as {text!r}{whose}; such "
-        "times make nobody late. Write them as '2026-11-20 18:30 Europe/Berlin' and collect again"
+        "times do not count as late. Write them as '2026-11-20 18:30 Europe/Berlin' and collect "
+        "again"
     )
 
 

@@ -103,11 +103,11 @@ class Students:
             for theirs, (what, ours) in sorted(self._renamed.items())
         )
         split = (
-            f"{group!r} is a group of the roster, so each member has the work: {members}"
+            f"{group!r} is a group on the roster, so each member has the work: {members}"
             for group, members in sorted(self._split.items())
         )
         whole = (
-            f"{group!r} is a group of the roster, but its work has been collected as that of one "
+            f"{group!r} is a group on the roster, but its work has been collected as that of one "
             f"student: withdraw {group!r}, remove {folder}, and collect again, so that each "
             "member has it"
             for group, folder in sorted(self._whole.items())

@@ -114,7 +114,7 @@ def _cases(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) ->
                 suite,
                 node.lineno,
                 f"the cases of {test.name} can't be counted",
-                "write them as one list of this file",
+                "write them as one list in this file",
             )
         counts.append(len(values.elts))
     return math.prod(counts)

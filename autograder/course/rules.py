@@ -119,7 +119,10 @@ def _promise(path: Path, name: str, error: str, when: Any, method: str) -> Promi
     kind = getattr(builtins, error, None)
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         raise ContentError(
-            path, None, f"{name}: Python has no error {error!r}", "use ValueError or another one"
+            path,
+            None,
+            f"{name}: Python has no error {error!r}",
+            "use one of Python's exceptions, such as ValueError",
         )
     return PromisedError(error, _sentence(path, name, error, when).rstrip("."), method)
 

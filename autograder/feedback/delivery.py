@@ -150,7 +150,7 @@ def _canvas_name(origin: Origin) -> str | None:
 _NO_NUMBER = {
     DeliveryFormat.MOODLE: "Moodle's number of this person is not known; collect the archive again "
     "with --times and the assignment's grading worksheet",
-    DeliveryFormat.CANVAS: "Canvas takes no file back for typed text (autograder push writes a "
+    DeliveryFormat.CANVAS: "Canvas accepts no file for typed text (autograder push writes a "
     "comment) or for anonymous downloads; download the submissions again with names",
 }
 _NAMES = {DeliveryFormat.MOODLE: _moodle_name, DeliveryFormat.CANVAS: _canvas_name}

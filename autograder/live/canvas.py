@@ -155,8 +155,8 @@ class Canvas:
         found = self._list(lambda: assignment.get_submissions(include=include), work.title)
         if any(not getattr(submission, "user_id", None) for submission in found):
             raise UserError(
-                f"{work.title!r} is graded anonymously on Canvas, which does not say whose a "
-                "submission is: switch that off, or use files (autograder collect, export)"
+                f"{work.title!r} is graded anonymously on Canvas, which does not say who submitted "
+                "what: switch that off, or use files (autograder collect, export)"
             )
         return found
 

@@ -173,7 +173,7 @@ def number_of(value: object) -> str:
     Raises `ValueError` for anything else, because it becomes part of addresses and folder names.
     """
     if not _NUMBER.fullmatch(str(value)):
-        raise ValueError("a number contains something else")
+        raise ValueError("a number contains other characters")
     return str(value)
 
 

@@ -94,7 +94,7 @@ class ResultsFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.close()
-            raise UserError(f"another grader is writing {path}; wait for it") from error
+            raise UserError(f"another grader is writing {path}; wait until it ends") from error
         self._set_truncated_line_aside()
 
     def history(self) -> History:
@@ -145,8 +145,8 @@ class ResultsFile:
         except OSError as error:
             self._file.close()
             raise UserError(
-                f"{aside} can't be written ({error.strerror}), which stores the "
-                f"truncated last line of {self.path.name}; make room"
+                f"{aside}, the file for the truncated last line of {self.path.name}, can't be "
+                f"written ({error.strerror}); make room"
             ) from error
         self.truncated = aside
 

@@ -100,7 +100,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
-            raise UserError(f"a grader is writing {path}; wait for it") from error
+            raise UserError(f"a grader is writing {path}; wait until it ends") from error
         yield file
 
 

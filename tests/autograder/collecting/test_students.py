@@ -119,7 +119,7 @@ def test_a_note_says_whom_an_ambiguous_name_may_mean(tmp_path: Path) -> None:
     write_roster(folder, tmp_path / "people.csv")
     found = bring(folder, {"Zoe Lee_12001_assignsubmission_file/masking.py": "1"})
     assert [note.partition(":")[0] for note in found.notes] == [
-        "'Zoe Lee' may be 'zoe1' or 'zoe2' of the class's roster"
+        "'Zoe Lee' may be 'zoe1' or 'zoe2' on the class's roster"
     ]
 
 
@@ -297,7 +297,7 @@ def test_the_work_of_a_group_is_that_of_each_member(groups: Path, entry: str) ->
     assert students(groups) == {"jm", "za"}
     assert (groups / "submitted/za/masks/masking.py").read_text() == "1"
     (note,) = found.notes
-    assert note.endswith("is a group of the roster, so each member has the work: jm, za")
+    assert note.endswith("is a group on the roster, so each member has the work: jm, za")
     assert not bring(groups, {entry: inner.getvalue() if entry.endswith(".zip") else "1"}).skipped
 
 
@@ -362,7 +362,7 @@ def test_a_group_collected_before_the_roster_can_be_split(tmp_path: Path) -> Non
     (tmp_path / "groups.csv").write_text(GROUPS)
     write_roster(course, tmp_path / "groups.csv")
     notes = bring(course, {"Blue Team/masking.py": "1"}).notes
-    assert any("'Blue Team' is a group of the roster" in note for note in notes)
+    assert any("'Blue Team' is a group on the roster" in note for note in notes)
     shutil.rmtree(course / "submitted" / "Blue Team")
     bring(course, {"Blue Team/masking.py": "1"})
     assert students(course) == {"jm", "za"}

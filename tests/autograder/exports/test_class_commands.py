@@ -209,7 +209,7 @@ def test_other_due_dates_are_shown_with_the_number_of_submissions(term: Term) ->
     keys = [("ada", "masks"), ("ben", "masks"), ("zoe", "masks")]
     found = class_lateness(term.folder, keys, term.course.assignments)
     assert (
-        "Berlin, for 2 of them 2026-05-03 12:00:00 Europe/Berlin; 1 of 3 is late"
+        "Berlin, for 2 of the submissions 2026-05-03 12:00:00 Europe/Berlin; 1 of 3 is late"
         in (lateness_lines(term.course.assignments, found)[0])
     )
 

@@ -182,7 +182,7 @@ class Term:
         assert {(one.who, one.text) for one in report.asked} == {
             (self.folder_of(n, week), WHY) for n in chosen if (n, week) in self.asks
         }
-        notes = [note for note in report.notes if f"'{TEAM_NAME}' is a group of the roster" in note]
+        notes = [note for note in report.notes if f"'{TEAM_NAME}' is a group on the roster" in note]
         assert list(report.notes) == notes and len(notes) == has_team
         return report
 
