@@ -49,7 +49,7 @@ _REQUESTS = "regrade requests"
 
 @dataclass(frozen=True, slots=True)
 class ClassChanges:
-    """The changes since somebody last looked, or since each submission was first graded.
+    """The changes since somebody last looked at them, or since each submission was first graded.
 
     `manual` contains the scores that people set and that differ from the automatic ones, and
     `in_doubt` the manual scores whose automatic score, maximum score or answer has changed since

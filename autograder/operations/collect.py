@@ -123,7 +123,8 @@ def undo_collect(class_folder: Path | str = "course") -> UndoReport:
         undone = autograder.undo_collect("course")
         print(undone.began, undone.taken_back, undone.left)
 
-    Files that were edited by hand since then stay. Raises `UserError` if there is nothing to undo.
+    Files that have been edited by hand since then are kept. Raises `UserError` if there is nothing
+    to undo.
     """
     from ..collecting import undo
 

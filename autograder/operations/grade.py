@@ -122,7 +122,7 @@ def _run_what_can_be(
 ) -> tuple[Courses, RunReport]:
     """Grades all assignments except those whose content is wrong.
 
-    Raises `ContentError` if a wrong assignment is the only one, or the one that was named.
+    Raises `ContentError` if no other assignment is left to grade.
     """
     while True:
         backend = _cluster(courses, scheduler, options) if scheduler else None

@@ -45,7 +45,7 @@ PARTS = ("roster", "dates", "submissions")
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """All changes that a pull will make; `waits` are sentences about work for a person."""
+    """All changes that a pull will make; `waits` are messages about work that a person must do."""
 
     platform: str
     title: str
@@ -68,7 +68,7 @@ class PullPlan:
 class PullReport:
     """The outcome of a pull: the plan, whether it was approved, and the collected submissions.
 
-    `waits` are sentences about work for a person, including those of the plan.
+    `waits` are messages about work that a person must do, including those of the plan.
     """
 
     plan: PullPlan
@@ -235,7 +235,7 @@ class _Pull:
     def apply(
         self, plan: PullPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[CollectReport | None, Sequence[str]]:
-        """Carries out the plan; returns the collected submissions, and work for a person."""
+        """Carries out the plan; returns the collected submissions, and messages about open work."""
         if plan.roster and (plan.roster.added or plan.roster.updated):
             write_people(self._folder, self._listed)
         write_dates(self._folder, {(d.assignment, d.section): d.after for d in plan.dates})

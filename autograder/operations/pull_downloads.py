@@ -155,7 +155,7 @@ def _rounds(incoming: Sequence[IncomingSubmission]) -> Iterator[Sequence[Incomin
 
 
 def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path, SubmittedFile]]:
-    """Yields the path for each file, in a subfolder if its place is taken.
+    """Yields the path for each file, in a subfolder if that path is already taken.
 
     Platforms allow a file and a folder with the same name; a disk does not.
     """

@@ -74,7 +74,7 @@ class GradeChange:
 class PushPlan:
     """All grades that a push will write, and the number of grades that are already equal.
 
-    `waits` are sentences about work for a person.
+    `waits` are messages about work that a person must do.
     """
 
     platform: str
@@ -90,7 +90,7 @@ class PushPlan:
 class PushReport:
     """The outcome of a push: the plan, whether it was approved, and how many grades were written.
 
-    `waits` are sentences about work for a person, including those of the plan.
+    `waits` are messages about work that a person must do, including those of the plan.
     """
 
     plan: PushPlan
@@ -339,7 +339,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades in batches; returns the number written, and sentences on the others."""
+        """Writes the grades in batches; returns the number written, and messages on the others."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

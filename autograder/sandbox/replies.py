@@ -110,7 +110,7 @@ _ASKS = b'{"U": ["substitute", '
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requests that are sent at once: the same bytes for every worker, identified by a digest.
+    """Requests that are sent together: the same bytes for every worker, identified by a digest.
 
     `kernels` is true if right answers need parts of torch that the fork server may not have loaded.
     """

@@ -83,7 +83,7 @@ class Session:
             return value_of(reply)
 
     def ask_several(self, budget: Budget, batch: Batch) -> list[RawReply]:
-        """Makes all calls of a batch at once; returns their replies, not yet decoded."""
+        """Sends all calls of a batch together; returns their replies, not yet decoded."""
         with self._asking(budget) as clock:
             limit = self._limits.reply_bytes
             replies = RawReplies(self._frame, batch.count, limit, self.substitute is not None)

@@ -130,7 +130,7 @@ def _problem(
     answer: Answer, error: BaseException, module: types.ModuleType, exercises: tuple[str, ...]
 ) -> str:
     slow = isinstance(error, CheckTimeout)
-    # the timeout was raised in our code, but its cause is in the student's
+    # the timeout was raised in this package, but its cause is in the student's code
     at = error.__cause__ if slow and error.__cause__ else error
     places = places_of(at.__traceback__, vars(module), locator(answer.path, answer.text))
     where = places[-1].where if places else answer.path.name

@@ -148,7 +148,8 @@ def wrong_import(
 def _certainly_imported(question: str, source: str) -> set[str]:
     """Returns the modules that an answer imports or uses in each call, whatever its arguments.
 
-    Grading replaces an IPython that is imported at the top, so that `display` shows nothing.
+    An `IPython` that is imported at the top is ignored, because grading replaces it with a
+    placeholder whose `display` shows nothing.
     """
     imports, found = imports_of(source), set()
     for node in (node for step in _steps(question, source) for node in ast.walk(step)):

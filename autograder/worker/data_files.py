@@ -1,8 +1,8 @@
 """Keeps the files next to a notebook in memory, because workers may not open files.
 
-The notebook can read, import and change these files and write new ones; all of them end with the
-worker. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and so on), and
-therefore numpy, pandas and matplotlib, but not code in C.
+The notebook can read, import and change these files and write new ones; all of them are lost when
+the worker ends. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and so on),
+and therefore numpy, pandas and matplotlib, but not code in C.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def steps(
     calls: Sequence[tuple[Sequence[Any], int | None]],
     no_grad: bool = False,
 ) -> list[Any]:
-    """Makes several calls, and can pass the state of one to a later one as its last argument.
+    """Makes several calls; the state of a call can be the last argument of a later call.
 
     Each call consists of its arguments and the number of the earlier call whose state it gets, or
     None. A state is the last item of a call's result, and is passed on as the same object, so that

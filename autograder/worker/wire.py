@@ -51,7 +51,7 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Returns whether a tensor can be sent as it is in memory, as most tensors can."""
+    """Returns whether a tensor's memory can be sent directly, which is true of most tensors."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
