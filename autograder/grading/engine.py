@@ -66,7 +66,7 @@ class Scope:
 
     @classmethod
     def of(cls, engine: Engine, assignments: Iterable[Assignment]) -> Scope:
-        """Returns the scope of these assignments, which may contain only some exercises."""
+        """Returns the scope of these assignments, each with all or some of its exercises."""
         by_name = {assignment.name: assignment for assignment in assignments}
         digests = {name: engine.suite_digest(one) for name, one in by_name.items()}
         return cls(engine, by_name, digests)

@@ -232,7 +232,7 @@ class _Task:
             self.replies.append(replies)
 
     def begin(self, worker: RemoteImplementation, question: str) -> None:
-        """Begins a question; its calls are refused if the question is left out."""
+        """Begins a question, and refuses its calls if `watch` leaves the question out."""
         place = Position(self.exercise.name, question)
         self.watch.enter(place)
         worker.begin_question(question)

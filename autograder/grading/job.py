@@ -126,7 +126,7 @@ class Grader(Protocol):
         """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Prepares for these assignments, so that jobs that are forked later share the work."""
+        """Prepares the grading of these assignments, for all jobs that are forked later."""
 
     def grade(
         self,
@@ -174,7 +174,7 @@ class Job:
 
     @classmethod
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
-        """Forks a job; `others` are the jobs that already run."""
+        """Forks a job, which closes the pipes of the `others` that already run."""
         near, far = _fork.Pipe()
         watch = Watch()
         args = (grader, far, [near, *(job.pipe for job in others)], watch)

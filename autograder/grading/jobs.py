@@ -133,7 +133,7 @@ class ClassGrader:
             self._running = []
 
     def _stop(self, job: Job) -> None:
-        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # even if the job died
+        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # includes a job that died
         job.stop()
         self.costs = total_costs(self.costs, job.watch.costs)
 

@@ -19,7 +19,7 @@ from .job import Grader
 from .sources import QuestionSelector
 from .watch import Watch
 
-#: the beginning of the note on a line in which one question alone was graded again
+#: the beginning of a result's note that only one question was graded again
 ALONE = "graded again alone: "
 
 
@@ -42,7 +42,7 @@ class OneQuestionGrader:
         return self.inner.fork_server
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Prepares the question's exercise, so that jobs that are forked later share the work."""
+        """Prepares the grading of the question's exercise, for all jobs that are forked later."""
         self.inner.prepare([self._narrowed(assignment) for assignment in assignments])
 
     def grade(
@@ -62,7 +62,7 @@ class OneQuestionGrader:
 
 
 def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionResult]:
-    """Returns the last graded line of each submission."""
+    """Returns the last result of each submission that was graded."""
     graded = [line for line in results if line.status is SubmissionStatus.GRADED]
     return {line.key: line for line in graded}
 
@@ -70,10 +70,10 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: QuestionSelector
 ) -> SubmissionResult:
-    """Returns the previous line with one question's result from the new line, and a note on it.
+    """Returns the previous result with one question's result from the new one, and a note.
 
-    The line keeps the digest of the suite that judged the rest, so that `--resume` with a different
-    suite grades all of it.
+    The result keeps the digest of the suite that judged the rest, so that `--resume` with a
+    different suite grades all of it.
     """
     fresh = next(e for e in now.exercises if e.exercise == wanted.exercise)
     exercises = tuple(

@@ -34,7 +34,7 @@ class Ledger:
 
     @classmethod
     def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
-        """Returns a ledger that knows the lines of the file."""
+        """Returns a ledger that has read the lines of the file."""
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:

@@ -57,7 +57,7 @@ def digest_of_files(files: Iterable[Path], *texts: str) -> str:
 
 
 def submitted_digest(submission: Submission, assignment: Assignment) -> str:
-    """Returns the digest of the files that count if suites judge the assignment."""
+    """Returns the digest of a submission's files for an assignment that suites judge."""
     return submission_digest(submission.folder, assignment.exercises)
 
 

@@ -1,6 +1,6 @@
 """The sources of a run's submissions, a list or a stream, and the options and events of the run.
 
-Nothing here loads torch, which importing `run` does.
+This module does not load torch, unlike `run`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class StreamedSubmissions:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether the other side has closed the descriptor, and every line was taken."""
+        """Returns whether the descriptor has been closed, and all lines have been taken."""
         return not self._is_open and not self._buffer
 
     def awaited(self) -> Sequence[int]:

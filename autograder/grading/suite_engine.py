@@ -43,7 +43,7 @@ class SuiteEngine:
         return [assignment.name for assignment in self.course.assignments]
 
     def assignment(self, name: str) -> Assignment:
-        """Returns one of the assignments."""
+        """Returns the assignment with this name."""
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
@@ -51,7 +51,7 @@ class SuiteEngine:
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """Returns a digest of the files that count."""
+        """Returns a digest of the submitted files."""
         return submitted_digest(submission, assignment)
 
     @contextlib.contextmanager

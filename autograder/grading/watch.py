@@ -106,7 +106,7 @@ class Watch:
         limit_memory(_MEMORY)
 
     def enter(self, place: Position) -> None:
-        """Begins the work for this place; in a job, it gets the full CPU time."""
+        """Begins the work for this place, which gets the full CPU time in a job."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")

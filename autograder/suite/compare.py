@@ -224,7 +224,7 @@ def _at(index: int, text: str) -> str:
 
 
 def form_difference(got: Any, expected: Any) -> str | None:
-    """Return None if shapes and devices are the expected ones, even inside tuples and lists."""
+    """Return how shapes or devices differ, even inside tuples and lists, or None."""
     if isinstance(expected, tuple | list):
         if isinstance(got, tuple | list) and len(got) == len(expected):
             texts = map(form_difference, got, expected)

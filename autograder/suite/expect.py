@@ -150,7 +150,7 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> None:
-        """Assert that several calls, which pass a state on, return what the solution's return.
+        """Assert that several calls, which pass on a state, return what the solution returns.
 
         Each state is passed on as the same object, and all values are compared after the last call:
         a later call must not write into an earlier result. If no state is passed on, each result is

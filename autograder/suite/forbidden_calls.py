@@ -166,7 +166,7 @@ _STAR = "*"
 
 
 def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the names in a module that can lead around a rule, sorted; empty for invalid Python.
+    """Return the sorted names in a module that can evade a rule; none for invalid Python.
 
     Statements that are not executed, because they only try `answers` out, do not count.
     A name that is looked up by a text counts as if it were written out, if the module shows which

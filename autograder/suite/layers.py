@@ -260,7 +260,7 @@ class ExpectLayer:
             self._failures.add(wrong)
 
     def gradients(self, *args: Any, likely: str, options: GradientOptions = PLAIN) -> None:
-        """Assert that value and all gradients equal the solution's; see `GradientOptions`."""
+        """Assert that the value and all gradients equal the solution's; see `GradientOptions`."""
         compare = partial(gradient_difference, size=options.size)
         self._backward(args, compare, likely, options, difference)
 

@@ -36,7 +36,7 @@ def load_module(path: Path, name: str | None = None) -> ModuleType:
 
 
 def signature_of(implementation: object, name: str) -> str:
-    """Write the signature of a question in this process: `dropout(x, p, training=True)`."""
+    """Return the signature of a question as text, such as `dropout(x, p, training=True)`."""
     found = implementation.namespace.get(name) if hasattr(implementation, "namespace") else None
     if not callable(found):
         return ""

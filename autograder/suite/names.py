@@ -55,7 +55,7 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """Return the arguments of a function that are not reassigned, so come from the caller."""
+    """Return the arguments of a function that keep the values that the caller passes."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]

@@ -1,4 +1,4 @@
-"""Explains an error that an answer raised, and what to do about it.
+"""Explains an error that an answer raised, and gives advice.
 
 The first matching row of the tables counts; an error that matches no row still gets a text about
 errors, never one about values. `check` and the notebook, which know more about the place of an
@@ -45,7 +45,7 @@ _REFUSED = row(
     "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
     "docstring; if not, print the shapes just before the line where it stops",
 )
-#: a ValueError raised on purpose may say anything but these texts, which are Python's and torch's
+#: matches a ValueError raised on purpose, which has none of these texts of Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
 #: the words before the student's own lines
 _WHERE = "\nin "
@@ -96,7 +96,7 @@ def _row_of(error: str, table: Iterable[Row], source: str = "") -> Row | None:
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
-    """Describe the errors of answers to a question in words, or "" if their kinds differ."""
+    """Return a description of all errors of answers to a question, or "" if their kinds differ."""
     kinds = {_kind(error, question) for error in errors}
     return kinds.pop() if len(kinds) == 1 else ""
 

@@ -158,7 +158,7 @@ def _of_values(
 
 
 def nan_in(value: torch.Tensor) -> str:
-    """Say how many values are nan, and what causes nan, or an empty string if none is."""
+    """Return how many values are nan, with the causes of nan, or "" if none is."""
     if not _is_plain(value) or not bool((nan := value.detach().isnan()).any()):
         return ""
     count = "every value is" if bool(nan.all()) else f"{int(nan.sum())} of {nan.numel()} values are"
@@ -268,7 +268,7 @@ def _is_first_only(got: torch.Tensor, expected: torch.Tensor, dim: int) -> bool:
 
 
 def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]) -> str:
-    """Describe wrong attention weights: rows should sum to one, perhaps causally."""
+    """Describe wrong attention weights, whose rows should sum to one and may be causal."""
     sums = expected.sum(-1)
     if expected.shape[-1] < 2 or not bool((expected >= 0).all()):
         return ""

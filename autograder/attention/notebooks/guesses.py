@@ -1,4 +1,4 @@
-"""Answers to guesses that a line of code in the cell would give away.
+"""Answers to guesses, which a line of code in the notebook's cell would give away.
 
 A guess about a line of code is compared in its cell with the result of that line. The answers here
 are numbers that students work out themselves.

@@ -48,7 +48,7 @@ self_contexts = torch.tensor(
         [0.4177, 0.6503, 0.5645],
     ]
 )
-#: every word plus its context, brought to mean 0 and variance 1
+#: every word plus its context, normalized to mean 0 and variance 1
 normed = torch.tensor(
     [
         [-0.4932, -0.9012, 1.3944],
@@ -153,7 +153,7 @@ coins = torch.tensor(
         [1, 0, 1, 0, 1, 1],
     ]
 )
-#: the weights of a causal layer in which all words look alike
+#: the weights of a causal layer in which all words have equal scores
 equal_weights = torch.tensor([[1 / (t + 1)] * (t + 1) + [0.0] * (5 - t) for t in range(6)])
 causal_layer = {
     "W_query": [[-0.235430, 0.019124, -0.286746], [0.217727, -0.491934, 0.423223]],

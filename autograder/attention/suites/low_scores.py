@@ -101,7 +101,7 @@ def rows_far_apart(
 
 
 def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
-    """Draw tokens (B, T, d) in float64, queries and keys of a layer filled by `low_scoring`."""
+    """Draw tokens (B, T, d) in float64 for a layer whose weights `low_scoring` draws."""
     return _turned(_rising(_near(draw, shape, torch.float64)))
 
 

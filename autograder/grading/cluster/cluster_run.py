@@ -115,7 +115,7 @@ class _Run:
                     self.lines.take(task, line)
             elif future.status != "error":
                 raise _gone(future.status)
-            elif len(batch) > 1:  # one of them may have ended a grader: send each
+            elif len(batch) > 1:  # one of them may have ended a grader: send each alone
                 for task in batch:
                     self._begin([task], running)
             else:

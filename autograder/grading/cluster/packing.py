@@ -15,11 +15,11 @@ from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.opened import MAX_NOTEBOOK_BYTES, read_bytes
 
-#: the most entries of a folder that are packed, apart from the files that count;
+#: the most entries of a folder that are packed in addition to the exercises' files;
 #: `submission.intake` reads as many
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
-#: the most bytes that are packed of all files that do not count
+#: the most bytes that are packed of all other files together
 _MOST_OTHERS = 64 << 20
 
 Document = dict[str, Any]

@@ -53,7 +53,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _RowAfter:
-    """A row of the results of a function that is applied to a tensor of this shape."""
+    """The expected results of a function that is applied to a tensor of this shape."""
 
     function: After
     shape: torch.Size

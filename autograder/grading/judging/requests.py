@@ -139,7 +139,7 @@ def _if(no_grad: bool) -> list[bool]:
 
 
 def outcome_of(reply: Any, args: Sequence[Any]) -> Outcome:
-    """Returns the value of a call with these arguments, and the arguments afterwards."""
+    """Reads the reply to a call: returns the value, and the arguments after the call."""
     match reply:
         case (value, None):
             return Outcome(value, tuple(args))
@@ -154,7 +154,7 @@ def calls_of(steps: Sequence[Step]) -> list[Any]:
 
 
 def values_of(reply: Any, count: int) -> tuple[Any, ...]:
-    """Returns the values of several calls."""
+    """Reads the reply to several calls: returns their values."""
     match reply:
         case [*items] if len(items) == count:
             return tuple(items)
@@ -162,7 +162,7 @@ def values_of(reply: Any, count: int) -> tuple[Any, ...]:
 
 
 def gradients_of(reply: Any, args: Sequence[Any]) -> Gradients:
-    """Returns the value and the gradients of a call with these arguments."""
+    """Reads the reply to a call with gradients: returns the value and the gradients."""
     match reply:
         case (value, [*inputs], dict() as weights, *left) if _fits(inputs, list(args)):
             # names must be strings, or they could not be sorted
@@ -173,7 +173,7 @@ def gradients_of(reply: Any, args: Sequence[Any]) -> Gradients:
 
 
 def operators_of(reply: Any) -> tuple[list[str], Any]:
-    """Returns names of operators, and the value of the call that dispatched them."""
+    """Reads the reply to a watched call: returns the operators' names, and the value."""
     match reply:
         case (list(names), value) if all(isinstance(name, str) for name in names):
             return names, value

@@ -1,4 +1,4 @@
-"""Asks a wrong answer again, to find results that depend on chance or on earlier calls."""
+"""Calls a wrong answer again, to find results that depend on chance or on earlier calls."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
 #: the operations that prepare a layer for a call
 _PREPARING = (*MAKING, "train", "move")
 _FORWARD = "forward"
-#: the most wrong calls that are made alone
+#: the most wrong calls that are repeated with a new layer
 _MOST_ALONE = 3
 
 
 class AskedAgain:
-    """One wrong answer to a question; `ask` sends a batch to its worker, and may return None."""
+    """A wrong answer to a question; `ask` returns its replies to a batch, or None."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class AskedAgain:
         self._wrong = sorted(wrong, key=lambda test: len(self._probe.requests[test]))
 
     def rows(self) -> list[Row]:
-        """Returns a row about results that change when the answer is asked again, if any do."""
+        """Returns a row about results that change in another call, or an empty list."""
         if not self._wrong:
             return []
         return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
 
     def _by_chance(self) -> list[Row]:
-        """Returns a row if the answer wrongly returns different values with other random numbers.
+        """Returns a row if values wrongly change with the random numbers, or an empty list.
 
         The calls are those of the shortest test with a wrong value.
         """
@@ -81,7 +81,7 @@ class AskedAgain:
         return bool(found)
 
     def _wrong_calls(self, test: str) -> Iterator[tuple[int, bool]]:
-        """Yields the place of each wrong call of `forward`, and whether others precede it."""
+        """Yields the position of each wrong call of `forward`, and whether it is not the first."""
         called: set[object] = set()
         rights = self._known.right(self._question, test).calls
         triples = zip(

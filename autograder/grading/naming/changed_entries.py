@@ -49,7 +49,10 @@ class ChangedEntries:
         self._of_solution, self._ask_text = members, ask_text
 
     def changed(self, one: Row, other: Row) -> list[Definitions]:
-        """Returns versions of an entry, each with a change that has the effect of a member."""
+        """Returns versions of an entry that also contain a change with the effect of a member.
+
+        One of the two rows is the entry, and the other one is the member of a family.
+        """
         found: list[Definitions] = []
         entry, row = (one, other) if one.is_entry else (other, one)
         for number, member in self._changes(entry):

@@ -101,7 +101,10 @@ class Diagnosis:
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
-        """Returns this misconception's name; each `time` has different random numbers."""
+        """Returns the name that a misconception's own answers get, or None.
+
+        Each `time` has different random numbers.
+        """
         replies = self._known.entry_replies(variant, (time,))
         if not replies:
             return None

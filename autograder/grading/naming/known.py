@@ -1,6 +1,6 @@
 """The known mistakes of an exercise: catalogue entries, families, and their answers.
 
-The probe's inputs depend only on the suite, so all of this is computed once: see `table`.
+The probe's inputs depend only on the suite, so the answers are computed once and kept in tables.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class KnownMistakes:
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
     ) -> Replies | None:
-        """Asks an entry in a separate worker; returns its replies to the probe or to some tests.
+        """Runs an entry in a separate worker; returns its replies to the probe or to some tests.
 
         The requests are made once for each of `times`, with different random numbers.
         """

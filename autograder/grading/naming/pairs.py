@@ -63,7 +63,7 @@ class PairSearch:
     """Searches the rows of a table for pairs that explain one answer.
 
     `came` are the answer's calls and `right` the solution's, in the order of the table's columns;
-    `wrong_first` are the tests, the most informative one first.
+    `wrong_first` are all tests, those with a wrong call first.
     """
 
     def __init__(

@@ -167,7 +167,7 @@ class Probe:
         return answered(events_of(self.requests[test][: len(replies)], replies))
 
     def judged(self, test: str, replies: Replies) -> AnswerRecord:
-        """Returns the record with the test's words and each call's shares, for random answers."""
+        """Returns the record of a test's replies, with words and shares, for random answers."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():

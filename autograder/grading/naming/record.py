@@ -229,7 +229,7 @@ def _call(event: Event, with_shares: bool) -> Call:
 
 
 def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
-    """Returns the form of a value, with sizes on request; `tensors` collects its numbers."""
+    """Returns the form of a value, with sizes on request; adds its numbers to `tensors`."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)

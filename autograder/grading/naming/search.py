@@ -289,7 +289,7 @@ class Search:
             if by_test[row, numbers[test], 2]:
                 by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
         sums = by_test.sum(1)
-        # a member is asked no further if none of its known answers explains a wrong value
+        # do not compute more of a member if none of its known answers explains a wrong value
         may_explain = (self._known * wrong).sum(1) == 0
         may_explain |= np.where(self._known, found[:, :, 0], 0).any(1)
         # a change that applies to any step must not contradict any call

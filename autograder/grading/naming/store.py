@@ -36,7 +36,7 @@ class Store:
     def get(
         self, question: str, key: str, make: Callable[[], Table], fits: Callable[[Table], bool]
     ) -> Table:
-        """Returns the table of a question that has this key and fits; makes it if needed.
+        """Returns a question's table with this key that fits this machine; makes it if needed.
 
         Only one process makes a table, while others wait. In the course, the new table replaces one
         with a different key. A table with the same key that does not fit was made on a machine that

@@ -68,7 +68,7 @@ class Pairs:
     sums: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def like(self, call: Call) -> list[tuple[int, int]]:
-        """Returns the pairs that may answer like a call."""
+        """Returns the pairs that may give the same answer as a call."""
         total, near = total_of(call), sum(call.bounds)
         with np.errstate(invalid="ignore"):
             alike = np.abs(self.sums - total) <= near + _OF_SUM * abs(total)

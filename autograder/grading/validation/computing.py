@@ -95,7 +95,7 @@ class _Reader:
             and all(isinstance(by, ast.Is | ast.IsNot) for by in node.ops)  # others call `__eq__`
             for value in (node.left, *node.comparators)
         }
-        #: the uses of `type` in calls whose value is only compared, or asked for an attribute
+        #: the uses of `type` in calls whose value is only compared, or only used for an attribute
         self._types = {
             id(node.func)
             for node in self._nodes

@@ -24,7 +24,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A known mistake to be added; `code` defines the question and its helpers."""
+    """A known mistake to be added; `code` defines the answer and its helpers."""
 
     question: str
     name: str

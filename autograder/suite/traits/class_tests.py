@@ -124,7 +124,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _check_root(expect: Expect, traits: Traits, root: Root, sizes: Sizes) -> None:
-    """Test a layer whose size `root` is near its largest value."""
+    """Test a layer whose size under the square root is near its largest value."""
     layer = built(expect, traits, sizes)
     layer.fill(root.weights(expect.draw, sizes.letters[root.letter]))
     layer.move(dtype=torch.float64)
@@ -160,7 +160,7 @@ def _builds_and_calls(traits: Traits, chosen: CallSizes) -> list[tuple[Sizes, li
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """Test calls in both modes in turn, new weights after a call, and a restored layer."""
-    # if nothing else may change from call to call, use leading dimensions, which may
+    # if nothing else may change from call to call, use leading dimensions, which may change
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)
     # build it before the calls that drop nothing: each layer must keep its own rate

@@ -159,9 +159,10 @@ class Traits:
         return Sizes({**self.sizes, **known}, leading, rate)
 
     def with_exact_root(self, sizes: Sizes) -> Sizes:
-        """Round the size whose root is taken down to a power of four, which has an exact root.
+        """Round the size under the root down to a power of four, which has an exact root.
 
-        A right answer may keep the scale in float32: large terms that cancel show its rounding.
+        A right answer may keep the scale in float32, and large terms that cancel would show its
+        rounding.
         """
         if self.root is None:
             return sizes

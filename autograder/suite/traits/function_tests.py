@@ -343,7 +343,7 @@ def _frozen_in_turn(
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """Make float32 arguments with zeros among their numbers, not contiguous."""
+    """Make float32 arguments that contain zeros and are not contiguous."""
     made = arguments(expect, traits, sizes, torch.float32)
     return [
         turned(with_zeros(arg) if item.values is normal else arg)

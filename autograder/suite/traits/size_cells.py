@@ -8,8 +8,8 @@ no list of sizes can be learned, and each size is tested sooner or later.
 - `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
   and the rest have their usual sizes;
 - `between`: each length is drawn between a middle size and its largest, together with all free
-  sizes;
-  then each is one below its largest, so that a large even and a large odd length are always tested;
+  sizes; then each is one below its largest, so that a large even and a large odd length are always
+  tested;
 - `after_blocks`: each length, and the number of samples and heads, is one above a whole number of
   blocks, for all usual sizes of blocks: an answer in blocks may lose a last block of size 1;
 - `middling`: all sizes are drawn around the middle;
@@ -172,7 +172,7 @@ class CallSizes:
         return self._traits.usual(leading).but({**others, root.letter: drawn})
 
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
-        """Return the calls of the trait of sizes: `extremes`, with all leading dimensions.
+        """Return the calls that test sizes: `extremes`, with all leading dimensions.
 
         One more call has five dimensions, and in the last one everything is 1.
         """
@@ -276,7 +276,7 @@ class CallSizes:
         return [past.but({"P": self._largest("P")})]
 
     def many(self, samples: int = 0) -> Sizes:
-        """Return many samples of one long vector each: many numbers in as few steps as possible."""
+        """Return sizes for many samples of one long vector, with as few steps as possible."""
         counted = [x for x in ("B", "S", "T") if x in self._letters]
         places = [] if self._is_batched else counted[:1]
         for number, keys in product((samples or self._many, _MANY, _PAIRS), (2, 1)):
@@ -287,7 +287,7 @@ class CallSizes:
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def samples(self) -> list[Sizes]:
-        """Return calls with the most samples, and with over half of them, of a few short tokens."""
+        """Return calls with the most samples, and with over half as many, of a few short tokens."""
         if not self._is_batched:
             return []
         least, most = self._traits.smallest, _LARGEST["B"]
@@ -321,7 +321,7 @@ class CallSizes:
         return self._bounded(built.but(chosen, (_MANY,)), letters)
 
     def wide(self) -> Sizes:
-        """Return a few long vectors."""
+        """Return sizes for a few long vectors."""
         return self._bounded(self._wide((), {"T": _FEW_TOKENS, "S": _FEW_TOKENS}), self._letters)
 
     def _wide(self, leading: tuple[int, ...], others: Mapping[str, int]) -> Sizes:

@@ -1,4 +1,4 @@
-"""The traits of questions: their words and generated tests, and a table of who shows them.
+"""The traits of questions: their words and generated tests, and a table for all questions.
 
 An empty cell of the table needs a reason.
 """
@@ -28,7 +28,7 @@ from .declaration import (
 )
 from .function_tests import FUNCTION_TESTS
 
-#: the words with which students are shown what grading tries
+#: words for students about what grading tries
 _FOR_STUDENTS: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -114,7 +114,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The test of each general rule, or the reason for having none, or "" without both."""
+        """The test of each general rule, a reason for having none, or "" if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -124,7 +124,7 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """The test of each trait, or the reason for having none, or "" without both."""
+        """The test of each trait, a reason for having none, or "" if neither is known."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property

@@ -83,7 +83,7 @@ def is_small(rank: int) -> bool:
 
 
 def is_plain(rank: int) -> bool:
-    """Returns whether a change alters a known step or leaves one out; these may occur in pairs."""
+    """Returns whether a change alters a known step, or leaves out any step."""
     return rank in (0, _SMALL)
 
 

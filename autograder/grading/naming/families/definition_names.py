@@ -1,4 +1,4 @@
-"""Describes the names in a definition by words that students know.
+"""Describes the names in a definition in words that students know.
 
 An answer may use its own names. So descriptions use only names that the question gives (arguments,
 and layers with parameters) and common terms, such as the scores.

@@ -1,4 +1,4 @@
-"""Other ways to write a known step, each with its effect, from the rows of tables."""
+"""Other ways to write a known step, each with its effect, from the tables in `steps.toml`."""
 
 from __future__ import annotations
 
