@@ -18,8 +18,8 @@ TABLES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
 HEAD = """\
 # What `check` says
 
-Collected from the program by a test; each mistake below is made in the test run, and the student
-must read the text next to it.
+A test collects these messages from the program. The test run makes each of the mistakes below, and
+checks that the student sees the texts next to it.
 
 ## The state of a question
 
@@ -37,7 +37,7 @@ def page() -> str:
     for path in TABLES:
         text = path.read_text(encoding="utf-8")
         lines += ["", f"## {text.partition(chr(10))[0].removeprefix('# ').rstrip('.')}", ""]
-        lines += ["| mistake | what the student reads |", "|---|---|"]
+        lines += ["| mistake | what the student sees |", "|---|---|"]
         for mistake in tomllib.loads(text)["mistake"]:
             texts = "<br>".join(_code(text) for text in mistake["says"])
             lines.append(f"| {mistake['name']} | {texts} |")
