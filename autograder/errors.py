@@ -13,7 +13,7 @@ AutograderError
     |-- AnswerNotImplemented  raised NotImplementedError
     |-- AnswerRaised          raised another exception
     |-- AnswerTimeout         used up the question's wall or CPU time
-    |-- AnswerMemory          asked for more memory than the limit
+    |-- AnswerMemory          requested more memory than the limit
     |-- AnswerCrashed         ended its process
     |-- AnswerOutputLimit     printed too much
     |-- AnswerForbidden       used a call that the question does not allow

@@ -43,7 +43,7 @@ _NOTHING = "-"
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
 #: text that `rich` would treat as a style, or backslashes before a bracket: `rich` would drop one
 _STYLE = re.compile(r"(?<!\\)(?:(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[))")
-#: the most characters in one line on a terminal
+#: the maximum number of characters in one line on a terminal
 _WIDEST = 2_000
 _LONGEST_NAME, _LONGEST_BYTES = 120, 255
 #: characters that have a special meaning in file names on some system

@@ -48,7 +48,7 @@ GUARDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "8 GB of memory": (("--memory", "8g"), ()),
     "512 processes": (("--pids-limit", "512"), ("--pids-limit", "-1")),
     "an ordinary user": ((), ("--user", "0")),
-    "a read-only course": ((), ()),  # it is a part of the volume
+    "a read-only course": ((), ()),  # its volume is mounted read-only
 }
 #: code that prints the guards that are off, and files in the image besides the package
 _REPORT = """

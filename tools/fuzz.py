@@ -101,7 +101,7 @@ class ExerciseFolder:
                     list(contents_of(entry, ReadingAllowance()))
 
     def members(self, data: bytes) -> None:
-        """Reads a valid archive with any names and sizes, each on a line."""
+        """Reads a valid archive; each line of the data is the name and content of a member."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for line in data.split(b"\n")[:50]:

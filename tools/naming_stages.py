@@ -95,7 +95,7 @@ def _answers(names: Sequence[str], share: int) -> Iterator[WrongAnswer]:
 
 
 def _asked(namer: Namer, answer: UnseenAnswer) -> ProbeReplies | None:
-    """Returns an answer's replies to the probe, if it needs a name."""
+    """Returns an answer's replies to the probe, or None if the answer needs no name."""
     own = namer.executed(answer)
     replies: list[tuple[Probe, Replies]] = []
 

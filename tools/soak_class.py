@@ -24,7 +24,7 @@ from autograder.results.file import read_results
 from autograder.sandbox.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[1]
-#: submissions that are graded repeatedly
+#: the number of submissions that are graded repeatedly, and their assignment
 _CLASS, ASSIGNMENT = 6, "simplified_attention"
 #: real seconds after which a command counts as one that does not end
 MOST_SECONDS = 1_500.0

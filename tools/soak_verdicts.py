@@ -53,7 +53,7 @@ class RepeatedVerdicts:
     seed: int
     verdicts: int
     refusals: tuple[str, ...]
-    #: the answers for which there was no time
+    #: the number of answers for which there was no time
     left: int
     seconds: float
 

@@ -68,7 +68,7 @@ def _insert(lines: list[str], docstring: ast.expr, blocks: list[str]) -> None:
     """Inserts paragraphs above the `Source:` of a docstring, or at its end."""
     first, last = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
     indent = " " * docstring.col_offset
-    if lines[last].strip() != '"""':  # closed on a line with text
+    if lines[last].strip() != '"""':  # text precedes the closing quotes
         lines[last : last + 1] = [lines[last].removesuffix('"""').rstrip(), f'{indent}"""']
         last += 1
     source = [n for n in range(first, last) if lines[n].strip().startswith(_SOURCE)]

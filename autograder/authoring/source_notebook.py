@@ -55,7 +55,7 @@ _MISTAKES_FOLDED = """\
 def source_notebook(
     exercise: Exercise, parts: ModuleParts, points: Mapping[str, float], way: str = ""
 ) -> Notebook:
-    """Makes the notebook that nbgrader's `generate_assignment` reads; its first cell is `way`.
+    """Makes the notebook that nbgrader's `generate_assignment` reads; `way` is its first cell.
 
     The first two code cells and the check cells are locked: nbgrader restores them if a student
     changes them. Raises `ContentError` with the line if the text is not valid.

@@ -121,7 +121,7 @@ def keep_recorded(class_folder: Path, keys: Iterable[Key]) -> None:
 
 
 def marked_late(class_folder: Path) -> frozenset[Key]:
-    """Returns the submissions that a platform marks as late without a time."""
+    """Returns the submissions that a platform marks as late without giving a time."""
     origins = read_origins(class_folder).values()
     return frozenset(origin.key for origin in origins if origin.is_marked_late)
 

@@ -50,7 +50,7 @@ class Origin:
 
     @property
     def lasting_names(self) -> tuple[str, ...]:
-        """Names that mean the same person in every assignment, the most certain first.
+        """Names that identify the same person in every assignment, the most certain first.
 
         Moodle's number is not among them: it belongs to one assignment.
         """

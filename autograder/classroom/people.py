@@ -84,7 +84,7 @@ _COLUMNS = tuple(field.name for field in fields(Person))
 
 
 class Roster:
-    """The people of a class; finds the person whom a student's name means."""
+    """The people of a class; finds the person whom a student's name identifies."""
 
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
@@ -95,7 +95,7 @@ class Roster:
         self._also = also or {}
 
     def person(self, student: str) -> Person | None:
-        """Returns the person whom a student's name means, or None if that is not certain."""
+        """Returns the person whom a student's name identifies, or None if that is not certain."""
         number = only_item(self._find(student))
         return None if number is None else self.people[number]
 
@@ -327,7 +327,7 @@ class _Merge:
         return normal(name) in accounts and not has_other_address
 
     def _by_name(self, person: Person) -> int | None:
-        """Finds a person by name if the name is unique in both lists and no address contradicts."""
+        """Finds a person by name if it is unique in both lists and the addresses do not differ."""
         here, new = (names.get(in_any_order(person.name), ()) for names in self._names)
         same = [n for n in here if _may_be_one(self.people[n], person)]
         if len(here) == len(new) == len(same) == 1:
@@ -365,7 +365,7 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 
 def _filled(there: Person, new: Person) -> Person:
-    """Updates a person from a newer list; nothing is emptied, and the student's name stays.
+    """Updates a person from a newer list; no entry is emptied, and the student's name stays.
 
     Canvas's number also stays, because Moodle's belongs to one assignment.
     """

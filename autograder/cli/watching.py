@@ -150,7 +150,7 @@ class Watch:
         return {item.question for _, item in questions if item.standing.value == "passed"}
 
     def _report_passed(self, passed: set[str]) -> None:
-        """Reports the questions that pass since the last call, and completed exercises."""
+        """Reports the questions that did not pass at the last call, and completed exercises."""
         from ..student import afterwards, status, what_to_submit
 
         new, self._passed = passed - self._passed, passed

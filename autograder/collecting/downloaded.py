@@ -13,7 +13,7 @@ from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 MAX_FILE_BYTES = 100 << 20
 #: the maximum depth of folders: more than anybody needs, but little enough for recursion
 MAX_FOLDERS = 100
-#: the reason to refuse files that a system creates
+#: the reason to refuse files that an operating system creates
 OF_A_SYSTEM = "created by an operating system, not by a student"
 
 
@@ -50,7 +50,7 @@ class AcceptedFile:
 
 @dataclass(frozen=True, slots=True)
 class RefusedFile:
-    """A file that was not accepted, and why.
+    """A file that was not accepted, and the reason.
 
     `student` is the student whose work is missing; empty if no work is missing, because the file is
     nobody's or a different one counts.

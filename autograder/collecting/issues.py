@@ -30,7 +30,7 @@ _ISSUES = f"a JSON list of issues, such as the output of `gh issue list --json {
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request as it was found: the student (a login, name or address), the words, and the source.
+    """A request as it was found: its student (a login, name or address), its text and its source.
 
     `repository` is the name of the issue's repository; `assignment` and `question` are empty if
     only the text may name them.

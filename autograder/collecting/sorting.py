@@ -116,7 +116,10 @@ class Sorting:
         return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
-        """Leaves a file out; it counts as missing if it may be an answer or the only file."""
+        """Leaves a file out.
+
+        The file counts as missing if it may be an answer, or is the only file of its owner.
+        """
         if owner is None or reason == OF_A_SYSTEM:
             self._refused.append(RefusedFile(path, reason))
         elif _may_be_an_answer(path):

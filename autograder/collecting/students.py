@@ -202,7 +202,7 @@ class Students:
         return None if owner.platform else self._by_name(owner)
 
     def _by_number(self, owner: Owner) -> Person | None:
-        """Finds a person by Canvas's number, which never changes and is surer than any name."""
+        """Finds a person by Canvas's number, which never changes, unlike names."""
         same = [person for person in self._roster.people if person.number == owner.number]
         return same[0] if owner.number and len(same) == 1 else None
 

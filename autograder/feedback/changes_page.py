@@ -70,12 +70,12 @@ def _sign(value: float) -> int:
 
 
 def score_text(score: Score | None) -> str:
-    """Formats points and the maximum, or returns "not asked" if the question was not graded."""
-    return points_text(score.points, score.of) if score else "not asked"
+    """Formats points and the maximum; None is the score of a question that does not exist."""
+    return points_text(score.points, score.of) if score else "no such question"
 
 
 def before_text(change: Change) -> str:
-    """Describes the earlier score, and scores in between that are above or below both ends."""
+    """Describes the earlier score, and then the scores `between` it and the current one."""
     return ", then ".join(map(score_text, (change.before, *change.between)))
 
 

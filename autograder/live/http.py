@@ -123,7 +123,7 @@ def _from_keyring(site: str) -> str:
         import keyring
 
         return keyring.get_password(KEYRING, site) or ""
-    except Exception:  # not installed, a server without one, or whatever its service raises
+    except Exception:  # it is not installed, has no service, or its service fails
         return ""
 
 

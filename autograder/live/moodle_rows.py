@@ -24,7 +24,7 @@ Values = Mapping[str, Any]
 
 
 def students(users: Sequence[Values]) -> Sequence[Values]:
-    """Returns the users with a student's role; if nobody has it, those without a role of staff."""
+    """Returns the users with a student's role; if there are none, all users who are not staff."""
     roles = [{str(role.get("shortname")) for role in user.get("roles") or ()} for user in users]
     if any(_STUDENT in own for own in roles):
         return [user for user, own in zip(users, roles, strict=True) if _STUDENT in own]
@@ -54,7 +54,7 @@ def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
     return PlatformAssignment(
         number=number_of(work["id"]),
         title=str(work["name"]),
-        points=points if points > 0 else None,  # below zero, it is the number of a scale
+        points=points if points > 0 else None,  # a negative number identifies a scale
         due=_time(work.get("duedate")),
         people=people,
     )

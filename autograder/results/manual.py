@@ -13,7 +13,7 @@ QuestionKey = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HumanGrade:
-    """The entries of a human grader for one question; None where nothing was entered.
+    """The entries of a human grader for one question; None means that nothing was entered.
 
     `reused` are names of the class's bank in the comment, and `unknown` are names in it that the
     bank does not have.

@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"(?P<name>.*) \(\d+\)\s*", re.DOTALL)
 #: the name of the row of maxima, indented as in Canvas
 _POINTS_ROW = f"    {POINTS_POSSIBLE}"
 
-#: the score of each submission; None where the grader failed
+#: the score of each submission; None if the grader failed
 Scores = Mapping[Key, float | None]
 
 

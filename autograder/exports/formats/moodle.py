@@ -55,7 +55,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
     matching = match_grades(roster, grades)
     rows: list[Sequence[str]] = [[roster.headings.get(column, column) for column in columns]]
-    doubts: dict[str, None] = {}  # each only once, in order
+    doubts: dict[str, None] = {}  # a set that keeps its order
     for position, person in enumerate(roster.people):
         assignment = names[0] if names else ""
         student = matching.name_of(position, assignment)
