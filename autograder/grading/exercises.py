@@ -279,8 +279,8 @@ def ask_text(
 def _about_lending(question: str, names: Sequence[str]) -> str:
     """Returns a note on why a question has points although it calls a wrong answer."""
     return (
-        f"{question} uses {', '.join(names)}, which is not right yet; it was judged with a right "
-        "one in its place, so that each mistake costs only its own question"
+        f"{question} uses {', '.join(names)} (not right yet); it was judged with right code "
+        "instead, so that each mistake costs only its own question"
     )
 
 

@@ -130,7 +130,7 @@ def named_secret(path: Path | str, results: Path | None = None) -> Path:
     if not place.exists() and results is not None and _has_lines(results):
         raise UserError(
             f"{place} does not exist, and {results} has results made with another secret. "
-            "Is its name misspelled? Name that secret (without --secret it is "
+            "Is its name misspelled? Use that secret (without --secret it is "
             f"{results.with_name(FILE_NAME)}), or write new results to a different file (--results)"
         )
     return place

@@ -55,7 +55,7 @@ def wanted_question(assignments: Sequence[Assignment], name: str) -> QuestionSel
         close = difflib.get_close_matches(parts[-1], short, n=3)
         names = [short[key] for key in close] or names[:10]
     problem = "is the name of several questions" if found else "is not a question"
-    raise UserError(f"{name!r} {problem}; name one, such as: {', '.join(names)}")
+    raise UserError(f"{name!r} {problem}; use a full name, such as: {', '.join(names)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--implementation",
         metavar="FOLDER",
-        help="judge the modules <FOLDER>/<assignment>/<exercise>.py in this process: solutions",
+        help="judge the modules <FOLDER>/<assignment>/<exercise>.py in this process, for solutions",
     )
     group.addoption("--seed", type=int, default=0, help="seed of the drawn inputs (default 0)")
 

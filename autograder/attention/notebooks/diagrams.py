@@ -32,7 +32,9 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
     """
     readers, left = divmod(num_heads, num_kv_heads)
     if left:
-        raise ValueError(f"{num_heads} query heads cannot be divided equally among {num_kv_heads}")
+        raise ValueError(
+            f"{num_heads} query heads cannot be divided equally among {num_kv_heads} heads of keys"
+        )
     with styled():
         figure, axes = plt.subplots(figsize=(_NARROW, 1.55), layout="constrained")
         for place in range(num_kv_heads):

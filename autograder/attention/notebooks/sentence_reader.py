@@ -111,7 +111,7 @@ def looks(
     if mixed and mixed[-1].shape[-1] < heads * words:
         raise ValueError(f"{heads} heads are too small to tell {words} words apart")
     if not mixed:
-        raise ValueError(f"its values do not come from a layer named {' or '.join(_VALUES)}")
+        raise ValueError(f"the values do not come from a layer named {' or '.join(_VALUES)}")
     by_head = mixed[-1].reshape(words, heads, -1)[..., :words].transpose(0, 1)  # (H, T, T)
     if not torch.allclose(by_head.sum(dim=-1), torch.ones(heads, words), atol=1e-4):
         raise ValueError("the weights of a word do not sum to one")

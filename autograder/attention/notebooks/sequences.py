@@ -63,7 +63,7 @@ def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None
     """
     total = prompt + steps
     if not 1 <= prompt <= total <= _MOST_COLUMNS:
-        raise ValueError(f"1 to {_MOST_COLUMNS} tokens can be drawn, and the prompt needs one")
+        raise ValueError(f"the prompt needs a token, and only {_MOST_COLUMNS} tokens can be drawn")
     with styled():
         size = (_CELL * (total + 4), _CELL * (steps + 1) + 0.7)
         _, axes = plt.subplots(figsize=size, layout="constrained")

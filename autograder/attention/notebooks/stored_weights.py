@@ -35,7 +35,7 @@ def load_weights(model: nn.Module, path: Path | str) -> None:
     """
     if not Path(path).is_file():
         there = ", ".join(sorted(file.name for file in Path(path).parent.glob("*.json")))
-        raise FileNotFoundError(f"there is no {path} here, but: {there or 'no .json file'}")
+        raise FileNotFoundError(f"there is no {path}; its folder has: {there or 'no .json file'}")
     document = json.loads(Path(path).read_text(encoding="utf-8"))
     found = {
         name: torch.from_numpy(

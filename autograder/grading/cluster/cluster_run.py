@@ -176,7 +176,7 @@ def _client(address: str) -> Client:
     except TimeoutError as error:
         client.close()
         raise UserError(
-            f"the scheduler at {address} has no worker; start some: dask worker {address}"
+            f"the scheduler at {address} has no worker; start some with `dask worker {address}`"
         ) from error
     return client
 

@@ -83,7 +83,7 @@ _DATA = (
 )
 _HELD = (
     "a result belongs to the caller: a later call must not change it, and changing it in place "
-    "must not affect a later call; the same tensor may come again with other numbers, so "
+    "must not affect a later call; the same tensor may be passed again with other numbers, so "
     "cache nothing by its identity"
 )
 

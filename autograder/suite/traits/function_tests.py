@@ -44,12 +44,12 @@ from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
 _TWICE = "one tensor may be passed as several arguments: writing into one of them writes into all"
 _NUMBERS = (
-    "large and small numbers count as they are, and zero is a number like any other: do not "
+    "use large and small numbers as they are, and zero like any other number: do not "
     "clip, round or leave out any"
 )
 _HELD = (
     "a result belongs to the caller: a later call must not change it, and changing it in place "
-    "must not affect a later call; the same tensor may come again with other numbers, as a "
+    "must not affect a later call; the same tensor may be passed again with other numbers, as a "
     "weight does during training"
 )
 _NO_GRAD = (

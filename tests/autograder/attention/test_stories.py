@@ -129,7 +129,7 @@ def test_stored_weights_come_back(tmp_path: Path) -> None:
         load_weights(torch.nn.Linear(3, 2, bias=False), tmp_path / "w.json")
     with pytest.raises(ValueError, match=r"weight is \(2, 3\) there, and \(2, 4\) in this model"):
         load_weights(torch.nn.Linear(4, 2), tmp_path / "w.json")
-    with pytest.raises(FileNotFoundError, match=r"no .*v\.json here, but: w\.json"):
+    with pytest.raises(FileNotFoundError, match=r"no .*v\.json; its folder has: w\.json"):
         load_weights(second, tmp_path / "v.json")
 
 

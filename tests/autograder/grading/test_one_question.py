@@ -29,7 +29,7 @@ def test_a_question_is_found_by_name_and_unknown_ones_named(
     found = wanted_question(masks.assignments, "mask_scores")
     assert (found.assignment, found.exercise, found.question) == ("masks", "masking", "mask_scores")
     assert wanted_question(masks.assignments, "masks/masking/mask_scores") == found
-    with pytest.raises(UserError, match="name one, such as: masks/masking/mask_scores"):
+    with pytest.raises(UserError, match="use a full name, such as: masks/masking/mask_scores"):
         wanted_question(masks.assignments, "mask_score")
 
 
