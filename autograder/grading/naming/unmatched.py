@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...suite.raised import cause_of, kind_of
 from .families.step_tables import CHECK, IN_PLACE
@@ -83,18 +83,9 @@ def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
 
     If more values are wrong than errors are raised, the errors are not the only mistake.
     """
-    triples = [
-        triple
-        for test in known.tests(question)
-        for triple in zip(
-            answers.errors(test),
-            answers.answered(test).calls,
-            known.right(question, test).calls,
-            strict=True,
-        )
-    ]
-    failing = sum(call.is_failing(right) for _, call, right in triples)
-    if sum(call.is_wrong(right) for _, call, right in triples) > failing:
+    triples = [*_triples(known, question, answers)]
+    wrong = sum(call.is_wrong(right) for _, call, right in triples)
+    if wrong > sum(call.is_failing(right) for _, call, right in triples):
         return []
     raised = {cause_of(error) for error, call, _ in triples if call.raised and call.is_asked}
     causes = raised - {""}
@@ -136,17 +127,16 @@ def _of_calls(known: KnownMistakes, question: str, answers: ProbeReplies) -> lis
     if wrong and all(asked.raised and not own.raised for own, asked in wrong):
         return [_of_family(CHECK)]
     cases: list[CallFacts] = []
-    errors: set[str] = set()
     calls = known.calls(question)
     for test, requests in known.probe(question).requests.items():
         came, right = answers.answered(test).calls, known.right(question, test).calls
         cases += calls.cases(requests, came, right) if calls else []
-        triples = zip(answers.errors(test), came, right, strict=True)
-        errors |= {e for e, own, asked in triples if own.is_failing(asked) and own.is_asked and e}
     words, sentence, lead = where_right(cases)
     if words:
         return [_shown(words, lead, sentence)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
+    triples = _triples(known, question, answers)
+    errors = {e for e, own, asked in triples if own.is_failing(asked) and own.is_asked and e}
     if words := kind_of(errors, question) if only_errors else "":
         return [_shown(words, _LEADS["errors"])]
     return []
@@ -173,6 +163,15 @@ def _wrong(
         for own, asked in zip(came.calls, others.calls, strict=False)
         if not own.equals(asked)
     ]
+
+
+def _triples(
+    known: KnownMistakes, question: str, answers: ProbeReplies
+) -> Iterator[tuple[str, Call, Call]]:
+    """Yields the error, the record and the right record of each call."""
+    for test in known.tests(question):
+        calls = answers.answered(test).calls, known.right(question, test).calls
+        yield from zip(answers.errors(test), *calls, strict=True)
 
 
 def _came_and_right(
