@@ -213,9 +213,13 @@ class Statement(experiments.Statement):
 
 
 def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
-    """Returns the statements of a parsed text, each with its own part of the text."""
+    """Returns the statements of a parsed text, each with its own part of the text.
+
+    A `pass` does nothing, and a cell of magic lines has one for each of them, so it is left out.
+    """
     lines = text.encode().split(b"\n")
-    return [Statement(node, _segment(lines, node)) for node in body]
+    nodes = (node for node in body if not isinstance(node, ast.Pass))
+    return [Statement(node, _segment(lines, node)) for node in nodes]
 
 
 def is_surely_defined(name: str, text: str) -> bool:

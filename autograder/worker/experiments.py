@@ -75,7 +75,8 @@ class Statement:
             return frozenset((self.node.name,))
         if isinstance(self.node, IMPORTS):
             return frozenset(map(_imported, self.node.names)) - {"*"}
-        return frozenset(self.names.binds)
+        # not `names`, which would stay in memory for each of 100,000 statements
+        return frozenset(names_of(self.node).binds)
 
 
 def experiments(statements: Sequence[Statement], answers: Collection[str]) -> set[Statement]:

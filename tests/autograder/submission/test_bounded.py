@@ -79,12 +79,13 @@ def test_a_fault_of_the_reader_is_reported_as_one() -> None:
     ("check", "argument"),
     [
         (opened.check_code, ["a\n" * 150_000]),
+        (opened.check_code, ["a\r" * 150_000]),  # Python ends a line here as well
         (opened.check_code, ["f'" + "{" * 250_000]),
         (opened.check_code, ["def f(): 0\n" * 6_000]),
         (opened.check_code, ["#" * (MAX_CODE + 1)]),
         (opened.check_cells, 20_001),
     ],
-    ids=["words", "braces", "functions", "bytes", "cells"],
+    ids=["words", "old_lines", "braces", "functions", "bytes", "cells"],
 )
 def test_more_code_than_people_write_is_refused(
     check: Callable[[Any], None], argument: Any

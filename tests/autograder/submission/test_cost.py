@@ -53,6 +53,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "magic_above_code": lambda n: "%a\n" * 100 + "x = x\n" * (n // 6),
     "magic_in_code": lambda n: "x = 1\n!ls\n" * (n // 10),
     "assigned_magic": lambda n: "x = !ls\n" * (n // 8),
+    "help_cells": lambda n: "?\r" * (n // 2),
     "help_lines": lambda n: "x?\n" * (n // 3),
     "unclosed": lambda n: "x = 1\n" * (n // 6) + "(",
     "one_name": lambda n: "x = x\n" * (n // 6),
