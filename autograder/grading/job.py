@@ -192,7 +192,7 @@ class Job:
             self.pipe.send((task.submission, task.assignment, task.ends.left_out))
 
     def stop(self) -> None:
-        """Ends the job, whatever it is doing."""
+        """Ends the job at once."""
         self.pipe.close()
         self.process.kill()
         self.process.join()

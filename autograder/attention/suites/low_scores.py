@@ -1,11 +1,12 @@
 """Inputs whose scores are all far below zero, so that masked scores must be even lower.
 
 Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
-Only a few questions use larger scores: the scores here stay above -50 before scaling, and also
-after it if heads have size one. In the last sample of a batch, the later half of the keys scores as
-far above zero as the others score below it, so subtracting a hundred from hidden scores leaves them
-among the visible ones. Float64 can represent a softmax over all of them, so an answer that masks
-the weights after the softmax and normalizes the rows again is also right.
+Only a few questions require right results for scores of 50 or more, so the scores here stay above
+-50, before scaling and, for heads of size one, after it. In the last sample of a batch, the later
+half of the keys scores as far above zero as the others score below it, so subtracting a hundred
+from hidden scores leaves them among the visible ones. Float64 can represent a softmax over all of
+them, so an answer that masks the weights after the softmax and normalizes the rows again is also
+right.
 """
 
 from __future__ import annotations

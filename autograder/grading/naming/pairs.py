@@ -3,8 +3,8 @@
 Where one of two mistakes has no effect, the pair answers like the other mistake, except in a few
 calls. So a pair is likely if the answer equals that of each mistake where the other mistake is
 right: in some calls, or in some numbers of a result. Two members are combined and executed; the
-likeliest entry is executed with changes of families. If nothing indicates which two mistakes they
-are, the search looks for pairs of known mistakes and frequent changes that give the same result in
+likeliest entry is executed with changes of families. If nothing indicates which mistakes were
+made, the search looks for pairs of known mistakes and frequent changes with the same result in
 one call; a table contains the results of these pairs.
 """
 

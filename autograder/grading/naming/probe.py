@@ -394,7 +394,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _name_of(operation: str, fault: AnswerFault) -> str:
-    """Returns the class of an error; for weights that don't fit, our message with the name."""
+    """Returns the class of an error, or our message with the name of a weight that can't be set."""
     if operation == "load_weights":
         return str(fault)
     return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__

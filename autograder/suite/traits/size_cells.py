@@ -15,7 +15,7 @@ no list of sizes can be learned, and each size is tested sooner or later.
 - `middling`: all sizes are drawn around the middle;
 - `long`: all lengths are at their largest;
 - `many`, `wide`: many samples; a few tokens with long vectors;
-- `rooted`: the size whose root is taken is drawn near its largest value.
+- `rooted`: the size under the root is drawn near its largest value.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ LENGTHS = ("T", "S", "P")
 #: In order: an ordinary call, one with gradients, one with gradients of a function (which has more
 #: of them), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
-#: the most steps of a call in which one letter is at its largest: 128 tokens that all look at each
-#: other, and are projected one by one
+#: the most steps of a call in which one letter is at its largest: 128 tokens that all attend to
+#: each other, and are projected one by one
 ONE_LARGE = 128 * 128 + 8 * 128
-#: the least size that counts as large, a middle size, and the least number of tokens that look at
+#: the least size that counts as large, a middle size, and the least number of tokens that attend to
 #: each other
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
-#: numbers of samples: few, many, and many if tokens look at each other
+#: numbers of samples: few, many, and many if tokens attend to each other
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
 #: the most groups in a call of medium sizes; with several heads in each, there are up to 16 heads
 _FEW_GROUPS = 5
@@ -299,7 +299,7 @@ class CallSizes:
     def many_with_gradients(self) -> list[Sizes]:
         """Return `many` with just enough samples for more than 1,000 numbers.
 
-        If tokens look at each other, return many samples of one token, and fewer samples of
+        If tokens attend to each other, return many samples of one token, and fewer samples of
         several.
         """
         in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
