@@ -28,7 +28,7 @@ from benchmarks.different import AnswerKind, write_class
 from benchmarks.grading import ROOT, calls_alone
 from benchmarks.peers import answered, run, write_all
 
-#: the class of different answers as notebooks, with the modules in their answer cells
+#: the column for right answers as notebooks, which have the modules in their answer cells
 _NOTEBOOKS = "in notebooks"
 #: the stages of a run that do not depend on the number of submissions
 _ONCE = frozenset({Stage.START, Stage.PLAN, Stage.TABLES})

@@ -112,7 +112,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequests:
-    """A worker's work: a module's text, and its calls, together and alone."""
+    """The work of a worker: a module's text, and its calls as a batch and one by one."""
 
     text: str
     batch: Batch

@@ -30,7 +30,7 @@ from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 JUDGEMENTS = ("states", "leads", "general", "misleads")
 _ADVICE = ("likely:", "remember:", "next step:")
-#: by question and intention, the judgment of a message that was read, and its beginning
+#: by question and intention: the judgment of a message, and the beginning of the message
 Read = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 

@@ -98,7 +98,7 @@ def _is_accepted(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, times: float
 ) -> bool:
     module = ModuleType("_answer")
-    sys.modules["_answer"] = module  # dataclasses look it up
+    sys.modules["_answer"] = module  # dataclasses look up their module
     torch.manual_seed(0)
     with _tolerance_times(times), torch.enable_grad():  # an answer may have turned them off
         try:

@@ -71,7 +71,7 @@ def _server(programs: Path, folder: str) -> Iterator[None]:
 
 
 def _user() -> str | None:
-    """Returns the user for a server started by root, because it refuses to run as root."""
+    """Returns a user for the server, which refuses to run as root; None if we are not root."""
     if os.getuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}

@@ -39,7 +39,7 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """One picture of several cells, beginning with the cell that contains a text."""
+    """One picture of several cells, beginning with the cell that contains `text`."""
 
     file: str
     text: str

@@ -31,7 +31,7 @@ PIECES = (
     *("if f:", "else:", "match f:", "    case A: 1", "setattr(A, 'f', f)", "𝕗 = 1", "global f"),
     *("async def f(): yield", "f: A = 1", "(yield)", "[f for f in A]", "f = f = A", "f'{f}'"),
 )
-#: pieces that are repeated to make a large text; some are drawn and joined
+#: pieces of large texts: some of them are drawn, joined and repeated
 _SIGNS = (
     *(" ", "\t", "\n", "\r", "(", "[", "{", ")", "-", "~", "'", '"', '"""', "\\", "?", "!", "%"),
     *("a", "1", ".", ",", "=", ";", ":", "@f\n", "#", "`", "*", "_", "<a ", "&", "![", "](", "0."),

@@ -212,7 +212,7 @@ def a_stopped_reader(place: ClassFolder, whole: UndisturbedRun, chance: random.R
 
 @contextlib.contextmanager
 def _group(controller: str, old: dict[str, str], new: dict[str, str]) -> Iterator[Sequence[str]]:
-    """Makes a cgroup below this process's own, of either version, and yields a prefix for it."""
+    """Makes a cgroup (version 1 or 2), and yields a prefix that runs a command in this group."""
     folder, limits = _CGROUPS / controller / f"night-{os.getpid()}", old
     if not folder.parent.is_dir():
         folder, limits = _CGROUPS / folder.name, new

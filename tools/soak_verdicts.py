@@ -124,7 +124,7 @@ def _right_answers(course: Course, exercise: Exercise) -> list[Case]:
 
 
 def _refusals(runner: SuiteRunner, case: Case, names: Sequence[str], seed: int) -> Iterator[str]:
-    # dataclasses look their module up
+    # dataclasses look up their module
     module = sys.modules["_right"] = ModuleType("_right")
     exec(compile(case.text, case.label, "exec"), vars(module))
     answer = LocalImplementation(vars(module), case.text)

@@ -117,7 +117,7 @@ def _sealed(hints: Mapping[Key, set[str]]) -> dict[str, str]:
 
 
 def _of_families(hints: Iterable[tuple[str, str]]) -> set[str]:
-    """Returns a sentence for each family: the precise one if there is just one, or its own."""
+    """Returns a sentence for each family: the precise one if only one fits, or the general one."""
     precise: defaultdict[str, set[str]] = defaultdict(set)
     for own, general in hints:
         precise[general].add(own)

@@ -33,7 +33,7 @@ def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def build_wheel(root: Path, out: Path) -> Path:
-    """Builds the project's wheel without network; raises `GraderError` with the build's output."""
+    """Builds the project's wheel offline; raises `GraderError` with the build's output."""
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
     result = subprocess.run(
         [*command, "--outdir", str(out), str(root)],

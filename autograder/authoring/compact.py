@@ -20,7 +20,7 @@ class CompactText:
 
 
 def compact(text: str) -> CompactText:
-    """Removes white space and commas before closing brackets, and makes all quotes the same."""
+    """Removes white space and commas before closing brackets, and makes all quotes double."""
     characters: list[str] = []
     lines: list[int] = []
     line = 1

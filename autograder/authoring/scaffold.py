@@ -113,7 +113,7 @@ def _with_end(text: str, part: str) -> str:
 
 
 def _with_section(text: str, part: str) -> str:
-    """Adds a section below the other questions' sections and above the end of the page."""
+    """Adds a section below the other questions' sections and above the last part of the page."""
     cells = list(_QUESTION_CELL.finditer(text))
     after = cells[-1].end() if cells else len(text)
     closing = _CHAPTER.search(text, after) or _FOLDED.search(text, after)

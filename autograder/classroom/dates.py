@@ -42,7 +42,7 @@ class CountingRule(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassRules:
-    """The rules of a class as a whole."""
+    """The rules that apply to a whole class."""
 
     late_days: int = 0
     counts: CountingRule = CountingRule.LAST

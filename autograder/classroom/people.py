@@ -195,7 +195,7 @@ def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> 
 
 
 def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
-    """Merges people into the class's roster; raises `UserError` if two would share a name."""
+    """Merges people into the class's roster; raises `UserError` if two of them share a name."""
     merges: list[_Merge] = []
 
     def change(old: list[dict[str, str]]) -> list[Row]:
@@ -214,7 +214,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in a list; its sections show how to split a cell with several of them."""
+    """Returns the people in a list; its sections show how to split cells with several sections."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []
@@ -300,7 +300,7 @@ class _Merge:
         )
 
     def _find(self, person: Person) -> int | None:
-        """Returns the existing person who is the same as a new one; None if that is not certain."""
+        """Returns the position of `person` among the existing people; None if that is uncertain."""
         if (number := self._numbers.get(person.number)) is not None:
             return number
         ids = (person.student, person.login, person.email, person.sis_id)

@@ -29,7 +29,7 @@ def in_english(
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
     """Returns the English name of each column that we use, or {} for other kinds of tables.
 
-    A worksheet begins with a word and a number (`Participant 17`) and the name. The maximum, the
+    The first columns are a word with a number (`Participant 17`) and the name. The maximum, the
     same number for all, is between the grade and a column that says whether the grade can be
     changed. The feedback comments are the last column, after the time of the grade.
     """

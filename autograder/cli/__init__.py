@@ -52,7 +52,7 @@ def open_streams() -> None:
 
 
 def refusal(error: BaseException) -> str | None:
-    """Returns the system's error and its remedy if the machine lacks a resource; otherwise None."""
+    """Returns the system's error and a remedy for it, or None if no remedy is known."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""

@@ -52,7 +52,7 @@ class Screen:
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
     def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
-        """Writes one exercise: its file, a problem of the file, and its questions."""
+        """Writes one exercise: its file, any problem of the file, and its questions."""
         file = f" ({result.file}{_saved(result.saved)})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:

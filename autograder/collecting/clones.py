@@ -224,7 +224,7 @@ LOGIN, STUDENT = "github_username", "identifier"
 
 
 def read_logins(path: Path) -> dict[str, str]:
-    """Returns the student's identifier for each login, in lower case because GitHub ignores case.
+    """Returns students' identifiers by login, in lower case because GitHub ignores case.
 
     Returns {} for the table of a different platform. Raises `UserError` if a login has two
     students.

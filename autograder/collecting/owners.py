@@ -43,7 +43,7 @@ class CourseNames:
 
     @property
     def exercises(self) -> frozenset[str]:
-        """The names of all exercises, or only of the chosen assignment's."""
+        """The names of all exercises, or only of those in the chosen assignment."""
         return frozenset(
             name
             for name, belongs in self._of_exercise.items()
@@ -144,7 +144,7 @@ class DownloadLayout:
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
-        """Returns the place in `student/...`, `student/assignment/...`, the reverse, or a zip."""
+        """Returns the place in a path such as `student/...`, `student/assignment/...` or a zip."""
         assignment = self._names.folder(parts[0])
         if assignment is not None:
             del parts[0], raw[0]

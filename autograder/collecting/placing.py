@@ -78,7 +78,7 @@ class CollectedSubmission:
 
     @property
     def is_new(self) -> bool:
-        """True if the submission was placed in `submitted/` now."""
+        """True if this collection placed the submission in `submitted/`."""
         return self.outcome is Outcome.NEW
 
     @property

@@ -287,7 +287,7 @@ class Sorting:
         return ()
 
     def refused(self) -> tuple[RefusedFile, ...]:
-        """Returns the files that were left out: the first ones of each owner, then only a count."""
+        """Returns the files that were left out; of many files of one owner, only the first ones."""
         self._refuse_unplaced()
         lines = Counter[str]()
         kept: list[RefusedFile] = []

@@ -50,8 +50,8 @@ class Students:
     def members(self, owner: Owner) -> tuple[Owner, ...]:
         """Returns an owner for each member of a group; returns any other owner unchanged.
 
-        A group must be on the roster, and no person there may have its name. Students choose the
-        names of repositories, and perhaps their own, so a clone never counts as a group's, and
+        A group must be on the roster, where no person may have the group's name. Students choose
+        the names of repositories, and perhaps their own, so a clone never counts as a group's, and
         Canvas's number must be that of a member.
         """
         group = self._groups.get(squashed(owner.student), ())

@@ -264,7 +264,7 @@ def import_extra(module: str) -> Any:
 
 @contextlib.contextmanager
 def connecting() -> Iterator[None]:
-    """Turns the errors of a connection into `NoResponse`, without any address."""
+    """Turns the errors of a connection into `NoResponse`, whose text contains no address."""
     import httpx
 
     try:
@@ -292,7 +292,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
 
 
 def _error_in(body: bytes) -> Mapping[str, Any]:
-    """Returns Moodle's error in a body, or an empty mapping if it is something else."""
+    """Returns Moodle's error in a body, or an empty mapping if the body is something else."""
     with contextlib.suppress(ValueError):
         document = read_untrusted_json(body)
         return document if isinstance(document, Mapping) and "errorcode" in document else {}

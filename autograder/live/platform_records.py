@@ -170,7 +170,7 @@ class Platform(Protocol):
 def number_of(value: object) -> str:
     """Returns a platform's number of a person, an assignment or a file.
 
-    Raises `ValueError` for anything else, because it becomes part of addresses and folder names.
+    Raises `ValueError` for anything else, because numbers become part of addresses and file names.
     """
     if not _NUMBER.fullmatch(str(value)):
         raise ValueError("a number contains other characters")

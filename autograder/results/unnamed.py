@@ -27,7 +27,7 @@ class UnnamedAnswer:
 
     @property
     def mark(self) -> str:
-        """A short name of the group of answers that behave alike."""
+        """A short name for the group of answers that behave alike."""
         return (self.question.behaviour or "").partition(":")[2][:_MARK]
 
 
