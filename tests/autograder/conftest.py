@@ -30,7 +30,7 @@ from autograder.records import (
     Verdict,
 )
 
-# hooks that pytest finds here by their names
+# pytest finds these hooks by their names
 from .seeds import pytest_collectstart, pytest_fixture_setup, pytest_runtest_call
 
 __all__ = ["pytest_collectstart", "pytest_fixture_setup", "pytest_runtest_call"]
@@ -38,32 +38,32 @@ __all__ = ["pytest_collectstart", "pytest_fixture_setup", "pytest_runtest_call"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: slow files, which run first so that the processes end at the same time
+#: slow files run first, so that all test processes end at about the same time
 _LONG = (
     *("test_matrix.py", "test_instructors_page.py", "test_attacks.py"),
     *("test_same_scores.py", "test_nbgrader_commands.py", "test_notebooks.py"),
     *("test_exchange_in_a_browser.py", "test_graders.py", "test_mixed_class.py"),
     *("test_hostile_notebooks.py", "test_watch.py", "test_pages.py", "test_term.py"),
 )
-#: files that execute the same lines very often: tracing makes them several times slower
+#: files that execute the same lines so often that tracing makes them several times slower
 _REPEATING = (
     *("test_notebook_fuzz.py", "test_public_messages.py", "test_unnoticed_mistakes.py"),
     *("test_unseen.py", "test_attack.py"),
 )
-#: tracing makes a test almost twice as slow, and further cases of one test execute few new lines
+#: the cases of a test that are traced; further cases execute few new lines and take twice as long
 _MEASURED_CASES = 2
 _CASES_RUN = pytest.StashKey[Counter[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Runs long files first, and keeps the order of all others."""
+    """Runs slow files first, and keeps the order of all others."""
     order = {name: number for number, name in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measures the coverage of the first cases of each test, except in files that take minutes."""
+    """Measures coverage only for the first cases of each test, and not at all in slow files."""
     cases_run = item.config.stash.setdefault(_CASES_RUN, Counter())
     test = item.nodeid.partition("[")[0]
     cases_run[test] += 1
@@ -90,10 +90,7 @@ os.register_at_fork(after_in_child=_untrace)
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps the answers of known mistakes for this test run, shared by its processes.
-
-    Each is computed once in a run, because tables are locked while they grow.
-    """
+    """Shares one cache of known mistakes' answers between all processes of this test run."""
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
     folder.mkdir(exist_ok=True)
@@ -229,13 +226,13 @@ def result(
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    """One assignment `masks` with the exercises `masking` and `dropout`."""
+    """Returns a course with one assignment, `masks`, and the exercises `masking` and `dropout`."""
     return write_course(tmp_path / "course_root")
 
 
 @pytest.fixture
 def class_folder(course: Course) -> Path:
-    """An empty class folder inside the course."""
+    """Returns an empty class folder inside the course."""
     folder = course.root / "course"
     folder.mkdir()
     return folder
@@ -243,31 +240,31 @@ def class_folder(course: Course) -> Path:
 
 @pytest.fixture
 def make_result() -> Callable[..., SubmissionResult]:
-    """Makes a result of `masks`: scores of causal_mask, mask_scores, dropout."""
+    """Returns a function that makes a result of `masks` from the scores of its three questions."""
     return result
 
 
 @pytest.fixture
 def make_question() -> Callable[..., QuestionResult]:
-    """Makes a question's result with two tests."""
+    """Returns a function that makes the result of a question with two tests."""
     return question
 
 
 @pytest.fixture
 def make_released() -> Callable[..., nbformat.NotebookNode]:
-    """Makes the released notebook of an exercise."""
+    """Returns a function that makes the released notebook of an exercise."""
     return released_notebook
 
 
 @pytest.fixture
 def make_course() -> Callable[..., Course]:
-    """Writes the course into a folder, with a due date."""
+    """Returns a function that writes the course into a folder, with a due date."""
     return write_course
 
 
 @pytest.fixture
 def submit(class_folder: Path) -> Callable[..., Path]:
-    """Puts files into a student's submission; returns its folder."""
+    """Returns a function that writes files into a student's submission and returns its folder."""
 
     def put(student: str, files: dict[str, str], assignment: str = "masks") -> Path:
         folder = class_folder / "submitted" / student / assignment
@@ -281,7 +278,7 @@ def submit(class_folder: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Callable[[], str]]:
-    """Makes a new database in this test run's own PostgreSQL; returns its address."""
+    """Yields a function that creates a database in PostgreSQL and returns its address."""
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "tools" / "postgresql.py"), "first"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -308,7 +305,7 @@ def postgresql() -> Iterator[Callable[[], str]]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def db_url(request: pytest.FixtureRequest, class_folder: Path) -> str:
-    """The address of a new gradebook, once in each database."""
+    """Returns the address of a new gradebook, in SQLite and in PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{class_folder / 'gradebook.db'}"
     address: str = request.getfixturevalue("postgresql")()

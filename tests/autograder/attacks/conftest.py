@@ -1,4 +1,4 @@
-"""A class of attackers, graded once in each tier, and the state of files before and after."""
+"""Provides a class of attackers, graded once in each tier, and snapshots of its files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Attack:
 
     @property
     def text(self) -> str:
-        """The module that is submitted."""
+        """The source of the submitted module."""
         body = self.body or (f"{self.attempt}\nreturn x * 2" if self.attempt else "")
         function = f"def target(x):\n{textwrap.indent(body.strip(), '    ')}\n" if body else ""
         return f"{(SOLUTIONS / 'attacked.py').read_text()}\n\n{function or self.code}"
@@ -78,7 +78,7 @@ def _attacks() -> list[Attack]:
 
 
 ATTACKS = _attacks()
-#: kinds of attacks on the parts of a tier; the others run only in tier A
+#: the kinds of attacks that run in every tier; the others run only in tier A
 _OF_THE_WALL = ("dying", "forging", "leaving", "reaching", "resources", "snooping")
 
 
@@ -108,7 +108,7 @@ def _device(path: Path) -> None:
         path.symlink_to("/dev/zero")
 
 
-#: files that are not text, by their names in the corpus
+#: how to make a submitted file that is not text, by the name that the corpus uses
 SPECIAL: dict[str, Callable[[Path], object]] = {
     "link": lambda path: path.symlink_to(SOLUTIONS / "attacked.py"),
     "loop": lambda path: path.symlink_to(path),
@@ -142,7 +142,7 @@ class Sandboxed:
         self.results.write_text("")
 
     def submit(self, student: str) -> Path:
-        """Submits right answers of a student."""
+        """Submits right answers as this student; returns the folder."""
         place = self.submitted / student / "walled"
         shutil.copytree(SOLUTIONS, place)
         with open(place / "attacked.py", "a") as file:
@@ -150,7 +150,6 @@ class Sandboxed:
         return place
 
     def attack(self, attack: Attack) -> None:
-        """Submits an attack."""
         place = self.submit(attack.name)
         module = place / "attacked.py"
         for name, text in (attack.files or {}).items():
@@ -166,7 +165,7 @@ class Sandboxed:
         module.write_text(text)
 
     def grade(self, parent: ForkServer, jobs: int = 3) -> dict[str, SubmissionResult]:
-        """Returns the results by student. Python writes no compiled files."""
+        """Returns the results by student, without letting Python write compiled files."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         engine = SuiteEngine(load_course(self.root), lambda tier: contextlib.nullcontext(parent))
@@ -178,7 +177,7 @@ class Sandboxed:
         return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
-        """Returns mode, size and time of every file except new tables; none may change."""
+        """Returns mode, size and time of every file that grading must not change."""
         found = {}
         tables = self.root / TABLES
         for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:
@@ -191,7 +190,7 @@ class Sandboxed:
 
 @pytest.fixture(scope="session")
 def new_class() -> Iterator[Callable[[], Sandboxed]]:
-    """Makes empty classes; removes them at the end."""
+    """Returns a function that makes an empty class; all classes are removed at the end."""
     folders: list[str] = []
 
     def make() -> Sandboxed:
@@ -206,7 +205,7 @@ def new_class() -> Iterator[Callable[[], Sandboxed]]:
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """Returns a running fork server of a tier, or skips the test with the reason."""
+    """Returns a function that starts a tier's fork server, or skips the test with the reason."""
     running: dict[Tier, ForkServer] = {}
     found = functools.cache(examine)
 
@@ -226,7 +225,7 @@ def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """An attacked class after its grading."""
+    """A graded class of attackers, with the state of its files before and after."""
 
     results: dict[str, SubmissionResult]
     honest: tuple[str, ...]
@@ -239,7 +238,7 @@ class Graded:
 def graded(
     new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
-    """The class of each tier, graded once."""
+    """Returns a function that returns the class of a tier, graded at the first call."""
     done: dict[Tier, Graded] = {}
 
     def grade(tier: Tier) -> Graded:
@@ -249,7 +248,7 @@ def graded(
             chosen = attacks_in(tier)
             for attack in chosen:
                 place.attack(attack)
-            # names in alphabetical order, with an honest student after every few attackers
+            # sorted by name, so that an honest student is graded after every few attackers
             honest = tuple(sorted(a.name for a in chosen)[::10])
             for name in honest:
                 place.submit(f"{name}~honest")

@@ -1,4 +1,4 @@
-"""After every attack, its verdict is right, everybody else has full marks, and nothing is left."""
+"""Every attack gets the expected verdict, costs nobody else points, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_lock_that_is_left_would_be_found(tmp_path: Path) -> None:
 
 
 def _is_free(path: Path) -> bool:
-    """Returns whether another process can lock a file in both ways."""
+    """Returns whether another process can lock a file with both `flock` and `lockf`."""
     run = subprocess.run([sys.executable, "-S", "-c", _LOCKS, path], capture_output=True, text=True)
     assert run.stdout in ("free\n", "taken\n"), run.stderr
     return run.stdout == "free\n"
@@ -129,7 +129,6 @@ def test_no_process_is_left(graded: Any, parent_of: Any, tier: Tier) -> None:
 
 
 def _below(pid: int) -> set[int]:
-    """Returns all descendants of a process."""
     found: set[int] = set()
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in map(int, (task / "children").read_text().split()):
@@ -138,9 +137,9 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Returns bubblewrap, the first process of its namespace, and the fork server.
+    """Follows the oldest child `length` times; returns the ids of these processes.
 
-    In tier A the parent has its own namespace, and a process outside that waits for it.
+    In tier A, they are bubblewrap, the first process of its namespace, and the fork server.
     """
     found: set[int] = set()
     for _ in range(length):
@@ -151,7 +150,7 @@ def _chain(pid: int, length: int) -> set[int]:
 
 
 def _ends(pid: int) -> bool:
-    """Returns whether a process has ended, or ends within some seconds."""
+    """Returns whether a process has ended or ends within ten seconds."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -182,7 +181,7 @@ def test_the_corpus_is_large_and_every_name_is_its_own() -> None:
 
 
 def test_modules_that_attacks_reach_for_are_there() -> None:
-    # under another name, an attack would raise KeyError and prove nothing
+    # with a module's former name, an attack would raise KeyError and prove nothing
     package = Path(autograder.__file__).parent
     named = {name for attack in ATTACKS for name in re.findall(r"\bworker\.(\w+)", attack.text)}
     assert len(named) > 1

@@ -1,4 +1,4 @@
-"""An answer costs the grader little time, and its neighbors nothing."""
+"""An answer costs the grader little time, and other students none."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_right_answer_is_computed_with_a_workers_limits(
 
 
 def test_naming_counts_a_tensor_as_often_as_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tensors of gradients are searched for numbers that are not finite."""
+    """An oversized reply is refused before its gradients are searched for infinite numbers."""
 
     def looked_at(tensor: torch.Tensor) -> torch.Tensor:
         raise AssertionError("a reply that is too large was looked at")
@@ -190,7 +190,7 @@ def test_a_bool_is_0_or_1_in_every_place() -> None:
 
 @pytest.mark.parametrize("kind", ["raised", "missing", "memory", "protocol"])
 def test_a_workers_report_of_a_failure_is_short(kind: str) -> None:
-    """A worker that an attacker has taken over writes its own replies, up to the largest header."""
+    """An attacker who controls a worker can write its replies, up to the largest header."""
     text = "x " * 500_000
     rest = (text, text, [text] * 50_000, text) if kind == "raised" else (text,)
     with pytest.raises(AnswerFault) as caught:
@@ -241,7 +241,7 @@ def opened() -> list[_Worker]:
 def answers(opened: list[_Worker]) -> RemoteImplementation:
     limits = Limits(wall_seconds=60, cpu_seconds=5, memory_bytes=1 << 20, reply_bytes=1 << 20)
     module = SubmittedExercise("scores", ExerciseStatus.GRADED)
-    worker: Any = lambda: _Worker(opened)  # noqa: E731 - a stand-in for a session
+    worker: Any = lambda: _Worker(opened)  # noqa: E731
     return RemoteImplementation(worker, module, limits, seed=1)
 
 

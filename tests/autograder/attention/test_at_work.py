@@ -1,4 +1,4 @@
-"""A student's layer at work learns, its attention is read from outside, and nothing fails."""
+"""A student's layer can be trained, and its attention weights can be shown."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def stub() -> nn.Module:
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes the figures."""
+    """Selects a backend without a screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")
 
 
 def written() -> str:
-    """Returns all text in the picture just drawn."""
+    """Returns all text in the current figure."""
     figure = plt.gcf()
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     return " ".join([figure.get_suptitle(), *texts]).replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The interactive view works without a network, for any tokens, and is quiet without an answer."""
+"""The interactive view needs no network, shows any tokens, and shows nothing without an answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.attention.notebooks.attention_view import attention_view
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The HTML that is displayed."""
+    """Returns the list to which all displayed HTML is appended."""
     shown: list[Any] = []
     monkeypatch.setattr(module, "display", shown.append)
     return shown

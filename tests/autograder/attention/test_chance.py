@@ -133,7 +133,7 @@ def test_a_count_is_as_improbable_as_its_bound_says(p: float, total: int) -> Non
 
 @pytest.mark.parametrize("p", [0.01, 0.3, 0.8])
 def test_squares_are_as_improbable_as_their_bound_says(p: float) -> None:
-    # all outcomes of two lines of six draws can be listed
+    # two lines of six draws have few enough outcomes to list them all
     lengths = torch.tensor([6.0, 6.0]).double()
     chances = [math.comb(6, k) * p**k * (1 - p) ** (6 - k) for k in range(7)]
     outcomes = []

@@ -1,4 +1,4 @@
-"""Diagrams have the right contents, and a width that fits a phone."""
+"""Diagrams have the right contents and fit the width of a phone."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from autograder.attention.notebooks.drawing import WIDEST
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes the figures."""
+    """Selects a backend without a screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")
 
 
 def texts() -> list[str]:
-    """Returns all text in the figure just drawn."""
+    """Returns all text in the current figure."""
     return [text.get_text() for axes in plt.gcf().axes for text in axes.texts]
 
 

@@ -1,4 +1,4 @@
-"""Repeated patterns are reported, but independent ones are not."""
+"""Repeated dropout patterns are reported, and independent ones are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A notebook uses a student's answer once it is right, and otherwise the part."""
+"""A notebook uses a student's answer once it is right, and until then the supplied part."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from autograder.parts import DecoderBlock
 
 ROOT = Path(__file__).parents[3]
 SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
-#: the training of the capstone, and the processor time that it may take on any machine
+#: the steps of the capstone's training, and the most processor time that it may take
 STEPS, MOST_CPU_SECONDS = 1000, 90.0
 _SOME_STEPS = 10
-#: replaces code that trains and writes for a minute
+#: replacements that shorten a training and a generation of text of a minute
 SHORTER = {
     f"steps = {STEPS}": "steps = 6",
     ", 300,": ", 20,",
@@ -36,7 +36,7 @@ SHORTER = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The released assignment, with the untouched stubs; the place where a notebook runs."""
+    """Returns a copy of the released assignment, which becomes the working folder."""
     released = ROOT / "assignments" / "decoder_attention"
     copy = Path(shutil.copytree(released, tmp_path / "decoder_attention"))
     monkeypatch.chdir(copy)
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answer_in_notebook(folder: Path) -> None:
-    """Writes the solution into the notebook's cell, as a student would."""
+    """Writes the solution into the notebook's answer cell."""
     exercises = load_course(ROOT).assignment("decoder_attention").exercises
     (exercise,) = [exercise for exercise in exercises if exercise.name == "decoder_block"]
     notebook = folder / "decoder_block.ipynb"

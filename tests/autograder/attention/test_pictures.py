@@ -1,4 +1,4 @@
-"""Pictures never fail, and fit a phone."""
+"""Pictures can be drawn for any input, and fit the width of a phone."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ WORDS = ["Your", "journey", "starts", "with", "one", "step"]
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes the figures."""
+    """Selects a backend without a screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")
 
 
 def drawn() -> Figure:
-    """Returns the figure just drawn, laid out."""
+    """Returns the current figure after drawing it, so that the layout is final."""
     figure = plt.gcf()
     figure.canvas.draw()
     return figure
@@ -111,7 +111,6 @@ def test_a_flow_names_its_steps_and_shapes() -> None:
 
 
 def frames(figure: Figure) -> int:
-    """Returns the number of cells with a frame."""
     return sum(not patch.get_fill() for patch in figure.axes[0].patches)
 
 

@@ -20,7 +20,7 @@ from autograder.attention.notebooks.sequences import blocks_in_turn, cache_growt
 
 @pytest.fixture(autouse=True)
 def backend() -> Iterator[None]:
-    """Draws without a screen, and closes the figures."""
+    """Selects a backend without a screen, and closes the figures afterwards."""
     matplotlib.use("agg")
     yield
     plt.close("all")

@@ -1,4 +1,4 @@
-"""The weights, code and claims of the model that was trained on stories agree."""
+"""The storyteller's weights agree with its code and with the claims about it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def capstone() -> dict[str, Any]:
-    """The names of the capstone before its training, with the part as its block."""
+    """Returns the capstone's names before training, with the supplied part as its block."""
     names: dict[str, Any] = {"__name__": "__main__"}
     threads = torch.get_num_threads()
     with (
@@ -54,7 +54,6 @@ def capstone() -> dict[str, Any]:
 
 @pytest.fixture
 def storyteller(capstone: dict[str, Any]) -> Any:
-    """The trained model."""
     model: torch.nn.Module = capstone["model"]
     load_weights(model, EXTRAS / "storyteller.json")
     return model
@@ -109,7 +108,7 @@ def test_a_students_block_gives_the_same_numbers(
 
 @pytest.fixture
 def solution() -> Callable[[], Any]:
-    """Makes the solution's class from its file."""
+    """Returns a function that loads the solution's class from its file."""
 
     def load() -> Any:
         path = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"

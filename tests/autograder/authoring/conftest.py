@@ -1,4 +1,4 @@
-"""Provides a small course of one assignment, copied for each test, and a wheel."""
+"""Provides a copy of a small course with one assignment for each test, and a wheel."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ collect_ignore = [str(SMALL_COURSE)]
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The small course's folder, which tests may edit."""
+    """Returns the folder of a copy of the small course, which tests may edit."""
     return Path(shutil.copytree(SMALL_COURSE, tmp_path / "small"))
 
 
 @pytest.fixture
 def course(root: Path) -> Course:
-    """The small course, unchanged."""
+    """Returns the unchanged small course."""
     return load_course(root)
 
 
 @pytest.fixture
 def make_wheel(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a wheel of the given files."""
+    """Returns a function that makes a wheel from file contents."""
 
     def make(**files: str) -> Path:
         path = tmp_path / "attention_autograder-1.2.3-py3-none-any.whl"
@@ -44,13 +44,12 @@ def make_wheel(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def wheel(make_wheel: Callable[..., Path]) -> Path:
-    """An empty wheel."""
     return make_wheel()
 
 
 @pytest.fixture
 def edit(root: Path) -> Callable[[str, str, str], None]:
-    """Replaces text in a file of the course; the text must be there."""
+    """Returns a function that replaces text in a file of the course, which must contain it."""
 
     def replace(name: str, old: str, new: str) -> None:
         path = root / name
@@ -63,14 +62,14 @@ def edit(root: Path) -> Callable[[str, str, str], None]:
 
 @pytest.fixture
 def folder(course: Course, wheel: Path) -> Path:
-    """The released assignment, as a student has it."""
+    """Returns the released assignment, as a student gets it."""
     release(course, wheel=wheel)
     return course.root / "assignments" / "basics"
 
 
 @pytest.fixture
 def solve(root: Path, folder: Path) -> Callable[[str], None]:
-    """Replaces a stub with the solution module."""
+    """Returns a function that replaces an exercise's stub with the solution."""
 
     def put(exercise: str) -> None:
         shutil.copy(root / "solutions" / "basics" / f"{exercise}.py", folder)

@@ -1,9 +1,9 @@
 """Runs notebooks' cells as a kernel does, each in a forked child of one warm process.
 
 Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin and writes `{name: run}` to stdout. A
-cell is the source of code, or `["holds", claim]`: an expression that must be true at that place. A
-run contains unexpected errors (`troubles`), claims that do not hold (`untrue`), the output of check
-cells (`checks`), the number of pictures, and the CPU seconds.
+cell is the source of code, or `["holds", claim]`, where the claim is an expression that must be
+true at that point. A run contains unexpected errors (`troubles`), claims that do not hold
+(`untrue`), the output of check cells (`checks`), the number of pictures, and the CPU seconds.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from itertools import chain
 from typing import Any
 
 import matplotlib
-import pytest  # noqa: F401  # what all notebooks need is imported here, once for all of them
-import sympy  # type: ignore[import-untyped]  # noqa: F401  # torch does where it first needs it
+import pytest  # noqa: F401  # imported once, before the forks, because all notebooks need it
+import sympy  # type: ignore[import-untyped]  # noqa: F401  # torch imports it late
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
@@ -41,7 +41,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def rounds(value: Any, *texts: str) -> bool:
-    """Returns whether the numbers equal the texts when rounded to the same decimals."""
+    """Returns whether each number, rounded to its text's decimals, equals that text."""
     found = numbers(value)
     digits = [len(text.partition(".")[2]) for text in texts]
     return len(found) == len(texts) and all(
@@ -58,7 +58,7 @@ def near(value: Any, *expected: float) -> bool:
 
 
 def softmax(*scores: float) -> torch.Tensor:
-    """Returns the weights of one row of scores."""
+    """Returns the softmax of one row of scores, in float64."""
     return torch.tensor(scores, dtype=torch.float64).softmax(0)
 
 
@@ -76,7 +76,7 @@ CLAIM_NAMES = {
 
 
 def holds(claim: str, names: dict[str, Any]) -> bool:
-    """Returns whether a claim is true; a claim that raises is not."""
+    """Returns whether a claim is true; a claim that raises an error is not."""
     try:
         return bool(eval(claim, {**names, **CLAIM_NAMES}))
     except Exception:
@@ -122,8 +122,8 @@ def plain_texts(captured: CapturedIO) -> list[str]:
 
 
 def main() -> None:
-    """Runs two child processes at a time, a new one for each notebook."""
-    torch.set_num_threads(1)  # a forked child has none of its parent's threads
+    """Runs each notebook in a new child process, two at a time."""
+    torch.set_num_threads(1)  # because a fork does not copy threads
     matplotlib.use("module://matplotlib_inline.backend_inline")
     tasks: list[Task] = [tuple(task) for task in json.load(sys.stdin)]
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:

@@ -1,4 +1,4 @@
-"""The lessons' pages on the site have pictures of solved notebooks, and no answer in the text."""
+"""The lessons' pages on the site have pictures of solved notebooks, and contain no answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The book with one of its lessons, which was run for it."""
+    """Returns the folder of the book, built with one lesson."""
     place = tmp_path_factory.mktemp("book")
     options = ["--to", str(place / "lessons"), "--kept", str(place / "kept")]
     command = [sys.executable, "-m", "tools.book", *options, "simplified_attention/scores"]

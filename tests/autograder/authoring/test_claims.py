@@ -1,4 +1,4 @@
-"""Claims are next to the statements of a text; students never see them."""
+"""Claims are written next to the sentences that they prove, and are hidden from students."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.authoring.claims import claims_in, without_claims
 
 ROOT = Path(__file__).parents[3]
 LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
-#: a claim, and the line below it if that line continues the paragraph above
+#: a claim whose next line continues the paragraph before it, and that line
 SPLIT = re.compile(
     r"^[ \t]*<!-- holds: (?:(?!-->).)*-->[ \t]*\n(?![ \t]*(?:\n|<!--|[-*] |\d+\. ))([^\n]+)",
     re.MULTILINE | re.DOTALL,

@@ -1,4 +1,4 @@
-"""The files that run the checks after a push are valid and harmless, and report exact results."""
+"""The workflows that check each push are valid and harmless, and report exact results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.course import Course
 GITHUB = ".github/workflows/checks.yml"
 GITLAB = ".gitlab-ci.yml"
 
-#: a stand-in for the real command, which the runner has installed by then
+#: replaces the real command, which an earlier step of the workflow installs
 AUTOGRADER = """\
 #!/bin/sh
 case "$1" in
@@ -36,7 +36,7 @@ def parsed(folder: Path, name: str) -> dict[Any, Any]:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> dict[str, Any]:
-    """Starts a step as a runner does, with its folder, its PATH, and the file of the summary."""
+    """Returns a runner's working folder and environment, as arguments of `subprocess.run`."""
     tools, work = tmp_path / "tools", tmp_path / "work"
     tools.mkdir()
     work.mkdir()
@@ -60,7 +60,7 @@ def test_github_runs_the_checks_with_read_rights_only(folder: Path) -> None:
     assert job["timeout-minutes"] <= 30
     scripts = "\n".join(step.get("run", "") for step in job["steps"])
     assert "pip install --quiet -r requirements.txt" in scripts
-    assert "${{" not in scripts  # no text of a student becomes part of a command
+    assert "${{" not in scripts  # so no text of a student becomes part of a command
 
 
 def test_github_shows_the_checks_as_text_and_fails_with_them(
@@ -69,7 +69,7 @@ def test_github_shows_the_checks_as_text_and_fails_with_them(
     steps = {s.get("name"): s for s in parsed(folder, GITHUB)["jobs"]["check"]["steps"]}
     check = run(steps["Check"]["run"], runner)
     assert (check.returncode, check.stdout.splitlines()[0]) == (1, "half: to fix")
-    assert "cancelled" in steps["Summary"]["if"]  # even after checks that failed
+    assert "cancelled" in steps["Summary"]["if"]  # so it also runs after failed checks
     assert run(steps["Summary"]["run"], runner).returncode == 0
     summary = Path(runner["env"]["GITHUB_STEP_SUMMARY"]).read_text()
     html = str(mistune.create_markdown(escape=False)(summary))

@@ -1,4 +1,4 @@
-"""The map of the course gives order and hours, and students see it."""
+"""The map of the course gives order and hours, and is shown to students."""
 
 from __future__ import annotations
 

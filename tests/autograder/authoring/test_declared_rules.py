@@ -1,4 +1,4 @@
-"""One declaration of a question's rules reaches suites, docstring, notebook and `validate`."""
+"""Suites, docstring, notebook and `validate` all follow one declaration of a question's rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ words = "torch's addition (`torch.add`)"
 names = ["add"]
 operators = ["aten::add"]
 """
-#: from EXERCISES.md: by question, the calls that it does not allow and the errors that it promises
+#: the forbidden calls and the promised errors of each question, from EXERCISES.md
 CONTRACT = {
     "simplified_attention": {"softmax": ("softmax", "")},
     "self_attention": {
@@ -68,14 +68,15 @@ CONTRACT = {
         "blockwise_attention": ("softmax", ""),
     },
 }
-#: a call of each kind, by a name that the rule of its kind contains
+#: a forbidden call for each kind of rule, by a name that the rule contains
 FORBIDDEN = {
     "scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention(*[made] * 3)",
     "softmax": "torch.softmax(made, -1)",
     "dropout": "torch.nn.functional.dropout(made, 0.5)",
     "layer_norm": "torch.nn.functional.layer_norm(made, (2,))",
 }
-#: code that is added to a solution: the question also makes the calls, and its result stays right
+#: code that makes a solution also run these calls without changing its result, for a function and
+#: for a class
 IN_PASSING = {
     False: """
 _right = {question}
@@ -97,7 +98,7 @@ class {question}(_Right):
 
 @pytest.fixture
 def ruled(root: Path) -> Path:
-    """The small course with rules that none of its suites tests."""
+    """Returns the folder of the small course with declared rules that its suites do not test."""
     (root / "source" / "basics" / "rules.toml").write_text(RULES)
     (root / "source" / "not_allowed.toml").write_text(CALLS)
     return root
@@ -123,7 +124,7 @@ def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
 def _refused(
     runner: SuiteRunner, exercise: Exercise, question: str, calls: str
 ) -> tuple[bool, bool]:
-    """Returns whether the hidden suite, and the public one, find a call that is not allowed.
+    """Returns whether the hidden suite and whether the public suite refuse these calls.
 
     Both must accept everything else about the answer.
     """

@@ -1,4 +1,4 @@
-"""A solution's computation is found in a cell, whatever its steps and names."""
+"""A cell that contains a solution's computation is found, whatever its steps and names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def angles(positions, speeds):
 
 
 def found(tmp_path: Path, *cells: str) -> list[str]:
-    """Returns the lines of cells that contain a computation of the solution, each once."""
+    """Returns each line of the cells that contains a computation of the solution."""
     path = tmp_path / "attention.py"
     path.write_text(SOLUTION, encoding="utf-8")
     secret = {key for key, _ in expressions_of(path)}

@@ -1,4 +1,4 @@
-"""Files in `extras/` are released with an assignment: notebooks without questions, and others."""
+"""Files in `extras/`, such as notebooks without questions, are released with an assignment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASSIGNMENT = load_course(Path(__file__).parents[3]).assignment("decoder_attentio
 
 @pytest.fixture
 def extras(tmp_path: Path) -> Path:
-    """The extras folder of a course that has no other files."""
+    """Returns the empty `extras` folder of a course without other files."""
     folder = tmp_path / "source" / ASSIGNMENT.name / "extras"
     folder.mkdir(parents=True)
     return folder

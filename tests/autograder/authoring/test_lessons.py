@@ -1,4 +1,4 @@
-"""Lessons keep long names out of headings, and calls that students build out of given cells."""
+"""Lessons fit a phone's screen, and teach before they name mistakes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LONGEST_FORMULA = 26
 
 
 def letters_of(formula: str) -> int:
-    """Returns about how many letters a formula shows; a command such as `\\alpha` is one."""
+    """Returns about how many letters a formula shows; a command such as `\\alpha` counts as one."""
     drawn = re.sub(r"\\(?:text|math\w+|t?frac|sqrt|left|right|[!;, ])", "", formula)
     return len(re.sub(r"[{}\s^_]", "", re.sub(r"\\[a-zA-Z]+", "x", drawn)))
 
@@ -75,7 +75,7 @@ WAY = [item["name"] for item in document("map.toml")["assignment"]]
 
 
 def kinds_of(assignment: str) -> set[str]:
-    """Returns the kinds of calls that questions of an assignment forbid."""
+    """Returns the kinds of calls that an assignment's questions forbid."""
     rules = document(f"{assignment}/rules.toml").values()
     return {kind for rule in rules for kind in rule.get("not_allowed", [])}
 
@@ -94,7 +94,7 @@ def test_no_given_cell_shows_a_call_not_built_yet(assignment: str) -> None:
         assert not shown & names, lesson.name
 
 
-#: words that name a mistake before anybody could make it
+#: words that announce a mistake before a student has made it
 NAMED_MISTAKES = re.compile(r"\btraps?\b|[Ww]hat (?:can go|goes) wrong\n|\bpitfalls?\b")
 FOLDED = re.compile(r"<details>.*?</details>", re.DOTALL)
 
@@ -141,7 +141,7 @@ def _is_at(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
 
 
-#: endings of British words that American texts spell in a different way
+#: British spellings of words that American English spells differently
 BRITISH = re.compile(
     r"\b(?:\w*(?:colour|neighbour|behaviour|favour|flavour|labelled|modelling|travell|"
     r"cancelled)\w*|\w*(?:normal|real|general|summar|organ|optim|initial|minim|maxim|recogn)"

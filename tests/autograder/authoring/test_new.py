@@ -1,4 +1,4 @@
-"""`autograder new` writes all files of an exercise, and says what to do first."""
+"""`autograder new` writes all files of an exercise, and says which step is first."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_what_the_example_class_earns_is_compared_question_by_question() -> None
 
 
 def _files(root: Path) -> list[Path]:
-    """Returns the files, without compiled files of Python."""
+    """Returns all files except Python's compiled files."""
     return sorted(path for path in root.rglob("*") if "__pycache__" not in path.parts)
 
 
@@ -109,7 +109,7 @@ def test_a_read_only_course_is_checked_but_not_released(root: Path) -> None:
     assert _files(root) == before
 
 
-#: the text of a completed question instead of the text that `new` wrote, by file
+#: by file, what `new` wrote and what an author replaces it with
 FILLED_IN = {
     "solutions/basics/halves.py": [
         (r"def third\(\):", "def third(x: float) -> float:"),
@@ -136,7 +136,7 @@ FILLED_IN = {
 
 
 def _fill_in(root: Path) -> None:
-    """Completes all TO DO marks of `third`, each below its comment."""
+    """Completes everything that `new` left to do for `third`."""
     for path, answers in FILLED_IN.items():
         file = root / path
         text = re.sub(r"^ *# TO DO.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -29,21 +29,20 @@ COURSE = load_course(ROOT)
 EXERCISES = [exercise for assignment in COURSE.assignments for exercise in assignment.exercises]
 #: notebooks without questions
 EXTRAS = sorted((ROOT / "source").glob("*/extras/*.md"))
-#: the tag of a cell that takes minutes, and that no test runs
+#: the tag of a cell that takes minutes, so that no test runs it
 LONG = "takes-minutes"
-#: a notebook may take 20 s; starting a kernel and importing torch, which is warm here, takes 4
+#: a notebook may take 20 s, of which 4 are for starting a kernel and importing torch, done before
 MOST_CPU_SECONDS = 16.0
 
 Runs = dict[str, dict[str, Any]]
 
 
 def name_of(exercise: Exercise) -> str:
-    """Returns `<assignment>/<exercise>`."""
     return f"{exercise.assignment}/{exercise.name}"
 
 
 def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
-    """Returns the released notebook, with the solutions in its cells on request."""
+    """Returns the released notebook, with the solutions in its answer cells if `solved`."""
     notebook = nbformat.read(exercise.stub.with_suffix(".ipynb"), as_version=4)
     if solved:
         for question, definition in split_module(exercise).definitions.items():
@@ -69,7 +68,7 @@ def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
 
 
 def cells_of_extra(lesson: Path) -> list[Any]:
-    """Returns the claims and the code of a notebook without questions, except for slow cells."""
+    """Returns the claims and the fast code cells of a notebook without questions."""
     cells: list[Any] = []
     for cell in source_cells(lesson):
         if cell.cell_type == "markdown":
@@ -93,7 +92,7 @@ def cells_of(exercise: Exercise, *, solved: bool) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of all released assignments."""
+    """Returns the folder of a copy of all released assignments."""
     return Path(shutil.copytree(ROOT / "assignments", tmp_path_factory.mktemp("class") / "all"))
 
 
@@ -118,13 +117,13 @@ def run_all(folders: Path, *, solved: bool) -> Runs:
 
 @pytest.fixture(scope="module")
 def stubs(folders: Path) -> Runs:
-    """The outputs of the untouched notebooks."""
+    """Returns the runs of the untouched notebooks."""
     return run_all(folders, solved=False)
 
 
 @pytest.fixture(scope="module")
 def solved(folders: Path) -> Runs:
-    """The outputs of the solved notebooks."""
+    """Returns the runs of the solved notebooks."""
     return run_all(folders, solved=True)
 
 
@@ -160,7 +159,7 @@ def test_every_claim_of_an_extra_holds_and_its_cells_run(solved: Runs, lesson: P
     assert solved[lesson.stem]["troubles"] == []
 
 
-#: numbers with two decimals or more, or with commas between thousands, as in formulas and text
+#: a number in formulas or text with two decimals or more, or with commas between thousands
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d{2,}|(?<![\w.])\d{1,3}(?:\{?,\}?\d{3})+(?!\d|\.\d)")
 
 
@@ -180,13 +179,13 @@ def test_every_long_number_of_a_text_is_claimed_or_computed(lesson: Path) -> Non
         (ROOT / "autograder/attention/notebooks/sentences.py").read_text(encoding="utf-8")
     )
     known = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)_(?=\d)", "", "\n".join(sources))))
-    shown = [re.sub(r"\]\(\S*\)", "]", without_claims(text)) for text in texts]  # no addresses
+    shown = [re.sub(r"\]\(\S*\)", "]", without_claims(text)) for text in texts]  # no links
     stated = {number for text in shown for number in NUMBER.findall(text)}
     assert {number for number in stated if plain_number(number) not in known} == set()
 
 
 def typed_into_pictures(cell: str) -> set[str]:
-    """Returns numbers with at least three decimals that a cell contains in its `heatmap(...)`."""
+    """Returns the numbers with at least three decimals in a cell's calls of `heatmap`."""
     calls = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
     pictures = [
         call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "heatmap"

@@ -1,4 +1,4 @@
-"""Release turns the small course into the files for students."""
+"""`release` turns the small course into the files for students."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Returns all files below a folder."""
+    """Returns the contents of all files below a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -41,13 +41,11 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def cells_of(folder: Path, exercise: str) -> list[dict[str, Any]]:
-    """Returns the cells of a released notebook."""
     cells: list[dict[str, Any]] = json.loads((folder / f"{exercise}.ipynb").read_text())["cells"]
     return cells
 
 
 def source_of(cells: list[dict[str, Any]], name: str) -> str:
-    """Returns the source of the cell with an id."""
     (cell,) = [cell for cell in cells if cell["id"] == name]
     return "".join(cell["source"])
 
@@ -91,7 +89,7 @@ def test_the_setup_cell_comes_first_and_contains_the_given_code(folder: Path) ->
     for given in ("import math", "_STEP = 1.0", "def _helper", "class Doubled", "import check"):
         assert given in setup
     assert "plus_one" not in setup
-    assert "first step" not in setup  # the module's docstring belongs only to the module
+    assert "first step" not in setup  # the module's docstring is not copied
 
 
 def test_a_module_without_torch_gets_it_in_the_notebook(folder: Path) -> None:
@@ -449,7 +447,7 @@ def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Pat
 
 
 def test_another_content_of_a_students_wheel_is_another_version() -> None:
-    """Otherwise, pip would consider the wheel of a new bundle already installed."""
+    """With an equal version, pip would consider the wheel of a new bundle already installed."""
 
     def made(text: str) -> str:
         metadata = b"Name: x\nVersion: 1\n"

@@ -13,7 +13,6 @@ from autograder.course import Course, load_course
 
 @pytest.fixture(scope="module")
 def course() -> Course:
-    """The course of this repository."""
     return load_course(Path(__file__).parents[3])
 
 

@@ -1,4 +1,4 @@
-"""Points read from a suite's text equal the points that pytest counts."""
+"""The points read from a suite's text equal those that pytest collects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other right ways come from alternatives, and are published only after submitting."""
+"""Alternatives become "other right ways", which are published only after students submit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_each_question_has_two_other_ways_that_are_code(assignment: object) -> N
 
 
 def planted(root: Path) -> None:
-    """Writes a way of the small course."""
+    """Adds an alternative to the small course, and its note to `ways.toml`."""
     (root / "source" / "basics" / "ways.toml").write_text(
         '[plus_one]\nby_adding = "It costs a function."\n', encoding="utf-8"
     )

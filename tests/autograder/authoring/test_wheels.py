@@ -1,9 +1,9 @@
 """The wheels of `make wheels` work if pip installs them into environments without our other code.
 
 The packages that a wheel requires (PyTorch is large) are borrowed from the environment of the
-tests by a .pth file that is written after the installation. Such a file does not read the .pth
-files of the folder that it names, so this repository cannot be imported instead of the wheel.
-`make versions` installs everything from a package index.
+tests by a .pth file that is written after the installation. Python does not read the .pth files
+of a folder that another .pth file names, so this repository cannot be imported instead of the
+wheel. `make versions` installs everything from a package index.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def installed(wheel: Path, folder: Path) -> Path:
-    """Makes an environment with this wheel, and returns its programs' folder."""
+    """Makes an environment with this wheel; returns the folder of its programs."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     command = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
     options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
@@ -38,7 +38,6 @@ def installed(wheel: Path, folder: Path) -> Path:
 
 
 def run(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Runs the installed `autograder` in a folder."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
     command = [str(programs / "autograder"), *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
@@ -46,13 +45,13 @@ def run(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProce
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The graders' and the students' wheel."""
+    """Returns the grader's wheel and the students' wheel."""
     return build_wheels(tmp_path_factory.mktemp("wheels"))
 
 
 @pytest.fixture(scope="module")
 def grader(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a grader's environment."""
+    """Returns the programs' folder of an environment with the grader's wheel."""
     return installed(wheels[0], tmp_path_factory.mktemp("grader") / "venv")
 
 

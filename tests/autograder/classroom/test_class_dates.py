@@ -128,7 +128,7 @@ def test_late_days_are_taken_in_order_of_due_dates(
         ("ben", "a"): (first, first),
         ("cy", "a"): (None, first),
     }
-    for _ in range(2):  # counted again each time
+    for _ in range(2):  # repeated counting gives the same numbers
         sentences = count_late_days(tmp_path, 3, ends)
         assert read_late_days(tmp_path) == {("ada", "a"): 2, ("ada", "c"): 1}
     assert sentences == (

@@ -1,4 +1,4 @@
-"""The class folder's own tables record people and decisions, and lose no row."""
+"""The class folder's own tables record people and decisions, and never lose a row."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
     write_roster(tmp_path, path)
     ada, ben = read_roster(tmp_path).people
     assert (ada.name, ada.email, ada.section) == ("Ada L", "a@b.example", "C")
-    assert (ben.name, ben.section) == ("Ben B", "A")  # nothing is emptied by another list
+    assert (ben.name, ben.section) == ("Ben B", "A")  # a later list does not empty cells
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lists of any platform are matched with the class, without losing people or entries."""
+"""Any platform's list of people is matched with the class without losing people or entries."""
 
 from __future__ import annotations
 

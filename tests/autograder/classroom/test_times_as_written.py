@@ -1,4 +1,4 @@
-"""Times are certain or unknown, wherever and on whatever machine they are read."""
+"""A written time has one meaning on every machine, or is unknown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIX = datetime(2026, 11, 20, 18, 5)
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
 def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Puts this machine into a different time zone."""
+    """Runs the test in this time zone."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", request.param)
         time.tzset()
@@ -48,7 +48,7 @@ def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         ("Freitag, 20. Nebelung 2026, 18:05", None),
         ("11/20/2026, 18:05", None),
         ("20 November 2026, 18:05 or later", None),
-        ("25.10.2026 02:30", None),  # occurs twice
+        ("25.10.2026 02:30", None),  # occurs twice, because clocks are put back
         ("20.11.2026", None),
     ],
 )
@@ -73,8 +73,8 @@ def test_a_time_without_a_zone_needs_one() -> None:
         ("2026-07-20 23:58:00 +0100", "2026-07-20 22:58:00"),
         ("2026-07-20 23:58:00 EDT", "2026-07-21 03:58:00"),
         ("20.07.2026 23:58 Europe/Berlin", "2026-07-20 21:58:00"),
-        ("2026-07-20 23:58:00 CET", None),  # it is CEST there on that day: which one is meant?
-        ("2026-11-20 23:58:00 CEST", None),  # it is CET on that day
+        ("2026-07-20 23:58:00 CET", None),  # but that day has CEST, so this is ambiguous
+        ("2026-11-20 23:58:00 CEST", None),  # but that day has CET
         ("2026-11-20 23:58:00 MEZ", None),
         ("28/11/26", None),
         ("46354.9993", None),

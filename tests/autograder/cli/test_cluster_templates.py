@@ -1,4 +1,4 @@
-"""The parts of the templates for Slurm and Kubernetes run as in a cluster, and are merged."""
+"""The parts of the Slurm and Kubernetes templates run as in a cluster, and can be merged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASSIGNMENT = "simplified_attention"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A class of one submission, and one whose assignment is waiting for a person."""
+    """Returns a class with one gradable submission and one that waits for a person."""
     place = tmp_path / "course"
     shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place / "submitted" / "ada" / ASSIGNMENT)
     (place / "submitted" / "ada" / "causal_attention").mkdir()
@@ -40,7 +40,7 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
 
 
 def _merged(folder: Path, parts: int) -> tuple[str, bool]:
-    """Returns the students of the merged results, and whether each has full marks."""
+    """Merges the shards; returns the student of the only result, and whether it has full marks."""
     shards = sorted((folder / "shards").glob("*.jsonl"))
     assert len(shards) == parts
     sizes = [len(read_results(shard)) for shard in shards]

@@ -1,4 +1,4 @@
-"""The command line as a whole: every command is listed once, and loaded when it is called."""
+"""Every command is listed once, and its module is loaded only when it is called."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_help_loads_no_command() -> None:
 def test_what_grades_nothing_loads_no_torch() -> None:
     packages = ("classroom", "collecting", "exports", "feedback", "nbgrader", "results")
     code = f"import sys, {', '.join(f'autograder.{name}' for name in packages)};" + (
-        "print({'torch', 'rfc3987_syntax'} & set(sys.modules))"  # the latter compiles a grammar
+        "print({'torch', 'rfc3987_syntax'} & set(sys.modules))"  # slow imports
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

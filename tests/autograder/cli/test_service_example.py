@@ -30,7 +30,7 @@ def _post(url: str, data: bytes) -> tuple[int, dict[str, Any]]:
         return error.code, json.load(error) if "json" in error.headers["Content-Type"] else {}
 
 
-#: heads of requests that are followed by 20 bytes
+#: wrong heads of requests with a body of 20 bytes
 STRANGE = (
     "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: 21",
     "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: abc",
@@ -41,7 +41,7 @@ STRANGE = (
 
 
 def _raw(url: str, head: str, data: bytes) -> bytes:
-    """Returns the status of the answer to a request written by hand."""
+    """Sends this head and body; returns the status of the response."""
     address = urllib.parse.urlsplit(url)
     with socket.create_connection((address.hostname, address.port or 0), timeout=60) as there:
         there.sendall(head.encode() + b"\r\n\r\n" + data)
@@ -51,7 +51,7 @@ def _raw(url: str, head: str, data: bytes) -> bytes:
 
 @contextmanager
 def serving(**settings: Any) -> Iterator[Any]:
-    """Runs the service without its grader, with some of its settings changed."""
+    """Runs the service without a grader, with these settings."""
     spec = importlib.util.spec_from_file_location("service", ROOT / "examples" / "service.py")
     assert spec and spec.loader
     service = importlib.util.module_from_spec(spec)
@@ -77,7 +77,7 @@ def test_a_request_that_trickles_in_is_given_up() -> None:
     ("host", "status"),
     [
         *(("127.0.0.1", b"400"), ("localhost:8080", b"400"), ("", b"403")),
-        # a name that its owner points to this machine
+        # names of other sites whose owners let them resolve to this machine
         *(("evil.example:8080", b"403"), ("127.0.0.1.evil.example", b"403")),
     ],
 )
@@ -108,7 +108,7 @@ def test_the_example_service_grades_requests_and_ends_its_grader(
         strange = [_raw(url, head, right[:20]) for head in STRANGE]
         elsewhere, _ = _post(url.replace("simplified_attention", "..%2f"), right)
         service.terminate()
-        # the pipe ends only when the grader, which also writes to it, has ended
+        # the grader also writes to this pipe, so reading ends only when the grader has ended
         _, errors = service.communicate(timeout=60)
     assert [status for status, _ in answers] == [200, 200, 200], errors
     first, second, third = (answer for _, answer in answers)

@@ -1,4 +1,4 @@
-"""`collect` reads real clones of repositories in the layouts of code classrooms."""
+"""`collect` reads real clones of repositories, in the folder layouts of code classrooms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
 COURSE = {"simplified_attention": ("scores", "softmax"), "causal_attention": ("masking",)}
-#: the files that a release puts into a template repository
+#: the files of a template repository, as a release writes them
 TEMPLATE = {
     "README.md": "# Simplified attention\n",
     "requirements.txt": "./wheel\n",
@@ -45,7 +45,7 @@ def git(folder: Path, *arguments: str, date: str = "2026-03-01T12:00:00+02:00") 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a student's repository of the template with some files of their own, and clones it."""
+    """Returns a function that makes a student's repository from the template and clones it."""
 
     def make(place: str, files: dict[str, str], date: str = "2026-03-01T12:00:00+02:00") -> Path:
         origin, target = tmp_path / "origins" / place, tmp_path / place
@@ -231,7 +231,7 @@ def test_a_students_own_repository_decides_nothing_for_the_others(
     students = (*others, "mal")
     write(tmp_path / "all", *(f"{student}/{inner}scores.py" for student in students))
     write(tmp_path / "all", f"mal/{repository}.git/HEAD", f"mal/{repository}scores.py")
-    if inner:  # nbgrader's file; a clone has only the times of its commits
+    if inner:  # nbgrader writes this file; a clone has only times of commits
         for student in others:
             (tmp_path / "all" / student / inner / "timestamp.txt").write_text("2026-03-01 10:00:00")
     report = bring("all", assignment="simplified_attention")

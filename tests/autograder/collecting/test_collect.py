@@ -1,4 +1,4 @@
-"""`collect` places downloads of learning platforms, loses nothing and accepts nothing unsafe."""
+"""`collect` stores downloads of learning platforms without losing or trusting any file."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Files = Mapping[str, "bytes | Files"]
 
 
 def zipped(files: Files, time: tuple[int, ...] = (2026, 3, 1, 12, 0, 0)) -> bytes:
-    """Returns an archive of files; a nested table becomes an archive inside it."""
+    """Returns an archive of these files; a nested table becomes an archive inside it."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             info = zipfile.ZipInfo(name, time)  # type: ignore[arg-type]
             info.compress_type = zipfile.ZIP_DEFLATED
-            info.filename = name  # ZipInfo makes some names safe
+            info.filename = name  # ZipInfo's constructor would make some names safe
             archive.writestr(info, data if isinstance(data, bytes) else zipped(data, time))
     return buffer.getvalue()
 
 
 @pytest.fixture
 def bring(tmp_path: Path) -> Callable[..., CollectReport]:
-    """Collects an archive, given as a table or as bytes, into a class folder."""
+    """Returns a function that collects an archive, given as a table or as bytes."""
 
     def run(files: Files | bytes, name: str = "download.zip", **options: Any) -> CollectReport:
         path = tmp_path / name
@@ -53,7 +53,7 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
 
 
 def members_of(source: Path) -> list[object]:
-    """Returns everything that is read from a download, as one submission."""
+    """Returns everything that is read from a download of one submission."""
     with entries_of(source) as found:
         return [
             member
@@ -67,7 +67,7 @@ def members_of(source: Path) -> list[object]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Returns all files below a folder except timestamps."""
+    """Returns the contents of all files below a folder except timestamps."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""The command `autograder collect`."""
+"""The command `autograder collect` reports its results and its exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time of a repository's last commit is read from its files, and no program is started."""
+"""The time of a repository's last commit is read from its files, without starting a program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def git(folder: Path, *arguments: str, day: int = 1) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twenty commits, one a day, with messages so long and alike that git packs them as deltas."""
+    """Returns a repository of twenty commits, one a day.
+
+    Their messages are so long and similar that git packs them as deltas.
+    """
     folder = tmp_path_factory.mktemp("made")
     git(folder, "init", "--quiet", "--initial-branch", "main")
     for day in range(20, 0, -1):
@@ -88,7 +91,7 @@ def test_a_repository_with_long_hashes_is_read(tmp_path: Path) -> None:
 
 @pytest.fixture
 def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """A `git` that is first on the PATH, and records its calls."""
+    """Puts a `git` that records its calls first on the PATH; returns a function that reads them."""
     programs, log = tmp_path / "programs", tmp_path / "called"
     programs.mkdir(exist_ok=True)
     for name in ("git", "hook"):
@@ -99,7 +102,7 @@ def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]
 
 
 def _hostile(repository: Path, place: Path) -> None:
-    """Gives a repository settings that start `place/programs/hook`."""
+    """Gives a repository settings that would make git start `place/programs/hook`."""
     program, bundle = place / "programs" / "hook", place / "bundle"
     git(repository, "bundle", "create", str(bundle), "main")
     for key, value in {
@@ -118,7 +121,7 @@ def _hostile(repository: Path, place: Path) -> None:
 
 
 def _take_objects_away(repository: Path) -> None:
-    """Makes git fetch the last commit when it is requested."""
+    """Deletes the objects, so that git would have to fetch the last commit."""
     for folder in (repository / ".git/objects").iterdir():
         shutil.rmtree(folder)
 
@@ -128,7 +131,8 @@ def test_no_setting_of_a_repository_starts_a_program(
 ) -> None:
     (tmp_path / "programs").mkdir()
     _hostile(repository, tmp_path)
-    called = request.getfixturevalue("called")  # from here on, the program git is not git
+    # from here on, `git` is a program that records its calls
+    called = request.getfixturevalue("called")
     assert committed(repository) == WHEN
     _take_objects_away(repository)
     assert committed(repository) is None
@@ -199,7 +203,7 @@ def _bomb(git_folder: Path, other: Path) -> None:
 
 
 def _bomb_in_one_block(git_folder: Path, other: Path) -> None:
-    """Makes a stream that continues with the same bits wherever its reader continues."""
+    """Stores a commit whose compressed data contains a megabyte of zeros."""
     folder = git_folder / "objects/aa"
     folder.mkdir()
     data = zlib.compress(b"commit 9\0" + bytes(3 << 20), 9)
@@ -221,7 +225,7 @@ def _pack(data: bytes, at: int = 0) -> Callable[[Path, Path], None]:
 
 
 def _delta(base: bytes, steps: bytes) -> Callable[[Path, Path], None]:
-    """Makes a commit that is stored as a change to the previous one."""
+    """Packs a commit that is stored as a delta with these steps."""
     commit = b"\x10" + zlib.compress(base)
     assert len(commit) < 0x80
     delta = b"\x60" + bytes([len(commit)]) + zlib.compress(b"\0\0" + steps)
@@ -244,7 +248,7 @@ def _huge_index(git_folder: Path, other: Path) -> None:
 
 
 def _worktree(git_folder: Path, other: Path) -> None:
-    """Turns the folder into a worktree, whose objects and refs would be in another repository."""
+    """Turns the folder into a worktree, whose objects and refs are in another folder."""
     for name in ("objects", "refs"):
         (git_folder / name).rename(other / name)
     (git_folder / "commondir").write_text(f"{other}\n")

@@ -1,4 +1,4 @@
-"""An instructor's corrections in `submitted/` stay, and a collection can be undone."""
+"""An instructor's corrections in `submitted/` are kept, and a collection can be undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Class:
         self.place = self.folder / "submitted" / KEY[0] / KEY[1]
 
     def upload(self, stamp: str = "", **files: str) -> None:
-        """Sets ada's files on the platform."""
+        """Replaces ada's files on the platform."""
         own = self.uploads / KEY[0] / KEY[1]
         own.mkdir(parents=True, exist_ok=True)
         for path in own.iterdir():
@@ -39,12 +39,12 @@ class Class:
             (own / "timestamp.txt").write_text(stamp)
 
     def collect(self) -> CollectedSubmission:
-        """Collects as one night does."""
+        """Collects the uploads; returns ada's collected submission."""
         (made,) = collect([self.uploads], self.folder / "submitted", COURSE).collected
         return made
 
     def files(self, folder: Path | None = None) -> dict[str, str]:
-        """Returns the contents of the submission's folder, or of another one."""
+        """Returns the contents of the submission's folder, or of `folder`."""
         return {path.name: path.read_text() for path in (folder or self.place).iterdir()}
 
 
@@ -90,7 +90,7 @@ def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
     assert term.files() == {"scores.py": "1"}
     assert term.files(made.folder) == {"scores (final).py": "2"}
     again = collect([term.uploads], term.folder / "submitted", COURSE)
-    assert again.waiting == (made.folder,)  # until it is deleted
+    assert again.waiting == (made.folder,)  # reported until it is deleted
     (made.folder / "scores (final).py").rename(term.place / "scores.py")
     made.folder.rmdir()
     last = collect([term.uploads], term.folder / "submitted", COURSE)
@@ -101,7 +101,7 @@ def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
 def test_what_nobody_edited_is_replaced_as_ever(term: Class) -> None:
     term.upload(scores__py="1")
     term.collect()
-    (term.place / ".ipynb_checkpoints").mkdir()  # opening a notebook does not correct it
+    (term.place / ".ipynb_checkpoints").mkdir()  # made by opening a notebook, so not a correction
     (term.place / ".ipynb_checkpoints" / "scores.py").write_text("1")
     term.upload(scores__py="2")
     assert term.collect().outcome is Outcome.NEW
@@ -133,7 +133,7 @@ def test_the_last_collection_is_taken_back(term: Class) -> None:
     before = {p.name: p.read_text() for p in term.folder.glob("*.csv")}
     term.upload("2026-11-20 10:00:00 UTC", softmax__py="wrong assignment")
     term.collect()
-    term.collect()  # it changes nothing, so the previous one is reverted
+    term.collect()  # changes nothing, so `undo` reverts the previous one
     undone = undo(term.folder)
     assert undone.taken_back == (KEY,)
     assert term.files() == {"scores.py": "1", "timestamp.txt": "2026-11-19 10:00:00 UTC\n"}
@@ -201,7 +201,7 @@ def test_the_command_takes_the_class_folder_and_says_what_waits(tmp_path: Path) 
 
     status, document = call(str(term.uploads))
     assert (status, len(document["look_at"])) == (3, 1)
-    assert call(str(term.uploads))[0] == 0  # nothing is new
+    assert call(str(term.uploads))[0] == 0  # nothing new, so nothing to report
     assert term.files() == {"my scores.py": "1"}
     (term.place / "my scores.py").rename(term.place / "scores.py")
     term.upload(**{"my scores__py": "2"})

@@ -1,4 +1,4 @@
-"""Nothing leaves its folder, and nobody loses work, with archives that no platform writes."""
+"""Hostile archives write nothing outside of their folder, and cost nobody else their work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _zip(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
 
 
 def _list(count: int) -> bytes:
-    """Returns an archive that lists files and contains none."""
+    """Returns an archive whose list names files that it does not contain."""
     record = struct.pack("<4s24xH16x", b"PK\x01\x02", 4)
     entries = b"".join(record + b"%04x" % (number & 0xFFFF) for number in range(count))
     return entries + struct.pack("<4s8xIIH", b"PK\x05\x06", len(entries), 0, 0)
@@ -58,7 +58,7 @@ def _nested(depth: int) -> bytes:
 
 
 OWN = "mal/scores/softmax.py"
-#: the files that mal adds to a download in which zoe is honest
+#: the files that mal adds to a download; zoe's file is honest
 ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
     "link": lambda: [(_entry(OWN, stat.S_IFLNK), b"/etc/passwd")],
     "link_to_a_neighbour": lambda: [(_entry(OWN, stat.S_IFLNK), b"../../zoe/scores/softmax.py")],
@@ -96,7 +96,7 @@ ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
     "hidden_folder": lambda: [(".git/hooks/scores/softmax.py", b"x = 1"), (OWN, b"x")],
 }
 
-#: the reason why an attack's files are refused, which must not be noticed only by a later step
+#: the reason that `collect` gives for refusing an attack's files, before any later step fails
 REASONS = {
     **dict.fromkeys(("link", "link_to_a_neighbour"), "a link"),
     **dict.fromkeys(("device", "pipe", "socket"), "not a regular file"),
@@ -137,7 +137,8 @@ def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
     found = submitted / "zoe" / "scores" / "softmax.py"
     if reason := REASONS.get(attack):
         assert any(item.reason.startswith(reason) for item in report.skipped)
-    if attack in ("the_neighbours_file_twice", "the_neighbour_in_capitals"):  # not guessed
+    # `collect` does not guess whose file is the right one
+    if attack in ("the_neighbours_file_twice", "the_neighbour_in_capitals"):
         assert "zoe" in report.missing and report.skipped
     else:
         assert found.read_bytes() == HONEST
@@ -167,7 +168,7 @@ def test_links_and_pipes_of_a_folder_are_refused(tmp_path: Path) -> None:
         "pip/scores/softmax.py": "not a regular file",
     }
     assert [path.read_bytes() for path in submitted.rglob("*.py")] == [HONEST]
-    with pytest.raises(UnsafeFile, match="a link"):  # one that was put there later
+    with pytest.raises(UnsafeFile, match="a link"):  # a link that was put there after collecting
         file_reader(source / "mal" / "scores" / "softmax.py")()
 
 
@@ -188,7 +189,7 @@ def test_files_of_one_submission_share_a_limit_of_bytes() -> None:
 
 
 def test_a_list_of_files_without_end_is_not_read() -> None:
-    """The inner list would take a gigabyte, although the archive that contains it is small."""
+    """Reading the list would take a gigabyte, although the archive that contains it is small."""
     assert len(opened(_list(20_000)).namelist()) == 20_000
     with pytest.raises(zipfile.BadZipFile, match="its list of files has more than 10 MB"):
         opened(_list(220_000))

@@ -1,4 +1,4 @@
-"""Every uploaded file is used or reported, and never replaces a right file with a wrong one."""
+"""Every uploaded file is used or reported, and a wrong file never replaces a right one."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_pipe_next_to_an_answer_keeps_nobody_waiting(tmp_path: Path) -> None:
     before = digest_of(tmp_path)
     (tmp_path / "pipe.py").unlink()
     os.mkfifo(tmp_path / "pipe.py")
-    signal.setitimer(signal.ITIMER_REAL, 5)  # without the guard, this process would end
+    signal.setitimer(signal.ITIMER_REAL, 5)  # ends the test if reading the pipe blocks
     assert digest_of(tmp_path) == before
     signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -113,7 +113,7 @@ def test_a_misnamed_file_joins_its_owners_other_answers(bring: Bring, tmp_path: 
         "ada/simplified_attention/homework.pdf": "p",
         "ada/simplified_attention/scores.py": "1",
     }
-    assert report.missing == ("bo",)  # nobody knows which assignment that is
+    assert report.missing == ("bo",)  # its assignment is unknown
 
 
 def test_an_archive_of_another_assignment_is_refused_with_its_name(

@@ -1,6 +1,6 @@
-"""Real downloads of platforms give the owner and time of each file, or are refused.
+"""Downloads of real platforms give the owner and time of each file, or are refused.
 
-The forms of names are from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
+The formats of names are from Moodle's mod/assign/classes/downloader.php (a name without `_`, the
 number, `assignsubmission`, the plugin; before 4.1 with `_` at the end), from Canvas's
 lib/content_zipper.rb (`[name, LATE, user id or anon_id]` joined by `_`, then the attachment's id)
 and from Gradescope's export (a folder for each submission, `submission_metadata.yml` in Ruby's
@@ -38,7 +38,7 @@ def zipped(files: Files) -> bytes:
 
 @pytest.fixture
 def bring(tmp_path: Path) -> Callable[..., CollectReport]:
-    """Collects one or more archives, each given as a table, into a class folder."""
+    """Returns a function that collects one or more archives, each given as a table."""
 
     def run(*downloads: Files, name: str = "download.zip", **options: object) -> CollectReport:
         paths = []
@@ -53,7 +53,7 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
 
 @pytest.fixture
 def there(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
-    """Returns the contents of the folder of submissions."""
+    """Returns a function that reads all files of the submissions' folder."""
     submitted = tmp_path / "course" / "submitted"
 
     def tree() -> dict[str, bytes]:
@@ -402,7 +402,7 @@ def test_a_worksheet_of_another_assignment_states_nobodys_time(
 ) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
     times = read_times(tmp_path / "sheet.csv", ZoneInfo("Europe/Berlin"))
-    names = ("Ada Lovelace_777", "OBrien, Zoë_12346")  # Moodle has new numbers in each assignment
+    names = ("Ada Lovelace_777", "OBrien, Zoë_12346")  # Moodle's numbers differ in each assignment
     report = bring({f"{n}_assignsubmission_file/softmax.py": b"1" for n in names}, times=times)
     assert {item.student: item.time for item in report.collected} == {
         "Ada Lovelace": None,

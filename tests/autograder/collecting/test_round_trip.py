@@ -1,10 +1,10 @@
 """After collecting, grading and exporting for each platform, everybody has their own points.
 
-Names of files are made from people's names as the platforms make them. Moodle's `clean_filename`
+File names are made from people's names as the platforms make them. Moodle's `clean_filename`
 removes the characters of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
 letters, digits and `_` of the sortable name in lower case. Exports are read by the rules of the
-platforms: Moodle's importziplib.php takes the second part between `_` as the participant, Canvas
-the first two parts that are numbers as the user and the attachment.
+platforms: Moodle's importziplib.php splits a name at `_` and uses the second part as the
+participant; Canvas uses the first two parts that are numbers as the user and the attachment.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from autograder.operations.grades import DisplayOptions, class_grades
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
 
 COURSE = {"masks": ("masking",)}
-#: sortable names with commas, quotes, umlauts, CJK characters and apostrophes; two people have
-#: equal names
+#: sortable names with commas, quotes, umlauts, CJK characters and apostrophes; two are equal
 PEOPLE = [
     *("Lovelace, Ada", "O'Brien, Seán", 'Doe, "Jo" Ann', "Müller, Chiara", "Müller, Chiara"),
     *("李, 小龙", "van der Berg, Jan-Piet", "D'Arcy & Sons, Zoë", "Æsir: Þór, Ægir"),
@@ -59,7 +58,7 @@ def result(student: str, score: float) -> SubmissionResult:
 
 
 class Class:
-    """A class in which everybody wrote their own number into their file."""
+    """A class in which everybody's file contains their own number."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,21 +74,21 @@ class Class:
         assert report.missing == ()
 
     def grades(self) -> Grades:
-        """Gives each student the number in the file as points."""
+        """Returns grades in which the number in each student's file is the points."""
         found = (self.folder / "course" / "submitted").glob("*/masks/masking.py")
         points = {path.parent.parent.name: float(path.read_text()) for path in found}
         results = [result(student, score) for student, score in sorted(points.items())]
         return class_grades(self.folder / "course", results, DisplayOptions(missing=Missing.ZERO))
 
     def exported(self, kind: str, table: Path) -> list[dict[str, str]]:
-        """Returns the rows that the platform imports; no row may be left over."""
+        """Returns the rows that the platform imports; nobody in the table may be left out."""
         written = export(kind, self.grades(), self.folder / "back.csv", table)
         assert not [note for note in written.notes if "has no result" not in note]
         with written.path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))
 
     def delivered(self, way: DeliveryFormat, notes: int = 0) -> dict[str, str]:
-        """Returns the pages in the exported archive by name; each contains its student's points."""
+        """Returns the exported pages by file name; each contains its student's points."""
         course = self.folder / "course"
         results = self.grades().results
         for one in results:
@@ -210,8 +209,9 @@ def test_members_of_a_moodle_group_get_grade_and_feedback(term: Class) -> None:
     ]
     archive = {"Blue Team_77_assignsubmission_file/masking.py": "42"}
     term.collect(archive)
+    # without a worksheet, the owner of the number 77 is unknown
     with pytest.raises(UserError, match="s0/masks: Moodle's number .* --times"):
-        term.delivered(DeliveryFormat.MOODLE)  # 77 may be the number of anybody
+        term.delivered(DeliveryFormat.MOODLE)
     term.collect(archive, times=table(term.folder, sheet))
     term.collect(archive, times=table(term.folder, sheet))
     rows = term.exported("moodle", table(term.folder, sheet))
@@ -245,7 +245,7 @@ def test_members_of_a_canvas_group_get_grade_and_feedback(term: Class, has_numbe
     sheet += [[PEOPLE[n], str(100 + n), "", f"s{n}", "A", ""] for n in range(3)]
     rows = term.exported("canvas", table(term.folder, sheet))[1:]
     assert [row["Masks (4711)"] for row in rows] == ["42", "42", "42"]
-    # Canvas also gives a file of one member to the others
+    # Canvas gives all members the file of one
     pages = [f"blueteam_{n}_7_feedback.html" for n in ([100, 101, 102] if has_numbers else [101])]
     assert list(term.delivered(DeliveryFormat.CANVAS)) == pages
 
@@ -254,7 +254,7 @@ def test_feedback_for_anonymous_work_of_canvas_has_nobodys_number(term: Class) -
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("masking.py", "42")
-    # the student's own name of the file looks like a user's number and an attachment's
+    # the student's own file name looks like the numbers of a user and an attachment
     term.collect({"anon_3kF9a_67002_8_9_work.zip": inner.getvalue()})
     with pytest.raises(UserError, match="anonymous downloads"):
         term.delivered(DeliveryFormat.CANVAS)
@@ -278,7 +278,7 @@ def test_gradescope(term: Class) -> None:
             (written.path / f"p{n}@u.example" / "masks" / "results.json").read_text()
         )
         assert document["score"] == n
-    # the same people are found in a gradebook of Canvas
+    # the same people are found in Canvas's gradebook
     sheet = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]]
     sheet += [[person, str(n), "", f"P{n}@u.example", "A"] for n, person in numbers.items()]
     rows = term.exported("canvas", table(term.folder, sheet))[1:]
@@ -303,7 +303,7 @@ def test_mail_goes_to_known_addresses_and_names_the_others(term: Class) -> None:
         rows = list(csv.DictReader(file))
     assert [row["email"] for row in rows] == ["ada@u.example", "ben@u.example"]
     assert rows[0]["name"] == "Ada Lovelace, Jr."
-    assert rows[1]["name"] == "'=Ben"  # no spreadsheet executes it
+    assert rows[1]["name"] == "'=Ben"  # so that no spreadsheet executes it
     assert all((packed.paths[0].parent / row["text"]).read_text() == "text" for row in rows)
     assert packed.notes == ("=cmd: no e-mail address; give the class a roster with one",)
 

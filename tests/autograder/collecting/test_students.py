@@ -1,4 +1,4 @@
-"""A person on the class's roster has one folder, whatever the platform is."""
+"""A person on the class's roster has one folder, whatever platform the files come from."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_three_platforms_speak_of_one_person(class_folder: Path) -> None:
     bring(class_folder, {**files, "submission_1/masking.py": "3"})
     assert students(class_folder) == {"ada"}
     again = bring(class_folder, {"lovelaceada_101_8_splitting.py": "4"}, "heads")
-    assert again.notes == ()  # nobody was renamed: the folder has the roster's name
+    assert again.notes == ()  # nobody was renamed, because the folder has the roster's name
     assert (class_folder / "submitted/ada/masks/masking.py").read_text() == "3"
     assert len(list((class_folder / "earlier/ada/masks").iterdir())) == 1
 
@@ -81,7 +81,7 @@ def test_namesakes_are_distinguished_by_number_or_address_never_guessed(class_fo
     known, unknown = (
         {f"Eva Muster_{n}_assignsubmission_file/splitting.py": str(n)} for n in (30, 40)
     )
-    bring(class_folder, known, "heads")  # without the sheet: the number says it
+    bring(class_folder, known, "heads")  # needs no sheet, because the number identifies the person
     bring(class_folder, unknown, "heads")
     assert students(class_folder) == {"eva1", "eva2", "Eva Muster"}
 
@@ -189,7 +189,7 @@ def gradescope(**submitters: tuple[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("people", "names", "folders"),
     [
-        # as Canvas's gradebook, which has no addresses
+        # as in Canvas's gradebook, which has no addresses
         ("u7,José García,,107\n", ["José García"], {"u7"}),
         ("u7,José García,other@u.example,107\n", ["José García"], {"s0@u.example"}),
         ("u7,José García,,107\n", ["José García"] * 2, {"s0@u.example", "s1@u.example"}),
@@ -221,7 +221,7 @@ def test_moodles_number_counts_before_names_and_groups_are_ignored(
         made.writestr("Default group_assignsubmission_file_/softmax.py", "3")
     report = collect([archive], course / "submitted", {"simple": ("softmax",)})
     assert [made.student for made in report.collected] == ["Red Team-Jo Nix", "orla"]
-    assert report.missing == ("Default group_assignsubmission_file_",)  # nobody knows whose it is
+    assert report.missing == ("Default group_assignsubmission_file_",)  # its owner is unknown
     origin = read_origins(course)["Red Team-Jo Nix", "simple"]
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(
@@ -348,7 +348,7 @@ def test_a_login_is_one_person_without_the_classrooms_roster(tmp_path: Path) -> 
         collect([tmp_path / week], course / "submitted", COURSE, listed)
     assert students(course) == {"Ada-L"}
     person = read_roster(course).person("Ada-L")
-    assert person is None  # there is no roster yet
+    assert person is None  # because there is no roster yet
     (tmp_path / "people.csv").write_text("student,name\nada@u.example,Ada\nbo,Bo\n")
     write_roster(course, tmp_path / "people.csv")
     person = read_roster(course).person("Ada-L")

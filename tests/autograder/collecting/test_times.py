@@ -1,4 +1,4 @@
-"""Times from a worksheet or nbgrader are the moments that they name, or unknown."""
+"""Times from a worksheet or from nbgrader are exact or unknown."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_older_archive_that_is_collected_later_takes_nobodys_place(tmp_path: 
     old = handed_in(tmp_path / "old", "2026-11-18 10:00:00 UTC", scores="old")
     collect([new], target, COURSE)
     before = (tmp_path / "course" / "collected.csv").read_text()
-    for _ in range(2):  # the same again keeps no second copy
+    for _ in range(2):  # collecting the same files again keeps no second copy
         (made,) = collect([old], target, COURSE).collected
         assert made.is_older
         assert not made.is_new

@@ -1,4 +1,4 @@
-"""If a class counts the best submission, it is in `submitted/`, and its line is the last one."""
+"""If the best submission counts, it is in `submitted/`, and its result is the last line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Class:
         (self.folder / "class.toml").write_text('counts = "best"\n')
 
     def put(self, folder: Path, points: float, stamp: str, *, is_graded: bool = True) -> None:
-        """Puts files that are worth these points into a folder."""
+        """Writes a submission with these points into a folder, and usually grades it."""
         folder.mkdir(parents=True)
         (folder / "masking.py").write_text(f"# {points}\n")
         (folder / "timestamp.txt").write_text(stamp)
@@ -59,7 +59,7 @@ class Class:
             self.grade(folder)
 
     def grade(self, folder: Path) -> None:
-        """Appends the line of a folder, as a grading run does."""
+        """Appends the result of a folder, as a grading run does."""
         points = float((folder / "masking.py").read_text()[2:])
         line = replace(
             self._make(scores=(points / 2, points / 2, 0.0)),
@@ -69,21 +69,19 @@ class Class:
             file.write(json.dumps(line.to_json()) + "\n")
 
     def more(self, found: FoundSubmissions) -> None:
-        """Grades other submissions."""
+        """Grades further submissions, and records their folders."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)
 
     def choose(self) -> tuple[str, ...]:
-        """Lets the best submission count."""
         return let_best_count(self.folder, self.course, self.results, [KEY], self.more)
 
     def text(self) -> str:
-        """Returns the file that counts."""
+        """Returns the text of the file that counts."""
         return (self.counts / "masking.py").read_text()
 
     def score(self) -> float:
-        """Returns the points of the last line."""
         return LastResults(self.results)[0].score
 
 
@@ -142,7 +140,7 @@ def test_an_earlier_submission_without_a_current_line_is_graded(
     term.put(term.counts, 3.0, IN_TIME)
     assert term.choose() == ()
     assert term.asked == [term.earlier]
-    assert term.score() == 3.0  # the line of the one that counts is the last one again
+    assert term.score() == 3.0  # the last line is the result that counts
 
 
 def test_collecting_the_same_upload_again_leaves_the_better_one(

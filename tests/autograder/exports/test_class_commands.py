@@ -22,7 +22,7 @@ from autograder.operations.outcome import _dated, take_late_days
 from autograder.records import SubmissionResult
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
-#: the platform's information on each student, except zoe
+#: the platform's times of submission; zoe has none
 TIMES = {"ada": "2026-05-01 09:00:00 UTC", "ben": "2026-05-01 11:30:00 UTC"}
 ROSTER = """\
 student,name,section,grader,extra_time
@@ -55,7 +55,6 @@ class Term:
         record(course, self.folder, self.results)
 
     def call(self, command: str, *options: str) -> Result:
-        """Runs a command on the class."""
         needs_course = command in {"roster", "extend", "withdraw", "feedback"}
         course = ("--course", str(self.course.root)) if needs_course else ()
         first = ("csv",) if command == "export" else ()
@@ -110,7 +109,8 @@ def test_an_extension_keeps_its_reason_and_nbgraders_penalty_agrees(term: Term) 
 
 def test_time_that_is_removed_from_the_tables_no_longer_counts(term: Term) -> None:
     with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
-        gradebook.grant_extension("masks", "zoe", minutes=60)  # an instructor's own, which stays
+        # granted by the instructor with nbgrader, so it must be kept
+        gradebook.grant_extension("masks", "zoe", minutes=60)
     roster = term.folder / "roster.csv"
     roster.write_text(ROSTER.replace("ben,Ben B,A,uli,", "ben,Ben B,A,uli,1d"))
     record(term.course, term.folder, term.results)
@@ -142,7 +142,7 @@ def test_an_extension_granted_before_the_first_grading_counts_then(
     term: Term, make_result: Callable[..., SubmissionResult]
 ) -> None:
     result = term.call("extend", "emil", "masks", "2h", "--why", "ill")
-    assert "1 day 2 h" in result.output  # with the roster's extra time
+    assert "1 day 2 h" in result.output  # including the roster's extra time
     place = term.folder / "submitted" / "emil" / "masks"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 11:59:00 UTC")
@@ -261,7 +261,7 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     term.call("withdraw", "ben", "masks", "--why", "by mistake")
     assert take_late_days(_dated(of_class), term.folder) == (), "it does not count, so costs no day"
     term.call("withdraw", "ben", "masks", "--why", "it was none", "--back")
-    said = term.call("extend", "ben", "masks", "3h", "--why", "ill")  # instead of the late day
+    said = term.call("extend", "ben", "masks", "3h", "--why", "ill")  # replaces the late day
     assert "due 2026-05-01 14:00:00 Europe/Berlin" in said.output
     assert "masks/late_days" not in term.grades()["ben"]
     assert term.scores()["ben"] > 0
@@ -379,6 +379,7 @@ def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
 
 def test_a_due_date_missing_in_the_gradebook_still_prevents_zeros(term: Term) -> None:
     (term.folder / "due.csv").write_text("assignment,section,date\nmasks,,2999-01-01 12:00 UTC\n")
-    assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"  # outside of the course
+    # without the course, the command knows only the due date in the gradebook
+    assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"
     course = ("--course", str(term.course.root))
     assert term.grades("--missing", "zero", *course)["emil"]["masks/total"] == ""

@@ -1,4 +1,4 @@
-"""The CSV table: its rows and columns, and names that are data."""
+"""The CSV table has the right rows and columns, and names are only data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports for Gradescope, JUnit and Markdown follow the formats' rules, and any text stays text."""
+"""Exports for Gradescope, JUnit and Markdown follow the formats' rules and escape any text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autograder.records import (
     Verdict,
 )
 
-#: names and messages that try to be markup or commands
+#: names and messages that contain markup or commands
 HOSTILE = [
     "a|b",
     "<script>x</script>",
@@ -34,7 +34,7 @@ HOSTILE = [
 
 _FORMATS = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
 _VISIBLE = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
-#: results.json as Gradescope documents it
+#: the schema of results.json, from Gradescope's documentation
 GRADESCOPE = {
     "type": "object",
     "required": ["score", "tests"],
@@ -214,7 +214,7 @@ def test_markdown_is_one_table_whatever_a_student_is_called(
     assert html.count("<code>") == 2
 
 
-#: bytes that control a terminal on which a file is shown
+#: bytes that would control the terminal that shows the file
 _CONTROLS = {*range(32), 127} - {*b"\t\n\r"}
 
 

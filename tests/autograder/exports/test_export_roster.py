@@ -1,4 +1,4 @@
-"""Canvas's and Moodle's tables keep their format, match their rows, and lose nothing."""
+"""Exports for Canvas and Moodle keep the table's format, match its rows, and lose nothing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from autograder.exports import Grades, Missing, export
 from autograder.exports.roster import match, read_roster
 from autograder.records import SubmissionResult, SubmissionStatus
 
-#: a gradebook as Canvas exports it, read-only columns included
 MASKS = frozenset({"masks"})
+#: a gradebook as Canvas exports it, including read-only columns
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Masks (4711),Old work (12),Current Score
 ,,,,,Manual Posting,,(read only)
@@ -181,9 +181,9 @@ def test_a_student_renamed_in_canvas_is_found_by_number(
     roster = read_roster(canvas)
     found = match(roster, {"married": MASKS}, {"married": origin.names})
     assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
-    elsewhere = replace(origin, platform="Moodle")  # another number in each assignment
+    elsewhere = replace(origin, platform="Moodle")  # whose numbers differ in each assignment
     assert not match(roster, {"married": MASKS}, {"married": elsewhere.names}).students_of
-    canvas.write_text(CANVAS.replace("S-1", "102"), encoding="utf-8")  # no number of Canvas's
+    canvas.write_text(CANVAS.replace("S-1", "102"), encoding="utf-8")  # not a number of Canvas
     found = match(roster, {"married": MASKS}, {"married": origin.names})
     assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
 
@@ -254,7 +254,7 @@ def test_moodle_gets_its_own_worksheet_back_with_grades_and_comments(
     assert list(ada) == header.split(",")
     assert (ada["Identifier"], ada["Grade"]) == ("Participant 70001", "4")
     assert ada["Last modified (submission)"] == "Friday, 2 May 2025, 6:14 PM"
-    assert ada["Last modified (grade)"] == "-"  # Moodle compares it with its own
+    assert ada["Last modified (grade)"] == "-"  # Moodle compares it with its own value
     assert (
         "masking/mask_scores: 0 of 2. Not right yet. May a token see itself?"
         in (ada["Feedback comments"])
@@ -398,7 +398,7 @@ def test_a_worksheet_in_another_language_keeps_its_own_headings(
     assert grace[: len(before[0])] == before[2]
 
 
-#: Moodle has the column after the status; a table of one's own may have it at the end
+# Moodle writes the column after the status; other tables may have it at the end
 @pytest.mark.parametrize(
     ("heading", "place", "text"),
     [("Group", 11, MOODLE), ("Group", 5, MOODLE), ("Gruppe", 4, OTHER_LANGUAGES["german"])],

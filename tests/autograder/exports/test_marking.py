@@ -1,4 +1,4 @@
-"""Grading by hand: points, reusable comments, second looks, and waiting work."""
+"""Grading by hand covers points, reusable comments, second looks, and waiting work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LATE = "2026-05-01 11:30:00 UTC"
 
 
 class Term:
-    """A class of three who have submitted; ben is late, and late work earns half."""
+    """A class of three students who have submitted; ben is late, which costs half of the points."""
 
     def __init__(self, course: Course, make_result: Callable[..., SubmissionResult]) -> None:
         self.course, self.folder = course, course.root / "course"
@@ -48,22 +48,21 @@ class Term:
         record(course, self.folder, results)
 
     def mark(self, student: str, question: str, **entry: Any) -> None:
-        """Makes an entry as tim."""
+        """Makes an entry as the grader tim."""
         course = self.course.root
         autograder.mark(self.folder, student, question, by="tim", course=course, **entry)
 
     def call(self, command: str, *options: str) -> Result:
-        """Runs a command on the class."""
         course = () if command in {"graders", "changes"} else ("--course", str(self.course.root))
         arguments = [command, str(self.folder), *options, *course]
         return CliRunner().invoke(cli, arguments, standalone_mode=False)
 
     def score(self, student: str) -> float:
-        """Returns the points that count."""
+        """Returns the student's points that count."""
         return autograder.final_results(self.folder, student=student)[0].score
 
     def page(self, student: str) -> str:
-        """Returns the feedback page of a student, and the same as text."""
+        """Returns a student's feedback, as a page followed by the same as text."""
         autograder.write_feedback(self.folder, course=self.course.root)
         page = self.folder / "feedback" / student / "masks" / "feedback.html"
         return page.read_text() + " ".join(page.with_suffix(".txt").read_text().split())

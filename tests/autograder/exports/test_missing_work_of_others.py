@@ -1,4 +1,4 @@
-"""If a part of the class is exported, nobody outside of it gets or loses a grade."""
+"""If only a part of the class is exported, nobody else's grade changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOODLE = (
 
 @pytest.fixture
 def folder(class_folder: Path, make_result: Callable[..., SubmissionResult]) -> Path:
-    """Ada and Ben have submitted, Eve has left, Fay is not on the class's roster."""
+    """Returns a class in which Ada and Ben submitted, Eve has left, and Fay is on no roster."""
     (class_folder / "roster.csv").write_text(ROSTER)
     (class_folder / "due.csv").write_text("assignment,date\nmasks,2020-01-01 23:59 UTC\n")
     with ResultsFile(class_folder / "results.jsonl") as file:

@@ -1,4 +1,4 @@
-"""Assignments that only nbgrader graded are in exports and report, with roster and extensions."""
+"""Exports and report include assignments that only nbgrader graded."""
 
 from __future__ import annotations
 
