@@ -3,9 +3,10 @@
     python examples/service.py 8080 --course .
     curl --data-binary @scores.py http://127.0.0.1:8080/simplified_attention/scores.py
 
-Arguments after the port are passed to `autograder grade -`. It listens only on this machine, so a
-proxy in front decides who may call it; the proxy must name this machine as Host. It answers no page
-in a browser, whatever name that page uses for this machine.
+Arguments after the port are passed to `autograder grade -`. The service accepts only connections
+from this machine, so put a proxy in front of it that decides who may call it; the proxy must send
+`localhost` or `127.0.0.1` as Host. The service refuses requests from pages in a browser, even if
+they use a different name for this machine.
 """
 
 import json
@@ -21,14 +22,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 LARGEST = 10_000_000
-#: connections at a time, and the most seconds of silence and of a whole request
+#: the most connections at a time, and the most seconds of silence and of a whole request
 MOST, PATIENCE, LONGEST = 64, 20, 120
 HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d+)?", re.IGNORECASE)
 NAME = re.compile(r"/(\w{1,100})/(\w{1,100}\.(?:py|ipynb))", re.ASCII)
 
 
 class Grader:
-    """One warm `autograder grade -` for all requests."""
+    """A single `autograder grade -` that grades the files of all requests."""
 
     def __init__(self, options):
         command = [sys.executable, "-m", "autograder", "grade", "-", *options]
@@ -37,7 +38,7 @@ class Grader:
         threading.Thread(target=self._hand_out, daemon=True).start()
 
     def grade(self, assignment, name, data):
-        """Returns the result of one file, submitted under a name that no other request has."""
+        """Returns the result of one file; each request has a different student's name."""
         with tempfile.TemporaryDirectory(prefix="upload-") as student:
             folder = Path(student, assignment)
             folder.mkdir()
@@ -62,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         length, found = self.headers.get("Content-Length", ""), NAME.fullmatch(self.path)
         if "Origin" in self.headers or not HOST.fullmatch(self.headers.get("Host", "localhost")):
-            return self.send_error(403, "Pages in a browser are not answered")
+            return self.send_error(403, "Requests from pages in a browser are refused")
         if not found or not re.fullmatch("[0-9]{1,9}", length) or not 0 < int(length) <= LARGEST:
             return self.send_error(400, "POST a file to /<assignment>/<exercise>.py or .ipynb")
         data = self.rfile.read(int(length))
@@ -84,8 +85,7 @@ class Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request, client_address):
-        # after that, nothing more is read, as if the caller had stopped; an answer can still be
-        # sent
+        # then no more is read, as if the caller had stopped sending; an answer can still be sent
         end = threading.Timer(LONGEST, request.shutdown, [socket.SHUT_RD])
         end.daemon = True
         end.start()
@@ -105,7 +105,7 @@ if __name__ == "__main__":
     try:
         server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
     except (IndexError, ValueError, OverflowError, OSError) as problem:
-        sys.exit(f"say a port that is free, such as 8080: {problem}")
+        sys.exit(f"give the number of a free port, such as 8080: {problem}")
     server.grader = Grader(sys.argv[2:])
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
