@@ -1,4 +1,4 @@
-"""A grading run inside a test: its fork server and its results."""
+"""Provides a fork server and a record of the results for grading runs in tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A separate Python process that receives tasks and answers them, both as JSON."""
+"""Runs a separate Python process that receives tasks and returns their output as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def run_tasks(
     arguments: Sequence[str], tasks: object, folder: Path, *, finds_autograder: bool = True
 ) -> Any:
-    """Returns the output of a process in a folder; raises RuntimeError with its errors."""
+    """Returns the JSON output of a Python process; raises RuntimeError with its error output."""
     found = {"PYTHONPATH": str(ROOT)} if finds_autograder else {}
     done = subprocess.run(
         [sys.executable, *arguments],

@@ -1,9 +1,10 @@
 """Makes every test draw the same random numbers, whatever ran before it in the process.
 
-The random numbers of each import, fixture and test start from one seed, separately: a fixture of a
-whole module is set up before only one of its tests, and must not change that test's random numbers.
-Hypothesis has its own generator: `derandomize=True` makes its examples the same in every run. Seeds
-of a class come from `secrets`, and workers are seeded for each question; neither is changed.
+Each import, fixture and test starts from the same seed. Fixtures have to be seeded separately,
+because a module's fixture is set up before the first test that uses it, and must not change that
+test's random numbers. Hypothesis has its own generator: `derandomize=True` makes its examples the
+same in every run. Seeds of a class come from `secrets`, and workers are seeded for each question;
+neither is changed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SEED = int(os.environ.get("TEST_SEED", 0))
 
 
 def begin_again() -> None:
-    """Seeds all generators of this process; torch's only if it is loaded."""
+    """Seeds all generators of this process, including torch's if torch is loaded."""
     random.seed(SEED)
     numpy.random.seed(SEED)
     if "torch" in sys.modules:
@@ -32,7 +33,7 @@ def begin_again() -> None:
 
 
 class _TorchFinder(MetaPathFinder):
-    """Seeds torch for the first test that imports it, because torch starts with a random seed."""
+    """Seeds torch when it is first imported, because torch starts with a random seed."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -54,17 +55,17 @@ sys.meta_path.insert(0, _TorchFinder())
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectstart() -> None:
-    """Is called before a module of tests is imported."""
+    """Seeds before a test module is imported."""
     begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
-    """Is called before a fixture is set up."""
+    """Seeds before a fixture is set up."""
     begin_again()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call() -> None:
-    """Is called before a test is called."""
+    """Seeds before a test is called."""
     begin_again()

@@ -1,4 +1,4 @@
-"""Modules obey the rules of the architecture: imports, budgets, annotations, docstrings."""
+"""Modules obey the rules of the architecture on imports, lengths, annotations and docstrings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-# templates contain text for other places, not modules of the grader
+# templates are files for other projects, not modules of the grader
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
 
 LONGEST_MODULE = 400
@@ -26,7 +26,7 @@ LONGEST_LINE = 100
 MEDIAN_FUNCTION = 8
 P90_FUNCTION = 30
 
-#: distributions whose name differs from the name of the module
+#: names of distributions by module, where the two names differ
 DISTRIBUTIONS = {
     "IPython": "ipython",
     "matplotlib_inline": "matplotlib-inline",
@@ -88,7 +88,7 @@ def test_names_in_strings_go_down_only_as_imports_do() -> None:
 
 
 def _layers() -> list[set[str]]:
-    """Returns the packages, from the command line down, as pyproject.toml orders them."""
+    """Returns the packages of each layer in pyproject.toml, starting with the command line."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = document["tool"]["importlinter"]["contracts"]
     (layers,) = [c["layers"] for c in contracts if c["type"] == "layers"]
@@ -96,7 +96,7 @@ def _layers() -> list[set[str]]:
 
 
 def test_hidden_suites_fail_by_expect_alone() -> None:
-    # a message that a suite composes itself would lack the next step, the cause and the mark
+    # a message written by a suite itself would lack the next step, the cause and the mark
     made = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in (ROOT / "tests/hidden").rglob("*.py")
@@ -114,8 +114,8 @@ def test_modules_stay_within_their_budget() -> None:
 
 
 def test_a_short_module_has_several_users() -> None:
-    # a fragment with a single user belongs in that user's module; faces only hand names on, and
-    # parts are answers of the course
+    # a short module with one user belongs in that user's module, unless it is an `__init__` module,
+    # which only exports names, or a part, which is an answer of the course
     users: dict[str, set[str]] = {}
     for path in [*MODULES, *sorted((ROOT / "tests/hidden").rglob("*.py"))]:
         for node in ast.walk(_tree(path)) if path.name != "__init__.py" else ():
@@ -223,7 +223,7 @@ def _names(requirements: list[str]) -> set[str]:
 
 
 def _declared_for(path: Path) -> set[str]:
-    """Returns the packages that a module may import; a student's installation has no extras."""
+    """Returns the packages that a module may import, without extras in modules for students."""
     project = _project()
     names = _names(project["dependencies"])
     if path.relative_to(PACKAGE).parts[0] == "student":
@@ -236,7 +236,7 @@ def _declared_for(path: Path) -> set[str]:
 
 
 def test_a_face_hands_on_what_somebody_takes() -> None:
-    # the linter can't check this, because a face uses none of the names that it imports
+    # the linter can't check this, because an `__init__` module uses none of its imports
     taken: dict[str, set[str]] = {}
     for path in MODULES:
         for node in ast.walk(_tree(path)):
@@ -272,7 +272,7 @@ def _source(path: Path, node: ast.ImportFrom) -> str:
 
 
 def _used_in(path: Path) -> set[str]:
-    """Returns the names that a module itself reads, or mentions in a string."""
+    """Returns the names that a module reads or mentions in a string."""
     nodes = list(ast.walk(_tree(path)))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return names | {str(node.value) for node in nodes if isinstance(node, ast.Constant)}

@@ -1,4 +1,4 @@
-"""docs/authoring.md works as an author types it, from an empty folder to grades in a new course."""
+"""docs/authoring.md works as an author types it, from an empty folder to grades."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILE = re.compile(
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """Yields the files of the page, in its order."""
+    """Yields path and text of the files on the page, in order."""
     for found in FILE.finditer(SECTION):
         yield found["path"], found["text"]
 
@@ -44,7 +44,7 @@ def call(*arguments: str) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder that is in no course."""
+    """Returns an empty working folder that belongs to no course."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""Students' names, files and outputs that are not text never stop a run."""
+"""Students' names, files and outputs that are not valid text never stop a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_torn_line_of_results_is_refused_as_no_line(tmp_path: Path, data: byte
 
 
 def _text_reads(tree: ast.AST) -> Iterator[ast.Call]:
-    """Yields calls that decode a file or a program's output, whose bytes somebody else chose."""
+    """Yields calls that decode a file or a program's output without handling invalid bytes."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue

@@ -1,4 +1,4 @@
-"""Due dates and durations have one reading, or are refused with the right form."""
+"""Due dates and durations have one meaning, or are refused with an example of the right form."""
 
 from __future__ import annotations
 
@@ -101,6 +101,6 @@ def test_moments_are_shown_in_the_zone_of_the_due_date() -> None:
     noon = datetime(2027, 7, 1, 12)
     assert moment_text(noon, due) == "2027-07-01 14:00:00 Europe/Berlin"
     assert moment_text(noon, None) == "2027-07-01 12:00:00 UTC"
-    # the hour that occurs twice when the clocks are put back
+    # this hour occurs twice, because clocks are put back
     twice = [moment_text(datetime(2027, 10, 31, hour, 30), due) for hour in (0, 1)]
     assert twice == [f"2027-10-31 02:30:00 Europe/Berlin ({zone})" for zone in ("+0200", "+0100")]

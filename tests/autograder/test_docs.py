@@ -24,7 +24,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site without lessons, built without a warning."""
+    """Returns the folder of the site, built without lessons and without warnings."""
     place = tmp_path_factory.mktemp("docs") / "site"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html"]
     built = subprocess.run([*command, ROOT / "docs", place], capture_output=True, text=True)
@@ -148,8 +148,8 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
 
 
 def _commands(text: str) -> list[str]:
-    """Yields the commands of a page: lines of code blocks, and code inside sentences."""
-    command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # up to a comment; `"#name"` is not one
+    """Returns the commands of a page, in code blocks and in sentences."""
+    command = r"(autograder (?:[^\n#]|(?<=\")#)*)"  # ends at a comment, but not at `"#name"`
     lines = re.findall(rf"^(?: {{4}})?\$? *(?:\.venv/bin/)?{command}", text, re.MULTILINE)
     inline = re.findall(r"`(?:\.venv/bin/)?(autograder [^`\n]+)`", text)
     blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
@@ -158,7 +158,7 @@ def _commands(text: str) -> list[str]:
 
 
 def _understand(line: str) -> None:
-    """Parses a command as the terminal would; raises the errors that click would print."""
+    """Parses a command as the terminal would; raises click's error if it is wrong."""
     command: click.Command = cli
     context = click.Context(cli)
     _, *words = shlex.split(re.split(r"[|>;&]", line)[0])

@@ -1,4 +1,4 @@
-"""Docstrings, help, messages and docs avoid some habits of English."""
+"""Docstrings, help, messages and docs use ordinary English words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: the text of parts decides which inputs are drawn, so their words change with their code only
+#: the text of parts decides which inputs are drawn, so it changes only with the code of parts
 _OTHERS = ("tests/known_outputs", "tools")
 MODULES = sorted(
     path
@@ -22,7 +22,7 @@ MODULES = sorted(
 
 #: a docstring that begins with one of these has a clause as its subject
 CLAUSE = re.compile(r"(What|Whether|Who|Whose|Which|Of|As|Where|How|That|Those|To be|Less than)\b")
-#: habits, and the usual words to use instead
+#: patterns of unusual words, by the usual words that replace them
 HABITS = {
     "American spelling": r"\b\w*(?:colour|neighbour|(?<!`)behaviour(?!`)|normalis)",
     "say, report or raise": r"\b(?:is|are) told\b",
@@ -44,20 +44,20 @@ HABITS = {
 }
 
 
-#: uses of a habit's words that are ordinary English
+#: phrases that a pattern finds although they are ordinary English
 ORDINARY = ("a pronoun stands for", "a stand-in")
 PAGES = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "autograder/**/*.md", "autograder/**/*.jinja")
     for path in ROOT.glob(pattern)
-    # written from the messages of `suite` and from notebooks
+    # generated from messages and from lessons, which have their own tests
     if path.name != "messages.md" and "lessons" not in path.parts
 )
 
 
 @cache
 def _texts() -> tuple[dict[str, str], dict[str, str]]:
-    """Returns docstrings and all other texts of the program, both by place."""
+    """Returns the docstrings, and all other texts of the program, by file and line."""
     docstrings: dict[str, str] = {}
     messages: dict[str, str] = {}
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,7 +75,7 @@ def _texts() -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def _catalogue() -> dict[str, str]:
-    """Returns the texts that students read about known mistakes, by place."""
+    """Returns the texts that students read about known mistakes, by file and line."""
     return {
         f"{path.relative_to(ROOT)}:{word.value.lineno}": str(ast.literal_eval(word.value))
         for path in ROOT.glob("tests/misconceptions/**/*.py")
@@ -91,13 +91,13 @@ def _docstrings() -> dict[str, str]:
 
 
 def _messages() -> dict[str, str]:
-    """Returns messages, help of options and words of pages, each piece of a text separately."""
+    """Returns messages, help texts and words of pages by file and line."""
     return _texts()[1]
 
 
 @cache
 def _lines() -> dict[str, str]:
-    """Returns all lines of the documentation without their code, by place."""
+    """Returns all lines of the documentation without their code, by file and line."""
     return {
         f"{path.relative_to(ROOT)}:{number}": re.sub(r"`[^`]*`|\w+-\w+-\w+", "", line)
         for path in PAGES
@@ -142,7 +142,7 @@ def test_messages_and_docs_use_ordinary_words(
 
 
 def test_a_tests_name_has_at_most_ten_words() -> None:
-    # hidden and public tests draw their inputs by their names, which therefore stay
+    # the inputs of hidden and public tests depend on the tests' names, which are therefore kept
     names = [
         f"{path.relative_to(ROOT)} {node.name}"
         for path in [*ROOT.glob("tests/autograder/**/*.py"), *ROOT.glob("tests/known_outputs/*.py")]
@@ -154,7 +154,7 @@ def test_a_tests_name_has_at_most_ten_words() -> None:
 
 
 def _is_there(reference: str) -> bool:
-    """Returns whether a dotted name below the package is a module, or a word in one."""
+    """Returns whether a dotted name in the package is a module, or occurs in a module."""
     place, *names = reference.split(".")
     path = ROOT / "autograder" / place
     while names and (path / names[0]).is_dir():

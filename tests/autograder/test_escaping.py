@@ -1,4 +1,4 @@
-"""Every target shows any text literally, and no other module escapes."""
+"""Every output format shows any text literally, and only one module escapes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autograder.feedback.rendering import _environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-#: texts that some target would interpret, alone or next to other texts
+#: texts that some output format would interpret, alone or next to other texts
 TELLING = st.sampled_from(
     [
         *("=cmd()", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "\ufeff=1", "\xa0=1", "－1"),
@@ -61,7 +61,7 @@ TELLING = st.sampled_from(
     ]
 )
 TEXTS = st.lists(TELLING | st.text(max_size=8), max_size=4).map("".join)
-#: enough examples for each of these texts to occur many times
+#: with so many examples, each of these texts occurs many times
 MANY = settings(max_examples=150, deadline=None, derandomize=True)  # the same in every run
 
 
@@ -157,7 +157,7 @@ def test_xml_is_valid_and_is_read_back(text: str) -> None:
 @MANY
 @given(TEXTS)
 def test_json_is_read_back_and_ends_no_element(text: str) -> None:
-    # a reader of JSON reads two halves of a character, one after the other, as that character
+    # JSON readers combine two surrogates in a row into one character
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     made = escaping.for_json({text: [text]})
     assert made.isascii()
@@ -173,7 +173,7 @@ def test_json_has_no_number_that_json_lacks() -> None:
             escaping.for_json(number)
 
 
-#: as the documentation of Windows lists them
+#: reserved names, from the documentation of Windows
 DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 DEVICES |= {f"{name}{number}" for name in ("COM", "LPT") for number in "0123456789¹²³"}
 
@@ -203,7 +203,7 @@ def test_a_plain_name_stays_as_it_is(name: str) -> None:
     assert escaping.for_file_name(name) == name
 
 
-#: functions that escape for one of the targets, by their module and name
+#: functions that escape for one of the output formats
 _WAYS = {
     *("html.escape", "xml.sax.saxutils", "markupsafe", "shlex.quote", "csv.writer"),
     *("csv.DictWriter", "rich.markup.escape", "urllib.parse.quote"),
@@ -213,9 +213,10 @@ _WRITERS: tuple[str, ...] = (
     *("cli", "collecting", "classroom", "exports", "feedback", "grading", "nbgrader"),
     *("operations", "results", "student", "submission"),
 )
-#: patterns in code that cleans text: control characters, half characters, changes of direction
+#: code that cleans text of control characters, surrogates or changes of direction
 _CLEANS = re.compile("[\x1b\x7f\x9f\u202e\u2066\ud800\udfff]|&lt;|&#|u003c")
-#: modules that exchange JSON with other programs, without text of students or in their format
+#: modules that exchange JSON with other programs, in those programs' formats or without students'
+#: text
 _JSON = {
     *("nbgrader/apart.py", "nbgrader/gradebook/released.py", "nbgrader/gradebook/autograded.py"),
     *("nbgrader/notebooks/execute.py", "student/hints.py", "grading/naming/table.py"),

@@ -1,4 +1,4 @@
-"""Files with grades or names obey the umask, and keep their permissions."""
+"""Files with grades or names obey the umask, and keep their permissions when rewritten."""
 
 from __future__ import annotations
 

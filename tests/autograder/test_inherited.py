@@ -20,7 +20,7 @@ SMALL = ROOT / "tests/autograder/authoring/small_course"
 
 @pytest.fixture
 def collecting(tmp_path: Path) -> Callable[[str], tuple[Path, SuiteRunner]]:
-    """Collects the suite of a small course whose root has a `conftest.py`."""
+    """Returns a function that collects the suite of a small course with this `conftest.py`."""
 
     def collect(conftest: str) -> tuple[Path, SuiteRunner]:
         (tmp_path / "solutions").mkdir()

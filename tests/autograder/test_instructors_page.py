@@ -1,7 +1,7 @@
 """docs/instructors.md works as a reader types it: every command, in order, in an empty folder.
 
 The class on that page is the example class, so this also tests the main workflow, from files to
-nbgrader's export: every score and verdict is compared with `examples/expected.json`. To avoid
+nbgrader's export, and compares every score and verdict with `examples/expected.json`. To avoid
 downloads, the test puts a virtual environment that borrows its own packages where `make` looks for
 one.
 """
@@ -33,7 +33,7 @@ CASES = [(student, name) for student, work in EXPECTED.items() for name in work]
 ASSIGNMENT = "simplified_attention"
 EXAMPLE = ROOT / "examples" / "submitted"
 
-#: names in the rosters that the page mentions
+#: tables of people that the page mentions
 CANVAS = "Student,ID,SIS Login ID,Section\n" + "".join(
     f'"Doe, {student.title()}",{number},{student},one\n' for number, student in enumerate(EXPECTED)
 )
@@ -60,7 +60,7 @@ def commit(folder: Path, environment: dict[str, str]) -> None:
 
 
 def repository(folder: Path, environment: dict[str, str]) -> Path:
-    """Returns an instructor's copy: the current files of this repository that git tracks."""
+    """Makes an instructor's copy of this repository's current files, and commits it."""
     everywhere = shutil.ignore_patterns(".*_cache", "__pycache__")
     at_the_top = {".git", ".venv", "build", "dist", "course", ".hypothesis"}
 
@@ -73,7 +73,7 @@ def repository(folder: Path, environment: dict[str, str]) -> Path:
 
 
 def downloads(folder: Path, environment: dict[str, str]) -> None:
-    """Writes downloads of platforms: a zip of submissions, clones, and three tables of people."""
+    """Writes platforms' downloads: a zip of submissions, a clone, and three tables of people."""
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
         for path in (EXAMPLE / "bruno" / ASSIGNMENT).iterdir():
@@ -87,7 +87,7 @@ def downloads(folder: Path, environment: dict[str, str]) -> None:
 
 
 def borrow_packages(course: Path, environment: dict[str, str]) -> None:
-    """Makes .venv as after set-up, with the packages of the environment that runs this."""
+    """Makes a .venv that looks installed, with the packages of the current environment."""
     venv, packages = course / ".venv", sysconfig.get_path("purelib")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (own,) = venv.glob("lib/python*/site-packages")
@@ -104,7 +104,7 @@ def borrow_packages(course: Path, environment: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The instructor's folder after the whole page."""
+    """Returns the instructor's folder after all commands of the page."""
     if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
         pytest.skip("no submission is graded on this machine: see autograder doctor")
     place = tmp_path_factory.mktemp("instructor")
@@ -112,7 +112,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "HOME": str(place / "home"), "LANG": "C.UTF-8",
         "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull,
         "REPOSITORY": str(place / "repository"),
-        # the answers of known mistakes depend only on the suites, so this test run already has them
+        # known mistakes' answers depend only on the suites, so the cache of this test run is used
         "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
     }  # fmt: skip
     repository(place / "repository", environment)
@@ -122,13 +122,13 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first, *others = BLOCKS
     run(first, empty, environment)
     borrow_packages(empty / "attention", environment)
-    # in one class of fifty, a wrong answer that is nearly right loses one more point: this is not
-    # one of them, so the scores are the same in every run
+    # with one secret key in fifty, an almost right answer loses one more point; this fixed key is
+    # not one of them, so the scores are the same in every run
     secret = empty / "attention" / "course" / "secret.key"
     secret.parent.mkdir()
     secret.write_text(f"{1:064x}\n")
     secret.chmod(0o600)
-    # status 3: done, and something waits for a person (two people are not in Canvas's gradebook)
+    # exit code 3 means that something waits for a person: two people are not in Canvas's gradebook
     done = 'autograder() { command autograder "$@" || [ $? -eq 3 ]; }\n'
     printed = run(done + "\n".join(others), empty / "attention", environment)
     (place / "printed.txt").write_text(printed)
@@ -136,14 +136,14 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def autograder(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs one more command of that instructor."""
+    """Runs one more command as that instructor."""
     command = [str(course / ".venv" / "bin" / "autograder"), *arguments]
     return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def results(course: Path) -> dict[tuple[str, str], SubmissionResult]:
-    """Returns the results of the page's class, by student and assignment."""
+    """Returns the results of the page's class by student and assignment."""
     lines = read_results(course / "course" / "results.jsonl")
     return {(line.student, line.assignment): line for line in lines}
 
@@ -190,7 +190,7 @@ def test_nothing_of_the_class_would_be_committed(course: Path) -> None:
 
 
 def test_every_submission_has_one_line(results: dict[tuple[str, str], SubmissionResult]) -> None:
-    others = [("youngyuri", ASSIGNMENT), ("zora", ASSIGNMENT)]  # these come from platforms
+    others = [("youngyuri", ASSIGNMENT), ("zora", ASSIGNMENT)]  # from the downloads
     assert sorted(results) == sorted([*CASES, *others])
 
 

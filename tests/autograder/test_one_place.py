@@ -1,4 +1,4 @@
-"""Each question is answered by one module, so there is no second reader of times or rules."""
+"""Only one module reads times, decides rules, and so on, so that two can't disagree."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
 DECISION = ROOT / "docs" / "decisions" / "0006-facts-stand-once.md"
 
-#: the only modules that may mention a name, in code or as a text
+#: the only modules that may mention these names, in code or in strings
 ONLY_IN = {
     "fromisoformat": {"classroom/times.py", "deadlines.py"},
     "strptime": set[str](),
     "parsedate_to_datetime": set[str](),
     "ZoneInfo": {"deadlines.py"},
     "utf-8-sig": {
-        "classroom/review_requests.py",  # the parts of students' words that can be read
+        "classroom/review_requests.py",  # decodes what it can of a student's text
         "classroom/tables.py",
         "classroom/times.py",
         "submission/notebook.py",
@@ -32,7 +32,7 @@ ONLY_IN = {
     "Ledger": {"grading/run.py", "grading/stream.py"},
 }
 
-#: files that two modules name, because their folders differ or they must not import each other
+#: file names that two modules contain, each with the reason
 NAMED_TWICE = {
     "README.md": "one of an assignment, one of a bundle, one that students upload with their work",
     "*.ipynb": "a pattern",
@@ -59,7 +59,7 @@ def _modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 def _mentioned(tree: ast.Module) -> Iterator[str]:
-    """Yields names, attributes and whole texts of a module."""
+    """Yields the names, attributes and strings in a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -73,7 +73,7 @@ def _mentioned(tree: ast.Module) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def mentioned() -> dict[str, set[str]]:
-    """Returns the modules that mention a name or a text."""
+    """Returns for each name or string the modules that mention it."""
     places = defaultdict(set)
     for module, tree in _modules():
         for name in _mentioned(tree):

@@ -1,4 +1,4 @@
-"""A package's public names are in its `__init__`, and are chosen on purpose."""
+"""A package's `__init__` exports exactly the names that were chosen to be public."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = sorted(
     if module.ispkg
 )
 
-#: names that suites, variants and notebooks use: renaming one breaks a course's own files
+#: names that the files of a course use, so renaming one would break these files
 PROMISED = {
     "autograder.suite": {
         "Draw",
@@ -48,7 +48,7 @@ PROMISED = {
 }
 
 
-#: names with which a notebook, a service or a script grades a class
+#: names that notebooks, services and scripts use to grade a class
 FACE = {
     *("AutograderError", "ContentError", "Course", "GradeReport", "GraderError"),
     *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "collect"),
@@ -84,7 +84,7 @@ def test_importing_the_face_loads_nothing_heavy() -> None:
 
 
 def _offered(package: ModuleType) -> set[str]:
-    """Returns the public names that a package's `__init__` binds, except its modules."""
+    """Returns the public names that a package's `__init__` binds, except modules."""
     return {
         name
         for name, value in vars(package).items()
@@ -97,7 +97,7 @@ def test_a_package_lists_what_it_offers(name: str) -> None:
     package = importlib.import_module(name)
     listed = getattr(package, "__all__", None)
     if listed is None:
-        return  # it offers its modules only
+        return  # exports only modules
     if hasattr(package, "__getattr__"):  # loads each name when it is used
         assert all(hasattr(package, name) for name in listed)
         return

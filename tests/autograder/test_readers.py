@@ -1,8 +1,8 @@
 """`readers.toml` says who controls what each module reads, starts, executes or changes.
 
-A hole outside the sandbox begins where a program of the grader obeys, decodes or follows something
-that a student chose. The table lists these modules, and docs/security.md has the guard and the
-test for everything that a student can choose.
+Outside the sandbox, an attack is possible where the grader obeys, decodes or follows something that
+a student chose. The table lists these modules. docs/security.md has the protection and the test for
+everything that a student can choose.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-#: packages that read students' files only in the sandbox or on the student's machine, and why
+#: packages that the table leaves out, each with the reason
 _ELSEWHERE = {
     "attention": "pictures of the course's own examples",
     "authoring": "an author's course",
@@ -28,7 +28,7 @@ _ELSEWHERE = {
     "student": "a student's own machine: docs/security.md says that `check` executes the file",
     "worker": "the sandbox",
 }
-#: names of functions that do so, as patterns of dotted names
+#: patterns of the dotted names of functions, by mechanism
 _MECHANISMS = {
     "starts": (
         *("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_*"),
@@ -75,7 +75,7 @@ _MECHANISMS = {
         *("*.write_bytes", "*.write_text", "*.extractall"),
     ),
 }
-#: the owner of something that a student can choose, and all owners who are not the instructor
+#: how the table begins if students control something, or anybody except the instructor
 _STUDENTS = "students'"
 _OTHERS = (_STUDENTS, "a platform's", "the results")
 
@@ -89,7 +89,7 @@ def _dotted(node: ast.expr) -> str | None:
 
 
 def _does(text: str) -> Iterator[str]:
-    """Yields the mechanisms that a module uses, by whatever name a library was imported."""
+    """Yields the mechanisms that a module uses, under whatever name it imports them."""
     tree = ast.parse(text)
     real: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -149,7 +149,7 @@ def test_every_reader_is_listed_with_what_it_reads() -> None:
 
 
 def test_json_of_others_is_read_in_one_place() -> None:
-    """Otherwise deep nesting raises an error that nobody expects."""
+    """Elsewhere, deeply nested JSON would raise an unexpected error."""
     others = [name for name, whose in _listed()["decodes"].items() if whose.startswith(_OTHERS)]
     assert {"submission/notebook.py", "live/moodle.py"} <= set(others)
     for name in sorted({*others} - {"untrusted_json.py"}):
@@ -158,7 +158,7 @@ def test_json_of_others_is_read_in_one_place() -> None:
 
 
 def test_no_program_is_started_with_anything_of_students() -> None:
-    """Neither git nor any other program gets a student's path; only our own are started."""
+    """Only our own programs are started, and none gets a student's path."""
     ours = ("the grader itself", "a fork of the grader", "the sandbox, in /")
     assert [name for name, what in _listed()["starts"].items() if not what.startswith(ours)] == []
 
@@ -188,7 +188,10 @@ def test_modules_and_tests_that_the_rows_name_are_there() -> None:
 
 
 def _unresolved(cell: str) -> Iterator[str]:
-    """Yields the tests of a row that do not exist; a name without a file is in the one before."""
+    """Yields the tests in a cell that do not exist.
+
+    A name without a file is in the file of the name before it.
+    """
     text = ""
     for name in re.findall(r"`([^`]+)`", cell) or ["(no test)"]:
         file, _, function = name.partition("::") if "." in name else ("", "", name)

@@ -1,7 +1,7 @@
-"""No program is started in a student's folder or with its files, and nothing there is obeyed.
+"""No program is started in a student's folder or with its files, and no file there has an effect.
 
-The commands of a class are called in the folder of a student who put settings, hooks and modules of
-every library there, and an audit hook of Python records started programs and opened files.
+The commands for a class are called in the folder of a student who put settings, hooks and modules
+of every library there. An audit hook of Python records started programs and opened files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from autograder.submission.class_files import class_home, inside
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENT = "simplified_attention"
 ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
-#: runs commands one after another, and records the programs, folders and files that they use
+#: code that runs commands, and records the programs, folders and files that they use
 _AUDITED = """
 import json, os, sys
 log, watched, commands = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), sys.argv[2], sys.argv[3]
@@ -59,7 +59,7 @@ for command in json.loads(commands):
     cli.main(command, standalone_mode=False)
 """
 _RUNS = "open({mark!r}, 'a').write(__file__ + '\\n')\n"
-#: modules that Python, a library or a tool would import from the current folder
+#: modules that Python, a library or a tool might import from the current folder
 _MODULES = (
     *("conftest", "click", "json", "nbgrader_config", "jupyter_config", "jupyter_nbconvert_config"),
     *("ipython_config", "nbgrader", "pytest", "setup", "sitecustomize", "sqlalchemy", "torch"),
@@ -82,7 +82,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Night:
-    """The programs that the commands started and the files that they opened, with their folders."""
+    """The programs that the commands started, and the files that they opened."""
 
     events: list[dict[str, Any]]
     students: tuple[Path, ...]
@@ -133,11 +133,11 @@ def test_only_the_sandbox_is_started_outside_students_folders(night: Night) -> N
     started = night.of("starts")
     assert started, "the audit hook sees nothing"
     for event in started:
-        # torch for graphics cards asks it for a library, when it is imported
+        # importing torch for graphics cards runs ldconfig to find a library
         assert event["in"] == "/" or event["starts"] == ["/sbin/ldconfig", "-p"], event
         assert not [word for word in event["starts"] if "download" in word or "/mal/" in word]
     entered = {Path(event["enters"]) for event in night.of("enters")}
-    entered -= {night.called_in}  # pytest returns to where it was called
+    entered -= {night.called_in}  # pytest returns to the folder in which it was called
     assert not [path for path in entered if path.is_relative_to(night.mark.parent)]
 
 
@@ -165,7 +165,7 @@ def test_no_setting_beside_an_answer_changes_its_score(night: Night) -> None:
 
 @pytest.fixture(params=["submitted", "downloads"])
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A student's submission in a class that is elsewhere, under each name of the folder."""
+    """Returns the folder of a student's submission, in a class in another place."""
     place = tmp_path / "class" / request.param / "mal" / ASSIGNMENT
     place.mkdir(parents=True)
     (place / "scores.py").write_text(ANSWER)

@@ -1,4 +1,4 @@
-"""Skips a test only if the machine lacks what its isolation tier needs; a broken tier fails."""
+"""Tells a tier that this machine can't have, for which tests are skipped, from a broken tier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from autograder.records import Tier
 from autograder.worker import landlock
 
-#: the abilities that bubblewrap needs here, and inside it a fork server with its own namespaces
+#: a command that succeeds if bubblewrap and a fork server inside it can make their namespaces
 _BUBBLEWRAP = [
     *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/"),
     *("--proc", "/proc", "--"),
@@ -21,7 +21,7 @@ _INSIDE = ["unshare", "--user", "--map-root-user", "--pid", "--mount", "--fork"]
 
 
 def without_tier(tier: Tier, reason: str) -> NoReturn:
-    """Skips the test if the machine can't have the tier; otherwise its guards are broken."""
+    """Skips the test if this machine can't have the tier; otherwise fails it."""
     if "the worker was allowed" in reason or "runs as root" in reason or _can_have(tier):
         pytest.fail(f"tier {tier} is broken: {reason[:1000]}")
     pytest.skip(f"this machine does not give tier {tier}: {reason[:300]}")

@@ -1,4 +1,4 @@
-"""A student's layer can be trained, and its attention weights can be shown."""
+"""A student's layer can be trained on examples, and pictures show its attention weights."""
 
 from __future__ import annotations
 

@@ -17,20 +17,20 @@ from autograder.operations.classes import attendance
 from autograder.operations.grades import DisplayOptions, class_grades
 from autograder.records import Verdict
 
-#: student: automatic score of `test`, score by hand of the written answer `essay`
+#: by student, the automatic score of `test` and the manual score of `essay`
 GRADES = {"ada": (2.0, 4.0), "ben": (1.0, None)}
 
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """A class in a separate folder, with an assignment `ps1` that is not part of our course."""
+    """Returns a class folder with the assignment `ps1`, which is not part of our course."""
     folder = tmp_path / "cs101"
     (folder / "source" / "ps1").mkdir(parents=True)
     (folder / "source" / "ps1" / "p.ipynb").write_text("{}")
     (folder / "nbgrader_config.py").write_text("c = get_config()\n")
     address = f"sqlite:///{folder / 'gradebook.db'}"
     with opened(address):
-        pass  # makes the tables, for which nbgrader would start a program
+        pass  # creates the tables without nbgrader, which would start a program for it
     with Gradebook(address) as gradebook:
         gradebook.add_assignment("ps1", duedate="2026-05-01 12:00 UTC")
         gradebook.add_notebook("p", "ps1")
@@ -109,7 +109,8 @@ def test_only_students_with_more_time_have_no_zero_yet(mixed: Path) -> None:
     (mixed / "roster.csv").write_text("student,name\nada,\nzoe,Zoe Z\nyan,\n")
     with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
         gradebook.update_or_create_assignment("ps1", duedate="2026-05-01 12:00 UTC")
-    for student in ("zoe", "ada"):  # ada has submitted: her extension keeps nobody else from a zero
+    # an extension of ada, who has submitted, does not delay the others' zeros
+    for student in ("zoe", "ada"):
         autograder.extend(mixed, student, "ps1", "500w", "abroad")
     from autograder.exports import Missing
 

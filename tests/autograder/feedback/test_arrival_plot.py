@@ -1,4 +1,4 @@
-"""Times of submission against points, as groups and as a plot of a bounded size."""
+"""Points are shown by time of submission, in groups and in a plot of bounded size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes page shows the code of each attempt side by side."""
+"""The changes page shows the code of successive attempts side by side."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ SECOND = "def mask_scores(x):\n    # by Ada\n    return x + 1\n"
 def class_folder(
     tmp_path: Path, make_result: Callable[..., SubmissionResult], request: pytest.FixtureRequest
 ) -> Path:
-    """A class in which ada (or `a:da`) and ben submitted twice, and ben's first files are gone."""
+    """Returns a class in which ada (or `a:da`) and ben submitted twice.
+
+    The first attempt of ben has a result, but its files no longer exist.
+    """
     folder, ada = tmp_path / "course", request.param
     places = {FIRST: f"earlier/{ada}/masks/2026", SECOND: f"submitted/{ada}/masks"}
     lines = []

@@ -1,4 +1,4 @@
-"""A student's page has the right contents, and contains no active code of students."""
+"""A student's page has the right contents, and escapes all code of students."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_unjudged_questions_have_a_next_step_in_both_forms(
     assert note in page
     assert note in " ".join(text.split())
     assert "* causal_mask: not judged, 0 of 2 points" in text
-    for question in first.questions:  # no test ran, so nobody can follow such advice
+    for question in first.questions:  # no test ran, so this advice would not help
         assert NEXT_STEPS[question.verdict] not in " ".join(text.split())
 
 

@@ -127,7 +127,7 @@ def test_figures_of_a_question(make_result: MakeResult) -> None:
     first, second, third = class_report(results).questions
     assert first.share == 0.5
     assert first.discrimination is not None and first.discrimination > 0.5
-    assert second.discrimination is None  # nobody has a different score
+    assert second.discrimination is None  # because all scores are equal
     assert second.passed_by_nobody == ("test_diagonal_is_allowed", "test_future_is_masked")
     assert third.passed_by_all == ()
     assert discrimination([1.0], [1.0]) is None
@@ -162,13 +162,14 @@ def test_nothing_turns_the_direction_of_what_the_script_shows(make_result: MakeR
         for exercise, question in result.questions()
     }
     document = json.loads(drill_down([result], codes))
-    for name in ("students", "messages", "codes"):  # as the cells of the page, which it looks for
+    # must equal the text of the page's cells, in which the page searches for it
+    for name in ("students", "messages", "codes"):
         assert document[name] == ["a\ufffdb"]
 
 
 @pytest.fixture
 def hostile(class_folder: Path, make_result: MakeResult, submit: Callable[..., Path]) -> Path:
-    """A class of two whose names, messages and code are markup."""
+    """Returns a class of two students whose names, messages and code contain markup."""
     code = "def mask_scores(x):\n    # by me\n    return '</script><script>alert(2)</script>'\n"
     lines = []
     for name in ("ada", "<b>ben"):
@@ -233,7 +234,7 @@ def test_a_report_keeps_only_the_numbers_of_each_submission(
         finally:
             tracemalloc.stop()
 
-    peak(few)  # objects that are made once
+    peak(few)  # creates the objects that later calls share
     assert peak(many) - peak(few) < 1_500 * (many - few)
 
 

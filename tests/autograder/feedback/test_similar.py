@@ -1,4 +1,4 @@
-"""Similar submissions are pairs that share unusual code."""
+"""Two submissions count as similar if they share unusual code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def pair(
     submit: Callable[..., Path],
     make_result: Callable[..., autograder.SubmissionResult],
 ) -> Path:
-    """A class in which a notebook resembles a module."""
+    """Returns a class in which eve's notebook resembles ada's module."""
     cell = {"cell_type": "code", "source": RENAMED, "metadata": {}, "outputs": []}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     submit("ada", {"masking.py": COPIED + "# <b>mine</b>\n"})

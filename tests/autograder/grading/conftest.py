@@ -27,7 +27,7 @@ ASSIGNMENT = "simplified_attention"
 
 @dataclass(frozen=True)
 class Run:
-    """The report of a run, with its results."""
+    """A run's report and results."""
 
     report: RunReport
     graded: tuple[SubmissionResult, ...]
@@ -48,20 +48,20 @@ def course() -> Course:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """One fork server for all tests, because its start takes most of the time."""
+    """Starts one fork server for all tests, because starting it takes most of the time."""
     with started_fork_server() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def mortal_fork_server() -> Iterator[Callable[[Tier], ForkServer]]:
-    """Returns a tier's fork server for the tests that kill it."""
+    """Yields a function that returns a tier's fork server, for tests that kill it."""
     with contextlib.ExitStack() as stack:
         yield cache(lambda tier: stack.enter_context(started_fork_server(tier)))
 
 
 class ClassFolder:
-    """A folder of submissions and the results of grading it."""
+    """A folder of submissions that can be graded, with its results file."""
 
     def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
         self.submitted = folder / "submitted"
@@ -70,7 +70,7 @@ class ClassFolder:
         self._fork_server = fork_server
 
     def submit(self, student: str, **files: str) -> Path:
-        """Submits `scores.py` for `scores="text"`; all other exercises are right."""
+        """Submits the solutions, with these texts instead of the modules of the same names."""
         place = self.submitted / student / ASSIGNMENT
         without = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place, ignore=without)
@@ -87,7 +87,7 @@ class ClassFolder:
         return Run(report, tuple(events.results))
 
     def grade_one(self, **files: str) -> SubmissionResult:
-        """Returns one student's result."""
+        """Grades a single submission of these files; returns its result."""
         self.submit("ada", **files)
         (result,) = self.grade().graded
         return result
@@ -100,7 +100,7 @@ def a_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFol
 
 @pytest.fixture
 def impatient_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFolder:
-    """A course in which an endless loop ends after two CPU seconds instead of eight."""
+    """Returns a class in whose course a question may use two CPU seconds instead of eight."""
     assignments = tuple(
         replace(assignment, limits=replace(assignment.limits, cpu_seconds=2.0))
         for assignment in course.assignments
@@ -110,7 +110,7 @@ def impatient_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> 
 
 @pytest.fixture
 def questions() -> Callable[[SubmissionResult], dict[str, str]]:
-    """Returns the verdict of each question of a result."""
+    """Returns a function that returns the verdicts of a result by question."""
 
     def by_name(result: SubmissionResult) -> dict[str, str]:
         return {q.question: q.verdict.value for e in result.exercises for q in e.questions}

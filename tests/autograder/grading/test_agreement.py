@@ -1,4 +1,4 @@
-"""Replies that agree with the solution's pass without a test, if the test would pass them."""
+"""A reply that agrees with the solution's passes unless its test would notice the difference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from .conftest import ClassFolder
 
 RIGHT = [torch.tensor([1.0, -2.0, 0.0, float("inf")]), torch.tensor([3, 4])]
 FINITE = [torch.tensor([1.0, -2.0, 0.0, 5.0])]
-#: uses of a reply in a test; the first ones are only comparisons
 Look = Callable[[Any], object]
 
 

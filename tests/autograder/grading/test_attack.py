@@ -1,4 +1,4 @@
-"""A sample of mutation and soak runs: wrong answers written to pass, and unusual right ones."""
+"""A sample of the mutation and soak runs: wrong answers that should fail, right ones that pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.suite.local import LocalImplementation
 from tools.unseen import judged_of
 
-#: cheap ones
+#: exercises whose answers take little time
 EXERCISES = (
     ("simplified_attention", "scores"),
     ("simplified_attention", "context"),
@@ -44,10 +44,10 @@ def test_right_ones_pass_and_wrong_ones_only_if_explained(
     for answer in judged_of(exercise, course.root):
         text = f"{exercise.solution.read_text(encoding='utf-8')}\n{answer.text}"
         module = ModuleType("_attack")
-        monkeypatch.setitem(sys.modules, "_attack", module)  # dataclasses look it up
+        monkeypatch.setitem(sys.modules, "_attack", module)  # dataclasses look up their module
         exec(text, vars(module))
         implementation = LocalImplementation(vars(module), text)
-        with torch.enable_grad():  # an answer may leave them off
+        with torch.enable_grad():  # because an answer may turn gradients off
             suite = exercise.hidden_suite
             failure = runner.first_failure(suite, answer.question, implementation, 1)
         if failure is None and answer.means:

@@ -1,4 +1,4 @@
-"""Unusual paths, locales, homes and settings change no grade."""
+"""Unusual paths, locales, homes and settings do not change grades."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _PLACES = {
     "no text at all": os.fsdecode(b"\xff\xfe\xfd"),
     "markup": "[red]<b>*'\"$(touch ran)%s{0}",
 }
-#: the caller's whole environment
+#: environments in which grading is started
 _NIGHTS = {
     "no home, no locale": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     "a home that is not there": {"HOME": "/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"},
     "settings of everything": {
         "PYTEST_ADDOPTS": "-k nothing", "PYTEST_PLUGINS": "nothing", "OMP_NUM_THREADS": "banana",
         "PYTHONOPTIMIZE": "2", "PYTHONWARNINGS": "error", "GIT_DIR": "/nowhere", "LANG": "xx_YY",
-        "TORCH_LOGS": "nothing",  # importing torch fails with it
+        "TORCH_LOGS": "nothing",  # makes importing torch fail
     },
 }  # fmt: skip
 
 
-#: each place with a night, and with a tier: a weaker one reaches files in another way
+#: each place with one environment and one tier, because tiers access files in different ways
 _CASES = list(zip(_PLACES, cycle(_NIGHTS), cycle((Tier.A, Tier.C, Tier.B)), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""A grading run over a class gives the right verdicts, with resume, shards, and jobs that die."""
+"""A class is graded with the right verdicts, even with resume, shards, and jobs that die."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..grading_runs import executed_files
 from .conftest import ClassFolder
 
 SCHEMA = Path(results_file.__file__).with_name("result.schema.json")
-#: the grader's files that grading one right submission executes, outside the sandbox
+#: the most files of the grader that grading a right submission executes outside the sandbox
 MOST_FILES = 60
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
@@ -34,7 +34,7 @@ def test_a_right_submission_has_full_marks(a_class: ClassFolder, tmp_path: Path)
         result = a_class.grade_one()
     assert (result.score, result.max_score) == (100, 100)
     assert result.status is SubmissionStatus.GRADED
-    # these are the files to read in order to understand grading
+    # whoever wants to understand grading has to read these files
     assert len(files) <= MOST_FILES, f"between the folder and its line: {sorted(files)}"
 
 
@@ -222,7 +222,7 @@ def test_jobs_and_order_do_not_change_a_result(a_class: ClassFolder) -> None:
     one = {r.student: r.exercises for r in a_class.grade(jobs=1).graded}
     two = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
     assert one == two
-    a_class.submit("aa", scores=TWO)  # the same work in the other order, by other students
+    a_class.submit("aa", scores=TWO)  # the same files in reverse order, by other students
     a_class.submit("zz")
     three = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
     assert (three["zz"], three["aa"]) == (one["ada"], one["bob"])

@@ -1,4 +1,4 @@
-"""`grade --scheduler` uses three workers of dask, even if one is killed during the run."""
+"""`grade --scheduler` grades with three dask workers, even if one is killed during the run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _cluster(folder: Path, count: int) -> Iterator[tuple[str, list[subprocess.Po
 
 
 def _submit(a_class: ClassFolder, number: int) -> None:
-    """Returns one of three exercises in turn: right, wrong, or invalid Python."""
+    """Submits one exercise that is, by turns, right, wrong, or invalid Python."""
     place = a_class.submitted / f"s{number:03}" / "simplified_attention"
     place.mkdir(parents=True)
     if number % 3:
@@ -108,7 +108,7 @@ def test_a_killed_worker_loses_no_line_and_duplicates_none(
 
 
 class _Removing(RunEvents):
-    """Removes a folder when the run has found it."""
+    """Removes a folder as soon as the run has found its submission."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -124,7 +124,7 @@ def test_a_folder_that_disappeared_costs_only_its_own_line(
         _submit(a_class, number)
     found = find_submissions(a_class.submitted, ["simplified_attention"])
     gone = found.submissions[1]
-    from autograder.grading.cluster.cluster_run import Cluster  # needs the extra
+    from autograder.grading.cluster.cluster_run import Cluster  # needs an optional dependency
 
     with _cluster(tmp_path, 1) as (address, _):
         options = RunOptions(a_class.submitted, a_class.results)
@@ -139,7 +139,7 @@ def test_a_folder_that_disappeared_costs_only_its_own_line(
 
 
 class _EndsOnce:
-    """A worker's grader that ends on its first batch; the next one answers."""
+    """A worker's grader that fails on its first batch and answers the next one."""
 
     has_ended = True
     answer = b""
@@ -161,7 +161,7 @@ class _EndsOnce:
 def test_a_grader_that_ended_once_costs_no_result(
     a_class: ClassFolder, course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from distributed import Client  # needs the extra
+    from distributed import Client  # needs an optional dependency
 
     from autograder.grading.cluster import cluster_run, node
 

@@ -1,4 +1,4 @@
-"""An answer that becomes a known mistake may only compute."""
+"""An answer that becomes a known mistake may do nothing but compute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.grading.validation.computing import uses_besides_computing
 
 from ..attacks.conftest import ATTACKS, Attack
 
-#: kinds of attacks, in Python, that do more than answer the question
+#: kinds of attacks in Python that do something other than compute
 _REACHING = ("reaching", "snooping")
 
 

@@ -1,4 +1,4 @@
-"""Inputs and regrading depend only on the questions, and on a version that people raise."""
+"""Only the questions, and a version number that people raise, affect inputs and regrading."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_comment_changes_digests_only_in_parts(tmp_path: Path) -> None:
 
 @pytest.fixture
 def assignment(tmp_path: Path) -> Assignment:
-    """One of the course's assignments, whose solution and suite may be changed."""
+    """Returns an assignment whose solution and suite are copies that tests may change."""
     one = load_course(ROOT).assignment("simplified_attention")
     exercise = one.exercises[0]
     solution = shutil.copy(exercise.solution, tmp_path / "scores.py")

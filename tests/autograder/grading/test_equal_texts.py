@@ -1,4 +1,4 @@
-"""Equal texts of a class are executed twice; if both results are equal, they are kept for all."""
+"""Of a class's equal texts, two are executed; if their results are equal, all get that result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.grading.exercises import ExerciseGrader
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
 
-#: a text for `context`, and whether its answers are the same every time
+#: answers to `context`, and whether each answer gives the same results every time
 TEXTS = {
     "no answer": (
         "def context_vector(weights, values):\n    raise NotImplementedError\n"
@@ -45,11 +45,11 @@ TEXTS = {
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], Counter[str]]:
-    """Returns how often each exercise was judged."""
+    """Returns a function that counts how often each exercise was judged."""
     log, original = tmp_path / "judged", ExerciseGrader._results
 
     def counting(self: ExerciseGrader, task: Any) -> Any:
-        with log.open("a", encoding="utf-8") as file:  # a job is a process
+        with log.open("a", encoding="utf-8") as file:  # a file, because each job is a process
             file.write(f"{task.exercise.name}\n")
         return original(self, task)
 

@@ -1,6 +1,6 @@
-"""A full disk at any stage causes a message and leaves only whole files; the next call completes.
+"""If the disk is full, each stage reports it and leaves only whole files, so it can be repeated.
 
-A limit on file sizes imitates a full disk: a write beyond it fails in the same way.
+A limit on file sizes imitates a full disk, because a write beyond the limit fails in the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Files = dict[str, bytes]
 def graded(
     tmp_path_factory: pytest.TempPathFactory, course: Course, fork_server: ForkServer
 ) -> Path:
-    """A class folder with results, from which nothing has been made yet."""
+    """Returns a class folder with submissions and results, but no output made from them."""
     place = tmp_path_factory.mktemp("class")
     a_class = ClassFolder(place, course, fork_server)
     a_class.submit("ada")
@@ -45,7 +45,7 @@ def home(graded: Path, tmp_path: Path) -> Path:
 
 
 def called(*arguments: str, limit: int | None = None) -> tuple[int, str]:
-    """Runs a command in a fork with a limit on file sizes; returns code and text."""
+    """Runs a command in a fork with a limit on file sizes; returns exit code and output."""
     near, far = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -71,7 +71,7 @@ def called(*arguments: str, limit: int | None = None) -> tuple[int, str]:
 
 
 def files_in(home: Path) -> Files:
-    """Returns all files except the submissions, by name."""
+    """Returns the contents of all files except the submissions, by path."""
     own = (path for path in home.rglob("*") if path.is_file())
     return {
         path.relative_to(home).as_posix(): path.read_bytes()
@@ -91,7 +91,7 @@ def scores_in(home: Path) -> dict[str, float]:
     return dict(rows)
 
 
-#: the arguments of each stage, with the class's folder left out
+#: the arguments of each stage, given the class folder
 STAGES: dict[str, Callable[[str], list[str]]] = {
     "record": lambda home: ["record", home, "--course", str(ROOT)],
     "feedback": lambda home: ["feedback", home, "--course", str(ROOT)],
@@ -108,7 +108,7 @@ def test_a_full_disk_leaves_whole_files_to_be_completed(stage: str, home: Path) 
         old.write_text("of last week")
     before = files_in(home)
     arguments = STAGES[stage](str(home))
-    # a table of grades is small, unlike all other output
+    # a table of grades is smaller than all other output
     code, output = called(*arguments, limit=60 if stage == "export" else 3_000)
     assert code in (1, 2), output
     assert "Traceback" not in output

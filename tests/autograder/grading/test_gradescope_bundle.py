@@ -1,4 +1,4 @@
-"""The autograder for Gradescope works in the harness's folders, below a temporary root."""
+"""The autograder for Gradescope works in the folders of Gradescope's harness."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def harness(bundle: Path, tmp_path: Path) -> Path:
-    """The harness's root as in its image after setup.sh, which installs this project."""
+    """Returns the root folder of an image after setup.sh, which installs this project."""
     root = tmp_path / "autograder"
     subprocess.run([sys.executable, "-m", "zipfile", "-e", bundle, root / "source"], check=True)
     command = root / "source" / "venv" / "bin" / "autograder"
@@ -43,7 +43,7 @@ def harness(bundle: Path, tmp_path: Path) -> Path:
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m autograder "$@"\n')
     command.chmod(0o755)
     (command.parent / "python").symlink_to(sys.executable)
-    (root / "source" / "secret.key").write_text("of the image " * 4)  # as setup.sh makes it
+    (root / "source" / "secret.key").write_text("of the image " * 4)  # setup.sh writes such a key
     (root / "submission").mkdir()
     (root / "results").mkdir()
     shutil.copy(root / "source" / "run_autograder", root)
@@ -68,7 +68,7 @@ def results(root: Path) -> dict[str, Any]:
 def test_a_submission_is_graded_as_it_is_here(harness: Path, fork_server: object) -> None:
     work = ROOT / "examples" / "submitted" / "dmitri" / ASSIGNMENT
     shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
-    # a missing file asks for a person, and costs nobody the rest
+    # an archive that can't be opened costs no points
     (harness / "submission" / "answers.7z").write_bytes(b"7z\xbc\xaf\x27\x1c")
     done = run(harness)
     assert done.returncode == 0, done.stderr
@@ -126,7 +126,7 @@ def test_the_bundle_has_one_assignment_and_scripts_that_may_run(bundle: Path) ->
     with zipfile.ZipFile(bundle) as archive:
         modes = {info.filename: info.external_attr >> 16 & 0o777 for info in archive.infolist()}
     assert modes["setup.sh"] == modes["run_autograder"] == 0o755
-    # kinds of calls and tables of mistakes belong to the whole course
+    # these files belong to the course, not to one assignment
     shared = ("course/tests/tables/", "course/source/not_allowed.toml")
     inside = [
         name.split("/")

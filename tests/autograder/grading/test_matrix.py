@@ -1,8 +1,8 @@
-"""Proves the content, as part of the test run, and checks its messages to students.
+"""Grades a sample of the course's own cases, and checks the messages that students would read.
 
 All solutions and stubs, a sixth of the alternatives and a ninth of the misconceptions of each
-question are graded in the sandbox as modules, and one in 36 of all cases also as a notebook, the
-same in every run. `make validate` grades all in both forms.
+question are graded in the sandbox as modules, and one in 36 of all cases also as a notebook. The
+sample is the same in every run. `make validate` grades all cases in both forms.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from autograder.records import Exercise, QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
 _JOBS = 2
-#: for these kinds, one in this many modules of each question, but at least two; for others, all
+#: of these kinds, one in this many modules of each question is graded, and at least `_FEWEST`
 _SHARE = {"misconception": 9, "alternative": 6}
 _FEWEST = 2
-#: the same for all other cases: notebooks, and combinations, which are compared with every mistake
+#: of notebooks and combinations, one in this many is graded
 _OTHERS = 36
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
@@ -45,7 +45,7 @@ class FailureMessage:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The report, and all messages."""
+    """The report of the sample, with the messages of failed tests."""
 
     report: ValidationReport
     failures: tuple[FailureMessage, ...]
@@ -55,7 +55,7 @@ class Matrix:
 
 
 def _drawn(course: Course) -> set[str]:
-    """Returns the labels of the cases that are graded here, chosen by their checksums."""
+    """Returns the labels of the sample's cases, which are chosen by checksum."""
     drawn: set[str] = set()
     modules: dict[tuple[str, Exercise, str], list[str]] = {}
     exercises = [e for assignment in course.assignments for e in assignment.exercises]
@@ -133,7 +133,7 @@ def test_every_message_says_what_came_and_what_was_expected(matrix: Matrix) -> N
 
 
 def test_every_message_ends_with_a_next_step(matrix: Matrix) -> None:
-    # a failure with the same cause as another one says where that is explained
+    # a second failure with the same cause refers to the first one
     step = re.compile("likely: |next step: |remember: |^The same as in ")
     assert [failure for failure in matrix.failures if not step.search(failure.message)] == []
 
@@ -147,7 +147,7 @@ def test_no_message_shows_the_machine(matrix: Matrix) -> None:
 
 
 def _where(matrix: Matrix, holds: object) -> list[FailureMessage]:
-    """Returns incomplete messages; a call that is not allowed needs no result."""
+    """Returns the failures for which `holds` is false, except for calls that are not allowed."""
     assert callable(holds)
     return [
         failure

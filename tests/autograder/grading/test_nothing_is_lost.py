@@ -1,4 +1,4 @@
-"""After `kill -9`, with a full disk or two graders, `--resume` completes to the same scores."""
+"""After a kill, a full disk or a second grader, `--resume` arrives at the same scores."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-#: a moment: the grader dies in the middle of its first line
+#: the moment at which the grader dies while it writes its first line
 TRUNCATED = 0
 
 
 class DiesAfter(RunEvents):
-    """Events that end the grader after this many results; -1 means as soon as it starts."""
+    """Ends the grader after this many results, or at its start if the number is -1."""
 
     def __init__(self, count: int) -> None:
         self._left = count
@@ -59,7 +59,7 @@ class DiesAfter(RunEvents):
 
 
 def in_another_process(work: Callable[[], object]) -> int:
-    """Runs the work in a fork; returns the number of the signal that ended it, or 0."""
+    """Runs the work in a fork; returns the number of the signal that ended the fork, or 0."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -82,14 +82,14 @@ def scores(path: Path) -> dict[str, float]:
 
 
 def expected(path: Path) -> dict[str, float]:
-    """Full marks for all; bob has left one question out."""
+    """Returns full marks for everybody except bob, who has left one question out."""
     bob = next(r for r in read_results(path) if r.student == "bob")
     (missing,) = [q for e in bob.exercises for q in e.questions if q.verdict == "missing"]
     return dict.fromkeys(STUDENTS, 100.0) | {"bob": 100.0 - missing.max_score}
 
 
 def _tear(self: ResultsFile, result: SubmissionResult) -> None:
-    """Writes half of a line, and ends."""
+    """Writes half of a result's line, and kills the process."""
     line = json.dumps(result.to_json()).encode()
     os.write(self._file.fileno(), line[: len(line) // 2])
     _die()
@@ -113,7 +113,7 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
             lambda: grade_class([SuiteEngine(course, kept)], options, events)
         )
     assert ended_by == signal.SIGKILL
-    # no job of the killed grader keeps the file locked, so the next one may start at once
+    # the killed grader's jobs may keep the file locked for a moment
     report = _patiently(class_of_four.results, lambda: class_of_four.grade(resume=True, jobs=2))
     assert report.already_graded == max(0, moment)
     assert (report.truncated is not None) == (moment == TRUNCATED)
@@ -123,7 +123,7 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
 
 
 def _patiently(results: Path, grade: Callable[[], T]) -> T:
-    """Waits for a grader that locks the results file, because a killed one's jobs end soon."""
+    """Repeats `grade` until the jobs of a killed grader release the results file."""
     while True:
         try:
             return grade()
@@ -131,11 +131,11 @@ def _patiently(results: Path, grade: Callable[[], T]) -> T:
             if "another grader" not in str(error):
                 raise
             with open(results, "rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH)  # returns when the other one lets go
+                fcntl.flock(file, fcntl.LOCK_SH)  # waits until the file is released
 
 
 class KillsTheParent(RunEvents):
-    """Events that end the fork server after the first result."""
+    """Kills the fork server after the first result."""
 
     def __init__(self, fork_server: ForkServer) -> None:
         self._fork_server = fork_server
@@ -284,7 +284,7 @@ def test_two_graders_at_once_write_one_line_each(
 def test_a_file_missing_for_a_moment_costs_nobody_anything(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A running synchronization may do this, so the submission must be read again."""
+    """A synchronization that runs meanwhile may move files, so the submission is read again."""
     place = a_class.submit("ada")
     file, aside, was_away = place / "softmax.py", place / "aside", place / "was_away"
 

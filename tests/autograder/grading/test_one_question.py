@@ -1,4 +1,4 @@
-"""If one question is graded again, the rest of a result stays unchanged."""
+"""Regrading one question leaves the rest of a result unchanged."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_one_regraded_question_replaces_only_its_earlier_result(
     merged = with_question(before, now, wanted)
     points = [q.score for e in merged.exercises for q in e.questions]
     assert (points, merged.score, merged.max_score) == ([2.0, 2.0, 2.0], 6.0, 6.0)
-    # the rest was judged by the previous suite: --resume must not skip it
+    # the previous suite judged the rest, so `--resume` must grade it again
     assert merged.suite_digest == before.suite_digest
     assert with_question(merged, now, wanted).notes == merged.notes
 
 
 class Inner:
-    """A grader that records its calls."""
+    """A grader that records the exercises that it is asked to grade."""
 
     def __init__(self, result: autograder.SubmissionResult) -> None:
         self.result = result

@@ -1,4 +1,4 @@
-"""Files for other machines are bytes that are only read as data."""
+"""Files for other machines are packed as bytes, which are never unpickled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLUSTER = Path(packing.__file__).parent
 
 
 class _Bomb:
-    """Writes a file when it is unpickled."""
+    """Creates a folder when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""A class gets equal inputs for first attempts, in one batch, and different inputs later."""
+"""First attempts of a class get equal inputs, in one batch; later attempts get different ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autograder.records import QuestionResult, SubmissionResult
 
 from .conftest import ROOT, ClassFolder
 
-#: wrong answers that reveal the number of requests by values, errors, endings and time
+#: wrong answers whose values, errors, endings or times depend on the number of requests
 FILES = {
     "scores": (
         "import torch\n"

@@ -1,7 +1,7 @@
 """The public checks give good messages about known mistakes.
 
-Every fifth misconception of each question is checked like a student's folder, in this process,
-because the answers are our own.
+Every fifth misconception of each question is checked as in a student's folder. The checks run in
+this process, because these answers are our own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MACHINE = re.compile(
 
 @pytest.fixture(scope="module")
 def failures(course: Course) -> list[tuple[str, CheckedTest]]:
-    """Yields every failed check with the name of its question."""
+    """Returns every failed check with the name of its question."""
     torch.set_num_threads(1)
     return [
         (question.question, test)
@@ -43,7 +43,7 @@ def failures(course: Course) -> list[tuple[str, CheckedTest]]:
 
 
 def _rounds(course: Course, exercise: Exercise) -> Iterator[LocalImplementation]:
-    """Returns modules in which every question is answered by one of its misconceptions."""
+    """Yields modules in which each question is answered by one of its misconceptions."""
     by_question: dict[str, list[Variant]] = {}
     for variant in variants_in(course.variants("misconceptions", exercise)):
         by_question.setdefault(variant.question, []).append(variant)
@@ -60,7 +60,7 @@ def test_some_mistakes_are_noticed(failures: list[tuple[str, CheckedTest]]) -> N
 def test_every_message_names_call_result_and_expected_result(
     failures: list[tuple[str, CheckedTest]],
 ) -> None:
-    # the message of a call that is not allowed names the rule
+    # a message about a call that is not allowed names the rule instead
     lacking = [
         (question, test)
         for question, test in failures

@@ -1,4 +1,4 @@
-"""The problems that `validate` reports say what an author should do."""
+"""For each problem that it reports, `validate` says what the author should do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An endless line of a stream costs little, and delays nobody."""
+"""An endless line of a stream costs little, and does not delay other lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pipe() -> Iterator[tuple[int, int]]:
     ends = os.pipe()
     yield ends
     for end in ends:
-        with contextlib.suppress(OSError):  # the test may have closed it
+        with contextlib.suppress(OSError):  # the test may have closed this end
             os.close(end)
 
 

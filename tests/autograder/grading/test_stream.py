@@ -36,7 +36,10 @@ WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
 
 class Stream:
-    """Grades lines; `then` is called after each answer, and may write more or end the input."""
+    """Grades lines that a test writes.
+
+    `then` is called after each answer, and may write further lines or end the input.
+    """
 
     def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
         self.answers: list[SubmissionResult | RefusedLine] = []
@@ -52,7 +55,7 @@ class Stream:
         self._near.sendall("".join(f"{line}\n" for line in lines).encode())
 
     def end(self) -> None:
-        # a pipe would stay open: jobs are forks of this process, which holds its other end
+        # a pipe would stay open in the jobs, which are forks of this process
         self._near.shutdown(socket.SHUT_WR)
 
     def grade(self, then: Callable[[], None] = lambda: None, **options: Any) -> StreamReport:

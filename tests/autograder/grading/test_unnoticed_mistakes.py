@@ -1,6 +1,6 @@
-"""The public checks miss only the known mistakes that are listed with a reason.
+"""The public checks miss only known mistakes that are listed with a reason.
 
-Only the first failing check of a mistake is run, in this process, because the answers are our own.
+The checks run in this process, because these answers are our own, and stop at the first failure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 60
 
 @pytest.fixture(scope="module")
 def unnoticed(course: Course) -> set[tuple[str, str]]:
-    """Returns question and name of every known mistake that passes all checks of its question."""
+    """Returns question and name of every known mistake that passes all of its question's checks."""
     torch.set_num_threads(1)
     return {
         (variant.question, variant.name)
@@ -54,7 +54,7 @@ def _passing(course: Course, exercise: Exercise) -> Iterator[Variant]:
 
 
 def _checks_of(module: ModuleType, question: str) -> list[Callable[..., None]]:
-    """Runs checks with given numbers first, because consistency checks take longer."""
+    """Returns the question's checks, with the slower consistency checks at the end."""
     checks = [
         value
         for name, value in vars(module).items()
@@ -68,7 +68,8 @@ def _questions_of(check: Any) -> list[str]:
 
 
 def _passes(answers: LocalImplementation, check: Callable[..., None]) -> bool:
-    draw = Draw(0, f"{Path(inspect.getfile(check)).stem}::{check.__name__}")  # as a student has it
+    # the same inputs as on a student's computer
+    draw = Draw(0, f"{Path(inspect.getfile(check)).stem}::{check.__name__}")
     known = {"expect": Expect(answers, None, draw), "draw": draw}
     try:
         check(**{argument: known[argument] for argument in inspect.signature(check).parameters})
@@ -79,7 +80,7 @@ def _passes(answers: LocalImplementation, check: Callable[..., None]) -> bool:
 
 @pytest.fixture(scope="module")
 def listed(course: Course) -> dict[tuple[str, str], str]:
-    """The reasons of the list, by question and name."""
+    """Returns the reasons in `unnoticed.toml`, by question and name."""
     text = (course.root / "tests" / "public" / "unnoticed.toml").read_text(encoding="utf-8")
     return {
         (question, name): reason

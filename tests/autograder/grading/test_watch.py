@@ -1,4 +1,4 @@
-"""A file that ends a job is left out and reported, and costs nobody else anything."""
+"""A file that ends its job is reported and left out, and costs other students nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autograder.submission import SubmittedExercise, read_exercise
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
 
-#: ways to end a job: the limit on the grader's CPU time, or an error that looks like the machine's
+#: ways to end a job: the limit on CPU time, a crash, or an error like one of the machine
 ENDINGS: dict[str, Callable[[], object]] = {
     "time": lambda: signal.raise_signal(signal.SIGXCPU),
     "crash": lambda: os.kill(os.getpid(), signal.SIGKILL),
@@ -35,7 +35,7 @@ MARK = "# ends the job"
 
 @pytest.fixture
 def hostile(a_class: ClassFolder) -> ClassFolder:
-    """A class of a student with right answers, and one whose file ends its reader."""
+    """Returns a class of one student with right answers, and one whose file ends its job."""
     solution = (ROOT / "solutions" / ASSIGNMENT / "scores.py").read_text()
     a_class.submit("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
     a_class.submit("zoe")
@@ -44,7 +44,7 @@ def hostile(a_class: ClassFolder) -> ClassFolder:
 
 @pytest.fixture(autouse=True)
 def short_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that does nothing is abandoned after some seconds."""
+    """Makes the grader abandon an idle job after four seconds."""
     monkeypatch.setattr(job, "quiet_seconds", lambda assignment: 4.0)
     monkeypatch.setattr(job, "whole_seconds", lambda assignment: 3600.0)
 
@@ -113,7 +113,6 @@ def test_memory_needed_to_judge_a_reply_is_the_answers_fault() -> None:
 
 
 def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Returns the times at which the next place, or the end, was entered."""
     times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0, 32.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()

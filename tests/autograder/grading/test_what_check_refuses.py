@@ -12,7 +12,7 @@ from autograder.student import as_text, check_folder
 from .conftest import ClassFolder
 
 ROOT = Path(__file__).parents[3]
-#: each is tried in an answer that then reports which of them have failed
+#: operations that an answer tries; it then reports those that failed
 DEEDS = (
     *("open('notes.txt')", "open('new.txt', 'w')", "os.mkdir('new')", "os.listdir('.')"),
     *("os.remove('notes.txt')", "os.utime('notes.txt')", "os.truncate('notes.txt', 0)"),
@@ -62,7 +62,7 @@ def attention_scores(queries, keys):
 
 
 def refused(text: str) -> set[str]:
-    """Returns operations that failed in a call and when the file was loaded."""
+    """Returns the operations that failed, according to the answer's output."""
     found = re.search(r"here True (\[[\d, ]*\])", text)
     assert found, text
     return {DEEDS[number] for number in ast.literal_eval(found[1])}

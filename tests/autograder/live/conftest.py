@@ -20,7 +20,7 @@ from .servers import MOODLE_TOKEN, TOKEN, Canvas, Moodle, canvas_server, moodle_
 
 @dataclass
 class Class:
-    """A class folder that is connected to a platform of the test, without real waits."""
+    """A class folder that is connected to a test server; retries do not really wait."""
 
     platform: str
     folder: Path
@@ -45,47 +45,45 @@ class Class:
         return others
 
     def pull(self, *, yes: bool = True, **others: Any) -> PullReport:
-        """Pulls, and keeps the plan."""
         return pull(self.platform, self.folder, **self._options(yes, others))
 
     def push(self, *, yes: bool = True, **others: Any) -> PushReport:
-        """Pushes, and keeps the plan."""
         return push(self.platform, self.folder, **self._options(yes, others))
 
     def file(self, student: str, name: str = "masking.py") -> Path:
-        """Returns the path of a student's file of `masks`."""
+        """Returns the path of a student's file for `masks`."""
         return self.folder / "submitted" / student / "masks" / name
 
 
 @pytest.fixture
 def canvas() -> Iterator[Canvas]:
-    """A course on Canvas."""
+    """Runs a server that acts as Canvas."""
     with canvas_server() as server:
         yield server
 
 
 @pytest.fixture
 def moodle() -> Iterator[Moodle]:
-    """A course on Moodle."""
+    """Runs a server that acts as Moodle."""
     with moodle_server() as server:
         yield server
 
 
 @pytest.fixture
 def on_canvas(canvas: Canvas, course: Course, class_folder: Path) -> Class:
-    """A class that is connected to Canvas."""
+    """Returns a class that is connected to Canvas."""
     return Class("canvas", class_folder, course, canvas.course, TOKEN)
 
 
 @pytest.fixture
 def on_moodle(moodle: Moodle, course: Course, class_folder: Path) -> Class:
-    """A class that is connected to Moodle."""
+    """Returns a class that is connected to Moodle."""
     return Class("moodle", class_folder, course, moodle.course, MOODLE_TOKEN)
 
 
 @pytest.fixture
 def graded(class_folder: Path, make_result: Callable[..., Any]) -> Callable[..., None]:
-    """Appends results of `masks` to the class: the points of each student, out of 6."""
+    """Returns a function that appends results of `masks` with the points of each student."""
     from autograder.results.file import ResultsFile
 
     def write(**points: tuple[float, float, float]) -> None:

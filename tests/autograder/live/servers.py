@@ -1,6 +1,6 @@
 """Servers with the documented endpoints of Canvas and Moodle, for tests of the connection.
 
-They run in threads of the test's own process, split lists into pages as the platforms do, check
+The servers run in threads of the test's process, split lists into pages as the platforms do, check
 tokens, and fail on demand. No test needs a real platform.
 """
 
@@ -22,7 +22,7 @@ MOODLE_TOKEN = "0123456789abcdef0123456789abcdef"
 
 @dataclass(frozen=True)
 class Request:
-    """One request as a server received it; `form` has the fields of the address and of the body."""
+    """A request as a server received it; `form` combines the fields of the address and the body."""
 
     method: str
     path: str
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass
 class Response:
-    """The response of a server: bytes unchanged, everything else as JSON."""
+    """The response of a server; `content` is sent unchanged if it is bytes, otherwise as JSON."""
 
     content: Any
     status: int = 200
@@ -42,7 +42,6 @@ class Response:
 
     @property
     def data(self) -> bytes:
-        """The body."""
         return (
             self.content if isinstance(self.content, bytes) else json.dumps(self.content).encode()
         )
@@ -50,10 +49,10 @@ class Response:
 
 @dataclass
 class Fault:
-    """A fault that affects requests whose path, with the function's name, contains a text.
+    """A fault of requests whose method, path and web service function contain the text `at`.
 
-    `response` is sent instead; without it, the connection is dropped. With `is_after`, the
-    request is carried out first. The first `skip` requests succeed, the next `times` fail.
+    The server sends `response`, or drops the connection if that is None. With `is_after`, it first
+    carries out the request. The first `skip` requests succeed, and the next `times` fail.
     """
 
     at: str
@@ -64,7 +63,7 @@ class Fault:
 
 
 class Server:
-    """A server in a thread, which remembers requests and fails according to the faults."""
+    """A server in a thread that records requests and applies the faults."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -74,7 +73,6 @@ class Server:
 
     @property
     def address(self) -> str:
-        """The address of the site."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def __enter__(self) -> Any:
@@ -86,11 +84,11 @@ class Server:
         self._http.server_close()
 
     def answer(self, request: Request) -> Response:
-        """Answers one request; platforms override it."""
+        """Answers one request; subclasses override this method."""
         raise NotImplementedError
 
     def name_of(self, request: Request) -> str:
-        """Returns the text that faults are compared with."""
+        """Returns the text that is compared with each fault's `at`."""
         return f"{request.method} {request.path} {request.form.get('wsfunction', '')}"
 
     def _fault(self, request: Request) -> Fault | None:
@@ -104,7 +102,7 @@ class Server:
         return None
 
     def respond(self, request: Request) -> Response | None:
-        """Answers a request, or fails; None drops the connection."""
+        """Returns the response, or None to drop the connection."""
         self.requests.append(request)
         fault = self._fault(request)
         if fault is None:
@@ -144,7 +142,7 @@ class Server:
                 return Request(self.command, parts.path, query, form, body, headers)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Prints nothing."""
+                """Does nothing, so that the server prints no log."""
 
         return Handler
 
@@ -157,7 +155,7 @@ def _fields(body: bytes, kind: str) -> dict[str, str]:
 
 
 class Store(Server):
-    """The host of files that Canvas redirects to; it must never see a token."""
+    """The host of files to which Canvas redirects; the token must never be sent to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -174,7 +172,7 @@ class Store(Server):
 
 
 class Canvas(Server):
-    """One course with the number 4711 on Canvas; no page has more than `page` items."""
+    """The course 4711 on a Canvas whose pages have at most `page` items."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -197,7 +195,7 @@ class Canvas(Server):
         return f"{self.address}/courses/4711"
 
     def enrol(self, number: int, name: str, login: str, section: int = 1) -> None:
-        """Adds a student, called `Lovelace, Ada`."""
+        """Adds a student, whose name is given as in `Lovelace, Ada`."""
         last, _, first = (part.strip() for part in name.partition(","))
         enrollment = {"type": "StudentEnrollment", "course_section_id": section}
         self.users.append(
@@ -215,7 +213,7 @@ class Canvas(Server):
     def submit(
         self, number: int, assignment: int, time: str, files: dict[str, bytes], typed: str = ""
     ) -> None:
-        """Adds an attempt of a student: files, or a text."""
+        """Adds a student's attempt, which consists of files or of a typed text."""
         own = self.submissions.setdefault((assignment, number), _nothing(assignment, number))
         attempt = len(own["submission_history"]) + 1
         attachments = []
@@ -337,7 +335,7 @@ def _nothing(assignment: int, user: int) -> dict[str, Any]:
 
 
 class Moodle(Server):
-    """One course with the number 12 on Moodle."""
+    """The course 12 on Moodle."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -362,7 +360,7 @@ class Moodle(Server):
     def enrol(
         self, number: int, name: str, login: str, role: str = "student", group: int = 0
     ) -> None:
-        """Adds somebody, called `Ada Lovelace`."""
+        """Adds a person, whose name is given as in `Ada Lovelace`."""
         first, _, last = name.partition(" ")
         groups = [{"id": group, "name": f"Group {group}"}] if group else []
         self.users.append(
@@ -389,9 +387,9 @@ class Moodle(Server):
         status: str = "submitted",
         typed: str = "",
     ) -> None:
-        """Sets the submission of a student, or of a group, whose user has the number 0.
+        """Sets the submission of a student, or of a group if the user's number is 0.
 
-        A slash in the name of a file puts it into a folder.
+        A name with a slash places the file in a folder.
         """
         own = []
         for name, data in files.items():
@@ -491,7 +489,7 @@ class Moodle(Server):
         return Response({"feedback": {"plugins": [{"type": "comments", "editorfields": fields}]}})
 
     def _mod_assign_save_grades(self, form: dict[str, str]) -> Response:
-        """Saves row after row, as Moodle does, so that rows before a bad one are kept."""
+        """Saves one row after the other, as Moodle does, so rows before a bad one are kept."""
         for row in range(len({n.split("]")[0] for n in form if n.startswith("grades[")})):
             user = int(form[f"grades[{row}][userid]"])
             key = int(form["assignmentid"]), user

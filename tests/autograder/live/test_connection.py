@@ -1,4 +1,4 @@
-"""The connection retries, reports problems, and sends its token only to the site."""
+"""The connection retries, reports problems, and sends its token only to the platform."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ THROTTLED = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
 
 
 def open_canvas(canvas: Canvas, waited: list[float], token: str = TOKEN) -> Platform:
-    """Connects to Canvas, without real waits."""
+    """Connects to Canvas, recording the waits between retries."""
     address = address_of("canvas", canvas.course)
     return connect(address, Token(token), RetryPolicy(waited.append))
 
 
 def open_moodle(moodle: Moodle, token: str = MOODLE_TOKEN) -> Platform:
-    """Connects to Moodle, without real waits."""
+    """Connects to Moodle, with no waits between retries."""
     return connect(address_of("moodle", moodle.course), Token(token), RetryPolicy(lambda _: None))
 
 
@@ -121,7 +121,7 @@ def test_only_the_site_gets_the_token(
         (attempt,) = platform.attempts(work, platform.members())
         platform.download(attempt.files[0], tmp_path / platform.name)
         assert (tmp_path / platform.name).read_bytes() == b"x = 1\n"
-        if platform.name == "Canvas":  # it may also name the other host at once
+        if platform.name == "Canvas":  # may give the other host's address
             url = f"{canvas.store.address}/store/{attempt.files[0].number}"
             platform.download(replace(attempt.files[0], url=url), tmp_path / "direct")
     assert len(canvas.store.requests) == 2

@@ -1,4 +1,4 @@
-"""The commands `autograder pull` and `autograder push`."""
+"""The commands `autograder pull` and `autograder push` work as documented."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .servers import Canvas
 
 @pytest.fixture
 def call(on_canvas: Class, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Calls a command on the class, with the token in the environment."""
+    """Returns a function that calls a command on the class, with the token in the environment."""
     monkeypatch.setenv("CANVAS_TOKEN", on_canvas.token)
 
     def run(name: str, *options: str) -> Result:

@@ -1,4 +1,4 @@
-"""A server that lies, or never ends, causes an error that names it, and gets no other token."""
+"""A server that lies or never finishes causes an error that names it, and gets no other token."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autograder.live import (
 
 from .servers import MOODLE_TOKEN, TOKEN, Canvas, Fault, Moodle, Request, Response, Store
 
-#: replacements for a value of an answer
+#: values that replace one value of a response
 _LIES: tuple[Any, ...] = (
     *(None, "x", "", [], {}, -1, 1e308, float("nan"), 10**30, True, "../../evil", "a\0b", "\ud800"),
     *([[]], [None], {"id": None}, "9" * 5000, "2026-99-99"),
@@ -33,7 +33,7 @@ _LIES: tuple[Any, ...] = (
 
 @pytest.fixture(params=["canvas", "moodle"])
 def site(request: pytest.FixtureRequest, canvas: Canvas, moodle: Moodle) -> Canvas | Moodle:
-    """Each platform, with a submission of two files."""
+    """Returns each platform with a submission of two files."""
     files = {"masking.py": b"x = 1\n", "heads.py": b"y = 1\n"}
     canvas.submit(101, 991, "2026-11-20T10:00:00Z", files)
     moodle.submit(11, 31, 1795200000, files)
@@ -41,7 +41,7 @@ def site(request: pytest.FixtureRequest, canvas: Canvas, moodle: Moodle) -> Canv
 
 
 def open_site(server: Canvas | Moodle) -> Platform:
-    """Connects to a platform, without real waits."""
+    """Connects to a platform, with no waits between retries."""
     name = "canvas" if isinstance(server, Canvas) else "moodle"
     token = Token(TOKEN if isinstance(server, Canvas) else MOODLE_TOKEN)
     return connect(address_of(name, server.course), token, RetryPolicy(lambda _: None))
@@ -58,7 +58,7 @@ def read_all(platform: Platform) -> None:
 
 
 def lied(content: Any, chance: random.Random) -> Any:
-    """Returns the content of an answer with a different value at one place."""
+    """Returns a response's content in which one value has been replaced."""
     box = [copy.deepcopy(content)]
     places = list(_places(box))
     holder, key = chance.choice(places)
@@ -133,7 +133,7 @@ def test_a_redirect_takes_no_grade_to_another_site(
             server.faults.append(Fault(f"POST /{at}" if at == "upload" else at, away, times=9))
         with pytest.raises(UserError):
             list(platform.send(work, [GradeUpdate("101", 7.0, file=page, file_name="page.html")]))
-        for request in other.requests:  # browsers' custom: 301 to 303 drop the data
+        for request in other.requests:  # as in browsers, 301 to 303 become GET without data
             assert (request.method, request.form, request.body) == ("GET", {}, b"")
             assert "authorization" not in request.headers
         assert bool(other.requests) == (status < 307)

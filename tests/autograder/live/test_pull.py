@@ -1,4 +1,4 @@
-"""A pull brings people, dates and submissions once, and shows the changes beforehand."""
+"""A pull shows its changes beforehand, and brings people, dates and submissions only once."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ _ASK = "ask for the file, or grade it by hand"
 
 def test_typed_text_becomes_a_submission_to_look_at(canvas: Canvas, on_canvas: Class) -> None:
     canvas.submit(101, 991, FIRST, {}, typed="<p>def mask(): ...</p>")
-    canvas.submit(102, 991, FIRST, {})  # an empty text
+    canvas.submit(102, 991, FIRST, {})  # neither files nor a text
     report = on_canvas.pull()
     assert report.waits == (f"ben/masks: a text was submitted: {_ASK}",)
     text = on_canvas.folder / "submitted" / "ada" / "masks" / "text.html"
@@ -282,7 +282,7 @@ def test_a_file_replaced_during_a_pull_costs_one_submission(
 
 
 def test_a_path_that_leads_out_is_a_name_only(canvas: Canvas, on_canvas: Class) -> None:
-    # to the folder of downloads, which is removed, to the class folder, and out of it
+    # these lead to the temporary folder of downloads, to the class folder, and out of it
     names = ["../" * depth + "evil.py" for depth in (3, 4, 5)]
     canvas.submit(101, 991, FIRST, {**dict.fromkeys(names, b"x"), "masking.py": b"x = 1\n"})
     on_canvas.pull()

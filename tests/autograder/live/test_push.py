@@ -1,4 +1,4 @@
-"""A push writes grades and feedback once, and leaves grades from other people alone."""
+"""A push writes grades and feedback once, and keeps grades that other people entered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ FULL, HALF, NONE = (2.0, 2.0, 2.0), (2.0, 1.0, 0.0), (0.0, 0.0, 0.0)
 
 
 def scores(canvas: Canvas) -> dict[int, float]:
-    """Returns the grades that Canvas has."""
     found = {user: own["score"] for (_, user), own in canvas.submissions.items()}
     return {user: score for user, score in found.items() if score is not None}
 
@@ -33,14 +32,14 @@ def writes(canvas: Canvas) -> int:
 
 @pytest.fixture
 def on_canvas(on_canvas: Class) -> Class:
-    """A class whose roster was pulled."""
+    """Returns a class whose roster was pulled from Canvas."""
     on_canvas.pull()
     return on_canvas
 
 
 @pytest.fixture
 def on_moodle(on_moodle: Class) -> Class:
-    """A class whose roster was pulled."""
+    """Returns a class whose roster was pulled from Moodle."""
     on_moodle.pull()
     return on_moodle
 

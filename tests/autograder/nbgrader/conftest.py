@@ -1,4 +1,4 @@
-"""Provides a class that works with nbgrader: built, submitted, collected and autograded once."""
+"""Provides a class in nbgrader whose assignment was built, submitted, collected and autograded."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ IN_TIME, LATE = "2029-12-31 10:00:00 UTC", "2030-02-01 10:00:00 UTC"
 SECRET = "a secret of nbgrader's, with which feedback is found"
 
 Notebook = dict[str, Any]
-#: the words of a command, as in sys.argv
 Main = Callable[[], object]
 
 
 @dataclass(frozen=True)
 class NbgraderClass:
-    """A class folder, and the commands of its instructor."""
+    """A class folder, and methods that run its instructor's commands."""
 
     folder: Path
     exchange: Path
@@ -42,14 +41,14 @@ class NbgraderClass:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Returns a user's own environment, without the machine's Jupyter settings."""
+        """A user's environment, without the machine's Jupyter settings."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         own = {"HOME": str(self.home), "PATH": path, "PYTHONWARNINGS": "ignore"}
         kept = {name: value for name, value in os.environ.items() if "JUPYTER" not in name}
         return {**kept, **own}
 
     def run(self, *command: object, code: int | None = 0, cwd: Path | None = None) -> str:
-        """Runs a command in the class folder; returns its output."""
+        """Runs a command in the class folder or in `cwd`; returns its output."""
         done = subprocess.run(
             [str(word) for word in command], cwd=cwd or self.folder, env=self.environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -58,11 +57,11 @@ class NbgraderClass:
         return done.stdout
 
     def nbgrader(self, *words: object, code: int = 0, cwd: Path | None = None) -> str:
-        """Runs nbgrader's commands in a fork, because starting them takes longer."""
+        """Runs an nbgrader command in a fork, which is faster than starting Python."""
         return self._in_a_fork(nbgraderapp.main, ["nbgrader", *words], code, cwd)
 
     def write_source(self, *words: object, code: int = 0) -> str:
-        """Runs `autograder nbgrader` in a fork as well."""
+        """Runs `autograder nbgrader` in a fork."""
         return self._in_a_fork(cli.main, ["autograder", "nbgrader", *words], code)
 
     def _in_a_fork(
@@ -80,7 +79,7 @@ class NbgraderClass:
         return printed
 
     def notebook(self, step: str, student: str, name: str) -> Notebook:
-        """Returns a notebook of one of nbgrader's steps."""
+        """Returns a student's notebook in the folder of one of nbgrader's steps."""
         path = self.folder / step / student / ASSIGNMENT / f"{name}.ipynb"
         document: Notebook = json.loads(path.read_text())
         return document
@@ -110,7 +109,7 @@ def _be(
 
 
 def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
-    """Returns the cell with this name in nbgrader's metadata."""
+    """Returns the cell whose nbgrader metadata has this name."""
     cells = notebook["cells"]
     found = [c for c in cells if c["metadata"].get("nbgrader", {}).get("grade_id") == name]
     assert len(found) == 1, name
@@ -120,7 +119,7 @@ def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
-    """An nbgrader course with its own assignment, and with ours extended by a written question."""
+    """Returns a course with an nbgrader assignment, and ours extended by a written question."""
     root = tmp_path_factory.mktemp("nbgrader")
     place = NbgraderClass(root / COURSE, root / "exchange", root / "home")
     for folder in (place.folder, place.exchange, place.home):
@@ -152,7 +151,7 @@ def _add_written_question(path: Path) -> None:
 
 
 def _add_own_assignment(folder: Path) -> None:
-    """Adds cells as in nbgrader's documentation: an answer and a partly hidden test."""
+    """Writes an assignment as in nbgrader's documentation: an answer and a partly hidden test."""
     kinds = {"grade": False, "solution": False, "locked": False, "task": False}
     answer = new_code_cell("### BEGIN SOLUTION\nx = 2\n### END SOLUTION")
     answer.metadata["nbgrader"] = kinds | {"grade_id": "x", "schema_version": 3, "solution": True}
@@ -167,7 +166,10 @@ def _add_own_assignment(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def collected(built: NbgraderClass) -> NbgraderClass:
-    """Submissions collected from the exchange: one from `submit`, the others written directly."""
+    """Returns the class after collecting from the exchange.
+
+    One student used `submit`; the others' submissions were written into the exchange.
+    """
     built.nbgrader("release_assignment", ASSIGNMENT)
     student = built.home / "student"
     student.mkdir()
@@ -190,14 +192,14 @@ def collected(built: NbgraderClass) -> NbgraderClass:
 
 @pytest.fixture(scope="session")
 def autograded(collected: NbgraderClass) -> NbgraderClass:
-    """The class after `nbgrader autograde`, which reported no error."""
+    """Returns the class after `nbgrader autograde`, which reported no error."""
     log = collected.run("nbgrader", "autograde", ASSIGNMENT)
     assert "ERROR" not in log
     return collected
 
 
 def _solve(folder: Path, built: NbgraderClass) -> None:
-    """Fills in every answer with the solution."""
+    """Replaces every answer in the notebooks with the solution."""
     for path in folder.glob("*.ipynb"):
         source = json.loads((built.folder / "source" / ASSIGNMENT / path.name).read_text())
         notebook = json.loads(path.read_text())
@@ -266,7 +268,7 @@ def _nothing(folder: Path) -> None:
     pass
 
 
-#: each student's change to a right submission, and its time
+#: each student's change to a right submission, and the time of the submission
 STUDENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "ben": (_answer("softmax", "softmax", _OVERFLOWS), IN_TIME),
     "tom": (_nothing, LATE),

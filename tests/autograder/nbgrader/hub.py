@@ -1,4 +1,4 @@
-"""A JupyterHub with a student and an instructor, who exchange notebooks."""
+"""Runs a JupyterHub with which a student and an instructor exchange notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pathlib import Path
 TOKEN, PASSWORD = "of-the-test", "of-the-test"
 SECONDS = 180
 
-#: nbgrader uses the hub's user name if the system's is `jovyan`, as in containers
+#: with this system user, as in containers, nbgrader uses the name of the hub's user instead
 _USER = "jovyan"
 
 _HUB = """\
@@ -42,7 +42,7 @@ c.Spawner.args = ["--allow-root"]
 c.Spawner.start_timeout = c.Spawner.http_timeout = {seconds}
 """
 
-#: JupyterHub forbids frames, but formgrader is in one; news would be fetched from the network
+#: permits frames, because formgrader is in one, and fetches no news from the network
 _SERVERS = """\
 c = get_config()
 headers = {"Content-Security-Policy": "frame-ancestors 'self'"}
@@ -62,7 +62,7 @@ class Hub:
         """Starts a user's JupyterLab and waits for it."""
         self._ask("POST", f"users/{user}", {201, 409})
         self._ask("POST", f"users/{user}/server", {201, 202})
-        # ends when the stream of events ends
+        # the response ends when the server has started
         self._ask("GET", f"users/{user}/server/progress", {200})
 
     def _ask(self, method: str, path: str, expected: set[int]) -> bytes:
@@ -81,7 +81,7 @@ class Hub:
 
 @contextmanager
 def running_hub(root: Path, users: tuple[str, ...]) -> Iterator[Hub]:
-    """Runs a hub whose users have folders below `root`; it ends with the block."""
+    """Runs a hub within the block; the users' folders are below `root`."""
     root.mkdir()
     ports = _free_ports(3)
     for user in users:
@@ -108,7 +108,7 @@ def running_hub(root: Path, users: tuple[str, ...]) -> Iterator[Hub]:
 
 
 def _command(root: Path) -> list[str]:
-    """Runs the hub in a namespace in which our own user is called `jovyan`."""
+    """Returns a command that runs the hub in a namespace in which our user is called `jovyan`."""
     me = pwd.getpwuid(os.getuid())
     (root / "passwd").write_text(f"{_USER}:x:{me.pw_uid}:{me.pw_gid}::{root}:/bin/sh\n")
     place = ["--dev-bind", "/", "/", "--ro-bind", str(root / "passwd"), "/etc/passwd"]

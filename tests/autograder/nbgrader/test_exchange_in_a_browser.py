@@ -1,4 +1,4 @@
-"""A student and an instructor use JupyterHub; every step is a click in a real browser.
+"""A student and an instructor use JupyterHub, with clicks in a real browser.
 
 `AUTOGRADER_IMAGES=docs/images` writes the pictures that the documentation shows.
 """
@@ -40,7 +40,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    """A hub whose instructor has a class folder with our assignment."""
+    """Runs a hub whose instructor has a class folder with our assignment."""
     root = tmp_path_factory.mktemp("jupyterhub") / "hub"
     with running_hub(root, ("ada", "instructor")) as hub:
         folder, exchange = hub.home / "instructor" / COURSE, root / "exchange"
@@ -48,7 +48,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         exchange.chmod(0o777)
         command = ["autograder", "nbgrader", str(folder), ASSIGNMENT, "--course", str(REPOSITORY)]
         subprocess.run([sys.executable, "-m", *command], check=True, stdout=subprocess.DEVNULL)
-        # the configuration of an administrator for everybody, and of the instructor
+        # the administrator's configuration for everybody, and the instructor's own
         (root / "etc" / "nbgrader_config.py").write_text(
             f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"
         )
@@ -62,7 +62,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
+    """Runs the system's Chromium."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         expect.set_options(timeout=SECONDS * 1000)
@@ -79,12 +79,12 @@ def lab_of(browser: Browser, hub: Hub, user: str) -> Page:
     page.fill("#password_input", PASSWORD)
     page.click("#login_submit")
     page.locator(".jp-Launcher").wait_for()
-    page.keyboard.press("Control+b")  # hides the list of files, to save room
+    page.keyboard.press("Control+b")  # hides the list of files, which takes room
     return page
 
 
 def choose(page: Page, item: str) -> None:
-    """Chooses an item of the menu Nbgrader."""
+    """Chooses an item of the menu "Nbgrader"."""
     page.click("#jp-MainMenu >> text=Nbgrader")
     page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 
@@ -94,20 +94,20 @@ def formgrader(page: Page) -> FrameLocator:
 
 
 def click_and_confirm(frame: FrameLocator, button: str, message: str) -> None:
-    """Clicks a button of formgrader, and closes the message afterwards."""
+    """Clicks a button in formgrader, and closes the dialog that then appears."""
     frame.locator(button).click()
     frame.locator(".modal-body", has_text=message).wait_for()
     frame.locator(".modal-footer button").click()
     frame.locator(".modal").wait_for(state="detached")
 
 
-#: a prompt of a cell that runs, or ran
+#: the prompt of a cell that is running or has run
 _HAS_RUN = re.compile(r"\[(\*|\d+)\]")
 
 
 def run_cell(page: Page, text: str) -> Locator:
     cell = page.locator(f".jp-CodeCell:has-text('{text}')").first
-    for _ in range(3):  # a click while the kernel starts is lost
+    for _ in range(3):  # a click has no effect while the kernel starts
         cell.locator(".jp-InputPrompt").click()
         page.click(".jp-NotebookPanel-toolbar [data-jp-item-name=run]")
         with contextlib.suppress(AssertionError):
@@ -117,7 +117,7 @@ def run_cell(page: Page, text: str) -> Locator:
 
 
 def write_answer(page: Page, question: str, line: str) -> None:
-    """Replaces the last line, which raises NotImplementedError."""
+    """Replaces the `raise` line at the end of the answer's cell, and runs the cell."""
     page.locator(f".jp-CodeCell:has-text('def {question}') .cm-content").first.click()
     page.keyboard.press("Control+End")
     page.keyboard.press("Shift+Home")
@@ -174,7 +174,7 @@ def fetch_and_open(page: Page, notebook: str) -> None:
 
 
 def answer_and_check(page: Page, question: str, line: str) -> Locator:
-    """Returns the output of the question's check cell."""
+    """Writes an answer; returns the output of the question's check cell."""
     write_answer(page, question, line)
     return run_cell(page, f'check("{question}")').locator(".jp-OutputArea")
 
@@ -201,7 +201,7 @@ def grade_by_hand(page: Page) -> None:
     frame.locator(f"#main-table a:text-is('{ASSIGNMENT}')").click()
     frame.locator("#main-table a:text-is('scores')").click()
     frame.locator("#main-table a:has-text('Submission #1')").click()
-    # the fields have a placeholder as soon as the page has loaded grades and comments
+    # the page sets the placeholders after it has loaded grades and comments
     score = frame.locator("input#check_attention_scores[placeholder]:not([placeholder=''])")
     with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.ok):
         score.fill("12")
@@ -215,7 +215,7 @@ def grade_by_hand(page: Page) -> None:
 
 
 def give_feedback(page: Page) -> None:
-    """Autogrades again first, because manual grades must stay."""
+    """Autogrades again, which must keep manual grades, and releases the feedback."""
     frame = formgrader(page)
     frame.locator(".breadcrumb a:has-text('Manual Grading')").click()
     frame.locator("text=Manage Assignments").click()
@@ -226,7 +226,7 @@ def give_feedback(page: Page) -> None:
 
 
 def read_feedback(page: Page, hub: Hub) -> str:
-    """Returns the text of the page that a student gets."""
+    """Returns the text of the student's feedback page."""
     page.click("#refresh_assignments_list")
     page.click("#submitted_assignments_list button:text-is('Fetch Feedback')")
     page.locator("#submitted_assignments_list >> text=(view feedback)").first.wait_for()

@@ -1,4 +1,4 @@
-"""nbgrader's own commands work in a class folder of ours, as an instructor types them."""
+"""nbgrader's own commands work in our class folder, as an instructor types them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITTEN = 5.0
 
 
 def grades(place: NbgraderClass, column: str = "score") -> dict[str, float]:
-    """Returns the rows of `nbgrader export` for our assignment."""
+    """Exports with `nbgrader export`; returns the numbers in a column for our assignment."""
     place.nbgrader("export", "--to", "grades.csv")
     with open(place.folder / "grades.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["assignment"] == ASSIGNMENT]
@@ -75,7 +75,7 @@ def test_every_submission_is_graded_whatever_its_neighbours_are(autograded: Nbgr
     found = grades(autograded, "raw_score")
     right = {"ada", "tom", "dup", "future", "half", "modules"}
     assert {name for name, score in found.items() if score == FULL} == right
-    assert found["torn"] == FULL - 30  # the two questions of the notebook that can't be read
+    assert found["torn"] == FULL - 30  # loses the two questions in the notebook that can't be read
     assert FULL - 20 < found["ben"] < FULL
     assert found["eve"] == FULL - 10
 
@@ -116,7 +116,7 @@ def test_autograde_again_grades_only_what_is_new(
     shutil.rmtree(autograded.folder / "autograded" / "dup")
     autograded.nbgrader("autograde", ASSIGNMENT)
     assert cell_of(autograded.notebook("autograded", "dup", "scores"), "check_query_scores")
-    assert results.read_text() == before  # its answers have not changed
+    assert results.read_text() == before  # unchanged, because the answers are the same
 
 
 def test_what_a_human_graded_survives_force(autograded: NbgraderClass) -> None:
@@ -154,7 +154,7 @@ def test_feedback_says_all_that_helps_and_nothing_hidden(autograded: NbgraderCla
     hidden = {
         SecretKind.TEST_NAME,
         SecretKind.TEST_CODE,
-    }  # his answers are solutions, his messages are texts
+    }  # ben's page may contain solutions and messages
     for name in ("context", "scores", "softmax"):
         leaks = finder.in_files(ASSIGNMENT, {"page.md": page(autograded, "ben", name).encode()})
         assert not [leak for leak in leaks if leak.secret.kind in hidden]

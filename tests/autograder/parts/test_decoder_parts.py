@@ -1,4 +1,4 @@
-"""Parts of the decoder's exercises meet the requirements of the questions with the same names."""
+"""The supplied parts for the decoder behave as the questions with the same names require."""
 
 from __future__ import annotations
 

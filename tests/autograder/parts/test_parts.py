@@ -1,4 +1,4 @@
-"""Parts meet the requirements of their questions, and are not accepted as answers."""
+"""The supplied parts behave as their questions require, but are not accepted as answers."""
 
 from __future__ import annotations
 

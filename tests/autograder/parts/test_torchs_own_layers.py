@@ -1,4 +1,4 @@
-"""Solutions and parts give the same numbers as torch's own layers and functions."""
+"""Solutions and supplied parts give the same numbers as torch's own layers and functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Past = tuple[torch.Tensor, torch.Tensor]
 
 
 def solution(assignment: str, exercise: str, name: str) -> Any:
-    """Returns a class of the solutions."""
+    """Returns a class of a solution."""
     return getattr(load_module(SOLUTIONS / assignment / f"{exercise}.py"), name)
 
 
 def loaded(layer: nn.MultiheadAttention, source: Any) -> nn.MultiheadAttention:
-    """Returns torch's attention with our weights; it keeps the three projections together."""
+    """Copies our weights into torch's attention, which stores three projections as one."""
     layers = (source.W_query, source.W_key, source.W_value)
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.cat([part.weight for part in layers]))
@@ -63,7 +63,7 @@ def test_the_encoder_block_is_torchs_encoder_layer() -> None:
 
 
 def decoder_of_torch(block: Any, x: torch.Tensor, past: Past | None, heads: int) -> Any:
-    """Returns a decoder block made of torch's functions and complex numbers, with our weights."""
+    """Computes our decoder block with torch's functions, and the rotation with complex numbers."""
     attention, size = block.attention, x.shape[-1] // heads
     seen = 0 if past is None else past[0].shape[2]
     normed = F.layer_norm(x, x.shape[-1:], block.norm1.weight, block.norm1.bias)

@@ -1,4 +1,4 @@
-"""Changes from regrading are reported with student, scores and cause, until somebody sees them."""
+"""Regrading's changes to scores are reported with their causes until somebody has seen them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def test_a_score_that_went_up_and_down_again_is_reported(make_result: MakeResult
         Score(0.0, 2.0),
     )
     assert change.causes == (Cause.SUBMISSION,)
-    assert changes(attempts([low, high, low], {"masks": 3})) == []  # somebody has looked
+    # somebody has already seen the three results
+    assert changes(attempts([low, high, low], {"masks": 3})) == []
     (up,) = changes(attempts([low, replace(low, suite_digest="sha256:2"), high]))
     assert up.between == ()
 

@@ -1,4 +1,4 @@
-"""Results that count are read from the file when they are used, not kept in memory."""
+"""Results that count are read from the file when they are needed, not kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograder merge` joins shards into one file; contradictions between them are errors."""
+"""`autograder merge` joins shards into one file, and refuses shards that contradict each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes results into a file with this name."""
+    """Returns a function that writes results into a file with this name."""
 
     def writing(name: str, *results: SubmissionResult) -> Path:
         with ResultsFile(tmp_path / name) as file:

@@ -1,4 +1,4 @@
-"""A damaged results file is reported in one line, and nothing is made from it."""
+"""A damaged results file is reported in one line, and is not used."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_truncated_line_is_set_aside_by_the_next_run(results: Path) -> None:
 
 
 def test_a_line_with_nan_is_refused(results: Path) -> None:
-    """Another program may have written it; a report of the class could not be made of it."""
+    """Another program may have written NaN, which a report could not show."""
     text = results.read_text()
     results.write_text(text.replace('"score": ', '"score": NaN, "x": ', 1))
     with pytest.raises(UserError, match=r"results\.jsonl:1 is not a line.*NaN is not a number"):

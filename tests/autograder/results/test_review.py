@@ -1,4 +1,4 @@
-"""Some results need a person, and some wrong answers are not a mistake that others share."""
+"""Results that need a person have a reason, and one stopped run is not a shared mistake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MakeResult = Callable[..., autograder.SubmissionResult]
 
 
 def stopped(result: autograder.SubmissionResult, *places: int) -> autograder.SubmissionResult:
-    """Returns a result in which these questions of the first exercise stopped with an error."""
+    """Returns a result in which these questions of the first exercise ended with an error."""
     first, *others = result.exercises
     questions = tuple(
         replace(question, verdict=Verdict.ERROR, behaviour="sha256:1", misconception=None)

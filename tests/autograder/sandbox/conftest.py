@@ -1,4 +1,4 @@
-"""Provides a fork server for each tier that this machine supports, started once."""
+"""Provides a fork server for each tier that this machine supports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_byt
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """Returns the fork server of a tier, started by the first test that needs it."""
+    """Returns a function that returns a tier's fork server, started at the first call."""
     with contextlib.ExitStack() as stack:
 
         @functools.cache
@@ -47,7 +47,7 @@ def parent(request: pytest.FixtureRequest, parent_of: Callable[[Tier], ForkServe
 
 
 class Student:
-    """A student's module in its own worker."""
+    """A student's module in a worker."""
 
     def __init__(self, session: Session, limits: Limits) -> None:
         self.session = session
@@ -63,7 +63,7 @@ class Student:
 
 @pytest.fixture
 def student(parent: ForkServer) -> Iterator[Callable[..., Student]]:
-    """Sends a module's text to a fresh worker, whose CPU seconds may differ from `LIMITS`."""
+    """Yields a function that loads a module's text in a new worker with these CPU seconds."""
     sessions: list[Session] = []
 
     def open_worker(text: str, cpu_seconds: float = LIMITS.cpu_seconds) -> Student:

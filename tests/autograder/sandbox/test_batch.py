@@ -1,4 +1,4 @@
-"""Many requests in one frame get their replies, and wrong frames are refused."""
+"""Many requests in one frame all get their replies, and invalid frames are refused."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_held_batches_are_answered_like_sent_ones(parent: ForkServer) -> None:
     batch = Batch.of([("seed", 3), ("call", "noise", []), ("call", "twice", [inputs])])
     text = f"{MODULE}def twice(x):\n    x *= 2\n    return x\n"
     replies: list[list[RawReply]] = []
-    for _ in range(3):  # sent; then held: for one worker, and the next, which finds it untouched
+    for _ in range(3):  # the first run sends the batch, and the others reuse it
         session = parent.open(LIMITS, questions=1, batches=[batch.digest])
         try:
             session.ask(Budget.of(LIMITS), "load", "module", text, 7)
@@ -164,7 +164,7 @@ def test_what_a_held_batch_needs_is_loaded_once(
 
 
 def _has_kernels(parent: ForkServer) -> bool:
-    """Returns whether a worker has torch's kernels of the second device from its start."""
+    """Returns whether a new worker has already loaded torch's kernels of the second device."""
     session = parent.open(LIMITS, questions=1)
     try:
         text = "import sys\ndef loaded():\n    return 'torch._refs' in sys.modules\n"

@@ -1,4 +1,4 @@
-"""The wall clock of a question counts only time in which the worker was watched and could run."""
+"""A question's wall clock counts only time in which the worker was observed and could run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.sandbox.clock import Budget, Clock, cpu_seconds, waited_seconds
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets how long the worker waited for a processor: by default not at all."""
+    """Returns a function that sets how long the worker waited for a processor, at first 0 s."""
 
     def say(seconds: float) -> None:
         monkeypatch.setattr(clocks, "waited_seconds", lambda pid: seconds)
@@ -28,7 +28,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def _spent(monkeypatch: pytest.MonkeyPatch, budget: Budget, times: Iterable[float]) -> list[bool]:
-    """Returns whether the time was used up at each look; the first look begins the call."""
+    """Returns for each of these times whether the clock's time was used up."""
     now = iter(times)
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     clock = Clock(budget, os.getpid())
@@ -103,7 +103,7 @@ def test_a_process_that_shares_one_processor_has_waited_for_it() -> None:
         while min(map(cpu_seconds, pids)) < 0.3:
             time.sleep(0.05)
         assert min(map(waited_seconds, pids)) > 0.0
-    assert waited_seconds(pids[0]) == 0.0  # it has ended
+    assert waited_seconds(pids[0]) == 0.0  # because the process has ended
 
 
 def test_a_tree_that_has_ended_has_nobody_and_uses_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Operations that every tier denies. The attack corpus tries them in whole submissions."""
+"""Every tier denies these operations; the attack corpus tries them in whole submissions."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_worker_keeps_no_right_and_no_descriptor(student: Callable[[str], Stud
     status = {name: value for name, value in lines if ":" not in name}
     assert not any(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"))
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
-    if os.getuid() == 0:  # the owner decides who else may look inside
+    if os.getuid() == 0:  # only the owner's other processes may inspect the worker
         assert int(status["CapBnd"], 16) == 0
         owner = str((process / "environ").stat().st_uid)
         assert owner not in status["Uid"].split(), "other processes of this user may inspect it"
@@ -111,7 +111,7 @@ def test_in_tier_a_there_is_no_path_of_a_process(
 
 
 def test_a_worker_ends_with_its_fork_server() -> None:
-    """Without namespaces, only the kernel's signal ends the worker."""
+    """Without namespaces, only a signal of the kernel ends the worker."""
     with start_fork_server(Tier.C) as server:
         session = server.open(LIMITS, questions=1)
         session.ask(Budget.of(LIMITS), "load", "module", "def answer():\n    return 1\n", 7)

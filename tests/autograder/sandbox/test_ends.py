@@ -1,4 +1,4 @@
-"""The end of a worker is reported for every signal, even if the fork server reports it late."""
+"""The end of a worker is reported for every signal, even if the fork server is late."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.worker import confine
 
 
 class _Status:
-    """The fork server's end of the channel, which reports only after some time."""
+    """Replaces the channel of a fork server that reports only after some time."""
 
     def __init__(self, printed: bytes, patience: float = 10.0) -> None:
         self._printed, self._patience, self._waits = printed, patience, 0.0
@@ -33,12 +33,11 @@ class _Status:
         return self._printed
 
     def close(self) -> None:
-        """Returns the descriptor, as a socket does."""
+        """Does nothing."""
 
 
 @pytest.fixture
 def ended() -> Iterator[int]:
-    """A descriptor of a process that has ended."""
     pid = os.fork()
     if pid == 0:
         os._exit(0)
@@ -87,7 +86,7 @@ def test_an_unexplained_end_is_not_the_students_fault(ended: int, status: _Statu
 def test_a_worker_that_continues_has_closed_its_channel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autograder.sandbox.session._ENDING_SECONDS", 0.0)
     near, far = socket.socketpair()
-    session = _session(os.dup(near.fileno()), _Status(b""))  # nothing to read: it has not ended
+    session = _session(os.dup(near.fileno()), _Status(b""))  # no report: still running
     monkeypatch.setattr(session, "_signal", lambda number: None)
     with pytest.raises(AnswerProtocol, match="closed the grader's channel"):
         session._ended()

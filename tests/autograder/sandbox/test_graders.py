@@ -1,4 +1,4 @@
-"""Operations are also denied for other graders: an ordinary user, and a plain container."""
+"""Operations are also denied if an ordinary user or a plain container runs the grader."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PACKAGES = Path(torch.__file__).resolve().parents[1]
 USER = "1001"
-#: operations that must have been tried, because otherwise the run has not tested the sandbox
+#: the fewest denied operations with which a run has tested the sandbox
 MANY = 30
 ENVIRONMENT = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={PACKAGES}:{ROOT}"]
-#: the prefix that runs a command as that grader, if we are root
+#: the prefix that runs a command as this user, for which we must be root
 ORDINARY_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *ENVIRONMENT]
-#: an unprivileged container: one user, and no namespaces
+#: the prefix that runs a command as in an unprivileged container, with one user and no namespaces
 CONTAINER = [
     *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--disable-userns"),
     *("--uid", USER, "--gid", USER, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
@@ -49,7 +49,7 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 @cache
 def _python(*grader: str) -> str:
-    """Returns an interpreter with torch that this grader may use, or skips the test."""
+    """Returns a Python with torch that this grader may run, or skips the test."""
     if grader[0] == "setpriv" and os.getuid() != 0:
         pytest.skip("only root becomes another user; this run is an ordinary user's itself")
     if shutil.which(grader[0]) is None:
@@ -64,7 +64,7 @@ def _python(*grader: str) -> str:
 
 
 def _shut_doors(grader: list[str], tier: Tier) -> int:
-    """Returns the number of operations that are denied; an allowed one fails the caller."""
+    """Returns the number of denied operations; fails if one is allowed."""
     python = _python(*grader)
     module = str(HERE / "test_doors.py")
     run = _run([*grader, python, "-B", "-m", "pytest", "-q", "-k", f"tier_{tier}", module])
@@ -93,7 +93,7 @@ def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
 
 
 def test_a_class_is_graded_while_one_answer_hangs() -> None:
-    """Makes grades, gradebook, pages and report in the tier that every ordinary user has."""
+    """Every ordinary user can use tier C to make grades, gradebook, pages and report."""
     python, home = _python(*ORDINARY_USER), Path(tempfile.mkdtemp(prefix="class-"))
     answers = {"ada": "pass", "mal": "time.sleep(10**6)", "zoe": "pass"}
     for student, line in answers.items():

@@ -1,4 +1,4 @@
-"""Every system call by number: the filter's decision, and the error that a worker gets."""
+"""For every system call, the filter decides correctly and a worker gets the right error."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ HERE = platform.machine()
 OWN_PID = 77
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 DENY, ABSENT = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
-#: allowed calls that end their caller, or wait for a signal
+#: allowed calls that a test can't make, because they end their caller or wait for a signal
 NOT_CALLED = ("exit", "exit_group", "rt_sigreturn", "pause")
-#: uretprobe and uprobe, which newer kernels ask no filter about: they fail unless a probe calls
+#: uretprobe and uprobe, which newer kernels do not filter, because they fail outside of a probe
 NOT_FILTERED = (335, 336)
 #: calls that would be a way out of the sandbox, or into another worker
 NEVER: dict[str, tuple[int | None, int | None]] = {
@@ -39,7 +39,7 @@ NEVER: dict[str, tuple[int | None, int | None]] = {
 
 
 def decided(machine: str, number: int, args: Sequence[int] = (), where: int = 0) -> int:
-    """Returns a filter's result for a call by interpreting its program as the kernel does."""
+    """Interprets the filter's program as the kernel does; returns its decision on a call."""
     full = [*args, *[0] * (6 - len(args))]
     data = struct.pack(
         "<iIQ6Q", number, where or ARCHITECTURES[machine], 0, *[arg & (1 << 64) - 1 for arg in full]
@@ -83,7 +83,7 @@ def test_another_way_to_call_the_kernel_ends_the_worker() -> None:
     assert decided("aarch64", 4, where=0x40000028) == KILL  # 32 bits
 
 
-#: a call, its arguments, whether it is allowed
+#: calls, with their arguments and whether they are allowed
 ARGUMENTS: list[tuple[str, Sequence[int], bool]] = [
     ("openat", (0, 0, 0), True),
     ("openat", (0, 0, 0o1000), False),  # O_RDONLY | O_TRUNC
@@ -160,7 +160,7 @@ def test_a_worker_gets_the_errors_that_the_filter_decides(student: Callable[[str
     numbers = [number for number in (*range(600), (1 << 30) - 1) if number not in left_out]
     expected = {number: decided(HERE, number, [-1] * 6) for number in numbers}
     errors = dict(zip(numbers, student(CALLS).call("errors", numbers), strict=True))
-    # nothing can be done with arguments of -1: the kernel itself answers with a different error
+    # with arguments of -1, an allowed call fails in the kernel with a different error
     wrong = {
         number: errno.errorcode.get(error, error)
         for number, error in errors.items()

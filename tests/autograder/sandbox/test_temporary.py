@@ -1,4 +1,4 @@
-"""The next run removes folders of a killed run; folders in use stay."""
+"""Temporary folders of a killed run are removed by the next run, and folders in use are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tier that has failed once is not treated as missing."""
+"""A tier whose fork server has failed once does not count as missing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_tier_that_was_killed_while_starting_is_tried_again(
     when: str,
     parent_of: Callable[[Tier], ForkServer],
 ) -> None:
-    parent_of(tier)  # skips the test if the machine can't have the tier
+    parent_of(tier)  # skips the test if the machine does not support the tier
     started: list[Tier] = []
 
     class KilledForkServer(ForkServer):
@@ -125,7 +125,7 @@ def test_a_repeatedly_killed_tier_is_skipped_with_the_reason(
 
 
 def test_nothing_waits_for_the_child_of_a_killed_tier(tmp_path: Path) -> None:
-    """Imitates bubblewrap, whose child waits without end if bubblewrap is killed early enough."""
+    """A shell script imitates bubblewrap that was killed early: its child waits forever."""
     child = tmp_path / "child"
 
     class KilledForkServer(ForkServer):
@@ -137,7 +137,7 @@ def test_nothing_waits_for_the_child_of_a_killed_tier(tmp_path: Path) -> None:
         KilledForkServer(Tier.C).wait_until_ready()
     assert time.monotonic() - began < fork_server._START_SECONDS / 2
     stat = Path(f"/proc/{child.read_text().strip()}/stat")
-    with suppress(FileNotFoundError, ProcessLookupError):  # init may have reaped it
+    with suppress(FileNotFoundError, ProcessLookupError):  # the child's entry may already be gone
         while stat.read_text().rpartition(")")[2].split()[0] != "Z":
             assert time.monotonic() - began < fork_server._START_SECONDS / 2
             time.sleep(0.02)
@@ -162,7 +162,7 @@ def test_a_tier_that_says_why_it_fails_is_not_retried(
 def test_a_tier_without_namespaces_is_skipped_with_what_it_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Imitates a system on which bubblewrap may not make namespaces for ordinary users."""
+    """A script imitates bubblewrap on a system that permits no namespaces for ordinary users."""
 
     class RefusedForkServer(ForkServer):
         def _command(self, environment: Any, control: int, file: int) -> list[str]:

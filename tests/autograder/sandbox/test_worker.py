@@ -1,4 +1,4 @@
-"""A worker replies correctly, and its end is reported."""
+"""A worker returns the right replies, and its end is reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_who_asks_for_the_user_gets_an_answer(student: Callable[[str], Student])
 
 def test_a_compiler_that_is_really_needed_is_loaded(student: Callable[..., Student]) -> None:
     text = "import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n"
-    made = student(text, cpu_seconds=10)  # of which the import takes one
+    made = student(text, cpu_seconds=10)  # the import takes one of them
     assert made.call("limit") > 0
 
 
@@ -110,7 +110,7 @@ def test_what_a_worker_allocates_lies_side_by_side(student: Callable[[str], Stud
         "    blocks = [malloc(size) for size in (48, 104, 200) for _ in range(1000)]\n"
         "    return len({block >> 12 for block in blocks})\n"
     )
-    assert made.call("pages") < 150  # 86 pages hold them all
+    assert made.call("pages") < 150  # the functions fit into 86 pages
 
 
 def test_parts_exist_only_for_exercises_that_are_given_them(

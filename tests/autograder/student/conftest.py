@@ -1,4 +1,4 @@
-"""Provides a released folder of the small course, as a student has it."""
+"""Provides the small course's released folder, as a student gets it."""
 
 from __future__ import annotations
 

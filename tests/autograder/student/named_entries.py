@@ -1,7 +1,7 @@
 """Checks wrong answers as a student would: `python named_entries.py ROOT FOLDER`.
 
-FOLDER/entries.json lists assignment, exercise, question, sentence and module; FOLDER/named.json
-then says for each whether `check` showed the sentence, alone or as one of two.
+FOLDER/entries.json lists assignment, exercise, question, sentence and module of each answer. The
+script writes FOLDER/named.json, which says for each answer whether `check` showed the sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from autograder.student import check_folder
 
 
 def main(root: Path, folder: Path) -> None:
-    """Writes FOLDER/named.json."""
     torch.set_num_threads(1)
     shutil.copytree(root / "assignments", folder / "work", ignore=shutil.ignore_patterns("*.ipynb"))
     named: list[tuple[str, bool]] = []
@@ -27,7 +26,7 @@ def main(root: Path, folder: Path) -> None:
         module = folder / "work" / assignment / f"{exercise}.py"
         module.write_text(text)
         (found,) = check_folder(module.parent, [question])
-        # a question with the name of its exercise asks for all of the exercise's questions
+        # if the question has the name of its exercise, all questions of the exercise are checked
         (asked,) = (result for result in found.questions if result.question == question)
         named.append((question, sentence in asked.mistake))
     (folder / "named.json").write_text(json.dumps(named))

@@ -1,7 +1,7 @@
-"""Runs the first cells of a notebook, an answer and its check, in a kernel without our package.
+"""Runs a notebook's first cells, an answer and its check in a kernel without our package.
 
-Reads `{place: [folder, [cell, ...]]}` as JSON from stdin, and writes the output of each place,
-which is a forked child of one process that has loaded torch.
+Reads `{place: [folder, [cell, ...]]}` as JSON from stdin, and writes the output of each place. Each
+place is a forked child of a process that has loaded torch.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import types
 from contextlib import redirect_stdout
 from importlib.util import find_spec
 
-import pytest  # noqa: F401  # warm, as torch is
+import pytest  # noqa: F401  # imported before the forks, like torch
 import torch  # noqa: F401
 
 Task = tuple[str, tuple[str, list[str]]]
 
 
 def run(task: Task) -> tuple[str, str]:
-    """Returns the text that the cells print, and the error that ends them."""
+    """Returns the place, with everything that its cells print and the error that ended them."""
     place, (folder, cells) = task
     os.chdir(folder)
     if place == "colab":
@@ -32,7 +32,7 @@ def run(task: Task) -> tuple[str, str]:
         try:
             for cell in cells:
                 exec(compile(cell, place, "exec"), names)
-        except Exception as error:  # the text that a notebook would show
+        except Exception as error:  # a notebook would show this text
             print(f"{type(error).__name__}: {error}")
     return place, output.getvalue()
 

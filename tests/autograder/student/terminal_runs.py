@@ -1,7 +1,7 @@
 """Runs a student's commands in separate terminals, each in a forked child of a warm process.
 
 Reads `{name: {"command": [...], "environment": {...}, "columns": n, "keys": [[after, key], ...]}}`
-as JSON from stdin, and writes the output of each terminal to stdout. A key is pressed when the text
+as JSON from stdin, and writes the output of each terminal to stdout. A key is pressed once the text
 `after` has appeared since the previous key.
 """
 
@@ -19,7 +19,7 @@ import termios
 import time
 from typing import Any
 
-import rich.console  # noqa: F401  # warm, as torch is
+import rich.console  # noqa: F401  # imported before the forks, like torch
 import torch
 
 import autograder.student.folder  # noqa: F401
@@ -28,7 +28,7 @@ _LINES, _MOST_SECONDS = 40, 30.0
 
 
 def run(task: dict[str, Any]) -> str:
-    """Returns all bytes that the terminal gets, as text."""
+    """Returns everything that the command writes to the terminal."""
     process, terminal = pty.fork()
     if process == 0:
         _command(task)
@@ -60,7 +60,8 @@ def _command(task: dict[str, Any]) -> None:
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     for name in ("stdin", "stdout", "stderr"):
         getattr(sys, name).reconfigure(encoding=encoding)
-    while os.get_terminal_size().columns != task["columns"]:  # the parent is about to set it
+    # wait until the parent has set the size
+    while os.get_terminal_size().columns != task["columns"]:
         time.sleep(0.01)
     sys.argv = ["autograder", *task["command"]]
     code = 70

@@ -1,4 +1,4 @@
-"""`autograder check` and `autograder status` work on a student's folder."""
+"""`autograder check` and `autograder status` work in a student's folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ Solve = Callable[[str], None]
 
 
 def write(folder: Path, name: str, text: str) -> None:
-    """Writes a module of the student's folder."""
+    """Writes a file into the student's folder."""
     (folder / name).write_text(text, encoding="utf-8")
 
 
 def answer_in_notebook(folder: Path, exercise: str, question: str, source: str) -> None:
-    """Writes an answer into the notebook's cell."""
     path = folder / f"{exercise}.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
     (cell,) = [cell for cell in notebook["cells"] if cell["id"] == question]
@@ -35,7 +34,7 @@ def answer_in_notebook(folder: Path, exercise: str, question: str, source: str) 
 
 
 def half(folder: Path) -> CheckedQuestion:
-    """Returns the result of the exercise `halves`."""
+    """Returns the checked question of the exercise `halves`."""
     ((question,),) = (exercise.questions for exercise in check_folder(folder, ["halves"]))
     return question
 
@@ -309,7 +308,7 @@ def test_another_file_that_no_answer_uses_costs_no_check(folder: Path) -> None:
 def test_packages_of_a_check_are_those_of_grading() -> None:
     required = {"torch"}
     for text in metadata.requires("torch") or ():
-        # builds for graphics cards require more, on some systems only
+        # on some systems, builds for graphics cards require further packages
         if "extra ==" not in text and "platform_system" not in text:
             required.add(re.split(r"[^\w-]", text)[0].replace("-", "_"))
     assert {*required, *ALLOWED} <= IN_GRADING

@@ -1,4 +1,4 @@
-"""`check` explains known mistakes, and the bundle reveals no secret."""
+"""`check` explains known mistakes, and the released bundle reveals no secret."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def tool() -> ModuleType:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An assignment as students have it, with a wrong answer."""
+    """Returns a released assignment with a wrong answer."""
     released = ROOT / "assignments" / "simplified_attention"
     shutil.copytree(released, tmp_path / "work", ignore=shutil.ignore_patterns("*.ipynb"))
     (tmp_path / "work" / "softmax.py").write_text(ANSWER)
@@ -118,10 +118,11 @@ def test_a_mistake_is_named_that_explains_most_failing_checks(tmp_path: Path) ->
     assert told(answers, "one two three", "four") == (
         "Mistake 0? There may be another mistake as well."
     )
-    assert told(answers, "one two", "three four") == ""  # half of them each
-    assert told(answers, "one two three", "two three four") == ""  # two mistakes
+    assert told(answers, "one two", "three four") == ""  # each explains only half of the failures
+    # both mistakes explain most of the failures, so neither is certain
+    assert told(answers, "one two three", "two three four") == ""
     assert told(answers, "one two three", "one two three four") == "Mistake 1?"
-    assert told(error, "one two") == ""  # errors alone may have another cause
+    assert told(error, "one two") == ""  # an error may have another cause
 
 
 def test_a_sentence_about_code_needs_an_answer_with_it(tmp_path: Path) -> None:
@@ -197,7 +198,7 @@ def test_four_mistakes_or_an_error_give_no_sentence(
     monkeypatch: pytest.MonkeyPatch, tool: ModuleType
 ) -> None:
     def chosen(*results: tuple[int, str], family: str = "Family {}.") -> int:
-        """Returns the number of sentences if changes of these ranks and answers are known."""
+        """Returns the number of sentences that are released for mistakes with these results."""
         changes = {
             Variant("question", str(at), object): (rank, f"Sentence {at}.", family.format(at))
             for at, (rank, _) in enumerate(results)
@@ -221,7 +222,7 @@ def test_four_mistakes_or_an_error_give_no_sentence(
 def test_nearly_every_mistake_is_named_while_a_student_works(
     course: Course, tmp_path: Path
 ) -> None:
-    """Writes the answer into a student's folder and checks it in a separate process."""
+    """Checks each answer in a student's folder, in a separate process."""
     entries = [
         (assignment.name, exercise.name, variant.question, hint_of(variant), text)
         for assignment in course.assignments
@@ -238,7 +239,7 @@ def test_nearly_every_mistake_is_named_while_a_student_works(
     for question, is_named in json.loads((tmp_path / "named.json").read_text()):
         named[question[0].isupper()].append(is_named)
     for is_class, found in named.items():
-        # a sample may miss the share of all by two standard deviations
+        # a sample's share may be up to two standard deviations lower
         chance = 2 * math.sqrt(0.9 * 0.1 / len(found)) if every > 1 else 0.0
         assert sum(found) / len(found) >= 0.9 - chance, (is_class, sum(found), len(found))
 

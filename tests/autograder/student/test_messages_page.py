@@ -1,4 +1,4 @@
-"""`docs/messages.md`: every message of `check`, collected from the modules that make them.
+"""docs/messages.md contains every message of `check`, collected from the code.
 
 `python tests/autograder/student/test_messages_page.py` rewrites the page.
 """

@@ -1,4 +1,4 @@
-"""After a restart, a NameError is followed by advice on which cell to run."""
+"""A NameError after a restart of the kernel is followed by advice on which cell to run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASKED = "Run > Run All Above Selected Cell"
 
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
-    """A kernel's shell in a folder with a notebook, before any cell has run."""
+    """Yields the shell of a new kernel, in a folder with a notebook."""
     cell = {"cell_type": "code", "metadata": {}, "source": "import math\nhalf = math.pi / 2"}
     (tmp_path / "scores.ipynb").write_text(json.dumps({"cells": [cell]}))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A table of students' mistakes, each with the text that the student must read."""
+"""For each mistake in a table, the student sees the text that the table requires."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mistakes() -> list[Mistake]:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A copy of the assignment for each question, with modules only."""
+    """Returns for each question the folder of a copy of its assignment, without notebooks."""
     root = tmp_path_factory.mktemp("mistakes")
     found: dict[str, Path] = {}
     for source in sorted((ROOT / "assignments").glob("*/checks/assignment.json")):
@@ -47,7 +47,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def shell() -> Iterator[InteractiveShell]:
-    """A kernel's shell, in this process."""
+    """Yields a kernel's shell in this process."""
     shell = InteractiveShell.instance(history_length=0)
     yield shell
     InteractiveShell.clear_instance()
@@ -73,7 +73,7 @@ def in_terminal(mistake: Mistake, folder: Path) -> str:
 
 
 def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
-    """Returns the output of `check(QUESTION)` after these cells."""
+    """Returns the output of `check(QUESTION)` after the mistake's cells."""
     shell.reset(new_session=True)
     shell.user_ns["torch"] = __import__("torch")
     notebook = folder / "scores.ipynb"
@@ -110,7 +110,7 @@ def test_a_mistake_is_explained_as_the_table_says(
     assert not missing, output
     assert not [text for text in mistake.get("never", []) if text in output], output
     assert "Traceback" not in output
-    assert "/autograder/" not in output  # no line of ours is shown
+    assert "/autograder/" not in output  # no line of the grader is shown
 
 
 def test_there_are_enough_and_their_names_differ() -> None:

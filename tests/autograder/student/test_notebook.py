@@ -21,7 +21,7 @@ from autograder.student.notebook_tools import check_namespace
 
 @pytest.fixture
 def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The student's folder, as the kernel's working folder."""
+    """Returns the student's folder, which becomes the working folder."""
     monkeypatch.chdir(folder)
     return folder
 
@@ -175,7 +175,7 @@ def test_names_of_tests_read_as_words(name: str, words: str) -> None:
 
 
 def run_notebook(path: Path) -> list[Any]:
-    """Outputs of the notebook's check cells, run in a kernel; an error in any cell raises."""
+    """Runs a notebook, in which no cell may fail; returns the outputs of its check cells."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}

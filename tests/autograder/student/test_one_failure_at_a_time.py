@@ -1,4 +1,4 @@
-"""The first failure is open, each cause is shown once, and a failing call can be repeated."""
+"""Only the first failure is expanded, each cause is shown once, and a failing call can be rerun."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_first_failure_is_shown_and_the_others_are_counted() -> None:
 def test_all_failures_are_shown_on_request() -> None:
     text = as_text(QUESTION, everything=True)
     assert "got 1" in text and "got 3" in text and "✓ fourth" in text
-    assert "got 2" not in text  # one cause is reported once
+    assert "got 2" not in text  # has the same cause as the first failure
 
 
 def test_a_notebook_folds_what_comes_after_the_first_failure() -> None:
@@ -79,7 +79,7 @@ def test_a_star_is_offered_below_a_right_answer(folder: Path, solve: Callable[[s
     assert code is None and "no second star is called 'no numbers'" in output
 
 
-#: fails one check by numbers alone, and a later check, which is shown first, by a known cause
+#: an answer that fails one check by wrong numbers, and a later check, shown first, by a known cause
 TWO_MISTAKES = """import torch
 
 
@@ -117,5 +117,5 @@ def test_the_repeated_call_has_the_numbers_that_are_shown(
     (folder / f"{exercise}.py").write_text(text, encoding="utf-8")
     shown, again = (run(folder, command, question)[1] for command in ("check", "retry"))
     (got,) = re.findall(r"^ +got +(\[.*\])", shown, re.MULTILINE)
-    assert again.splitlines()[0] in shown  # the call with its shapes
+    assert again.splitlines()[0] in shown  # this line shows the call and its shapes
     assert "".join(got.split()) in "".join(again.split())

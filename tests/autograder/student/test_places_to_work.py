@@ -28,14 +28,14 @@ INPUTS = "/kaggle/input"
 
 
 def cells_of(notebook: Path) -> dict[str, str]:
-    """Returns the code cells by their id."""
+    """Returns the sources of the code cells by cell id."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
 
 
 @pytest.fixture(scope="module")
 def wheel() -> tuple[str, bytes]:
-    """The wheel that a student installs, made from the current code."""
+    """Returns the name and bytes of a student's wheel of the current code."""
     buffer, package = io.BytesIO(), Path(autograder.__file__).parent
     with zipfile.ZipFile(buffer, "w") as archive:
         for path in package.rglob("*.py"):
@@ -45,7 +45,7 @@ def wheel() -> tuple[str, bytes]:
 
 
 def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
-    """Returns the bundle's files below a folder."""
+    """Copies the released assignment and its wheel into a folder."""
     copy = Path(shutil.copytree(ASSIGNMENT, folder / ASSIGNMENT.name))
     (copy / wheel[0]).write_bytes(wheel[1])
     return copy
@@ -53,7 +53,7 @@ def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
-    """The output of a check in each place."""
+    """Returns the output of a check by place."""
     root = tmp_path_factory.mktemp("places")
     places = {name: root / name for name in ("alone", "wheel", "colab", "kaggle", "kernel")}
     for folder in places.values():
@@ -66,7 +66,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) 
     cells = cells_of(ASSIGNMENT / "scores.ipynb")
     assert INPUTS in cells["bring_checks"]
     first = [cells["bring_checks"].replace(INPUTS, str(root / "input")), cells["setup"], ANSWER]
-    # each place has only the inputs that it has in reality
+    # only Kaggle has a folder of inputs
     elsewhere = [cells["bring_checks"], *first[1:]]
     checked = ['check("query_scores")', 'hint("query_scores")']
     tasks = {
@@ -120,7 +120,7 @@ def test_a_notebook_as_vs_code_saves_it_is_read(tmp_path: Path) -> None:
     }
     (cell,) = [cell for cell in document["cells"] if cell["id"] == "query_scores"]
     cell |= {
-        "id": "#VSC-1a2b3c4d",  # of a cell that was copied there
+        "id": "#VSC-1a2b3c4d",  # VS Code gives this id to a copied cell
         "metadata": {"vscode": {"languageId": "python"}, "notebookRunGroups": {"groupValue": "1"}},
         "source": [line + "\r\n" for line in ANSWER.splitlines()],
         "execution_count": 3,
@@ -143,7 +143,7 @@ def test_checks_need_no_network(tmp_path: Path) -> None:
         if event in ("socket.connect", "socket.getaddrinfo"):
             calls.append(f"{event}{arguments}")
 
-    sys.addaudithook(note)  # stays for the process, and only counts
+    sys.addaudithook(note)  # can't be removed, but only counts
     (checked,) = check_folder(folder, ["query_scores"])
     standings = [question.standing for question in checked.questions]
     assert (standings, calls) == ([Standing.PASSED], [])

@@ -1,4 +1,4 @@
-"""The second star has constraints that can be satisfied, and finds code that breaks them."""
+"""The constraints of the second star can be satisfied, and code that breaks them is found."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STARS = [
 
 @cache
 def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
-    """Each definition of the solution and of its alternatives, which `validate` grades."""
+    """Returns name and text of each definition in the solution and its alternatives."""
     paths = (exercise.solution, COURSE.variants("alternatives", exercise))
     texts = [path.read_text(encoding="utf-8") for path in paths]
     return tuple(
@@ -42,7 +42,7 @@ def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
 
 @cache
 def names_of(exercise: Exercise) -> dict[str, str]:
-    """Returns the question of each right answer, by name."""
+    """Returns each right answer's question by the answer's name."""
     from autograder.suite.variants import variants_read
 
     found = variants_read(COURSE.variants("alternatives", exercise))

@@ -1,4 +1,4 @@
-"""docs/students.md: a test supports each of its claims, and its pictures exist."""
+"""A test supports each claim in docs/students.md, and the page's pictures exist."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "students.md"
 STUDENT = "tests/autograder/student"
-#: the claims of the text, by a piece of the sentence, and the test that would fail if it were
-#: untrue
+#: for a part of each sentence in the text, the test that would fail if the sentence were untrue
 CLAIMS = {
     "a folder for each assignment": (
         "tests/autograder/authoring/test_release.py::test_a_release_holds_notebooks"
@@ -100,7 +99,8 @@ CLAIMS = {
         "tests/autograder/authoring/test_notebooks.py::test_every_claim_of_an_extra_holds"
     ),
 }
-#: the first cell of each row of the table of tools, and the test that would fail if it were untrue
+#: for the first cell of each row in the table of tools, the test that would fail if the row were
+#: untrue
 TOOLS = {
     "to know whether an answer is right": f"{STUDENT}/test_notebook.py::test_a_right_answer_passes",
     "a hint, one at a time": f"{STUDENT}/test_hints.py::test_hints_come_one_at_a_time_and_end",
@@ -136,7 +136,7 @@ TOOLS = {
         "::test_status_names_the_first_exercise_that_is_not_finished"
     ),
 }
-#: the beginnings of sentences that describe the page, or give advice
+#: the beginnings of sentences that claim nothing, because they describe the page or give advice
 NO_CLAIM = ("This page describes", "You need Python", "You learn PyTorch", "Run them only on")
 
 
@@ -167,7 +167,7 @@ def test_each_feature_that_is_here_names_its_test() -> None:
 
 
 def sentences() -> list[str]:
-    """Returns the sentences outside tables up to the comparison, whose rows name their tests."""
+    """Returns the sentences outside tables, up to the comparison, whose rows name their tests."""
     text = PAGE.read_text(encoding="utf-8").partition("## Compared with")[0]
     text = re.sub(r"\]\([^)]*\)", "]", text).replace("[All messages]", "All messages")
     paragraphs = [part for part in text.split("\n\n") if not part.startswith(("#", "|", "!["))]

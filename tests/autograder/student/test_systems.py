@@ -21,11 +21,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENT = ROOT / "assignments" / "simplified_attention"
 
-#: modules of Python that do not exist on Windows
+#: standard modules that do not exist on Windows
 _MODULES = """
     crypt curses fcntl grp nis ossaudiodev posix pty pwd readline resource spwd syslog termios tty
 """
-#: names that these modules lack on Windows; macOS also lacks some of them
+#: names that standard modules lack on Windows; macOS also lacks some of them
 _NAMES = """
     os.chown os.chroot os.fchmod os.fchown os.fork os.forkpty os.geteuid os.getgid os.getgroups
     os.getloadavg os.getpgid os.getresuid os.getuid os.initgroups os.killpg os.lchown os.lockf
@@ -77,15 +77,15 @@ print(json.dumps([
 """
 
 
-#: modules that `autograder check` loads besides torch, Python's own modules and this package
+#: modules that `autograder check` loads besides torch, standard modules and this package
 BESIDES_TORCH = {"_pytest", "click", "iniconfig", "pluggy", "py", "pygments", "pytest", "rich"}
-#: parts of those packages, and of ours, that only the commands that need them load
+#: modules that only the commands that need them load
 LATER = {"autograder.student.notebook_tools", "autograder.student.tracing", "pdb", "rich.live"}
 
 
 @pytest.fixture(scope="module")
 def loads(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """The modules that a `check` loads after torch, and the files that all commands load."""
+    """Returns the modules that one `check` loads after torch, and the files of all commands."""
     folder = tmp_path_factory.mktemp("student") / "simplified_attention"
     shutil.copytree(ASSIGNMENT, folder)
     shutil.copy(ROOT / "solutions" / folder.name / "scores.py", folder)
@@ -97,7 +97,7 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 def test_one_check_loads_little_besides_torch(loads: list[list[str]]) -> None:
-    """These modules determine the start-up time."""
+    """The loaded modules determine the start-up time."""
     installed = set(packages_distributions())
     tops = {name.partition(".")[0] for name in loads[0]}
     assert tops & installed - {"autograder"} <= BESIDES_TORCH
@@ -106,7 +106,7 @@ def test_one_check_loads_little_besides_torch(loads: list[list[str]]) -> None:
 
 @pytest.fixture(scope="module")
 def loaded(loads: list[list[str]]) -> list[Path]:
-    """Returns the files that a student's commands load, and the checks that they run."""
+    """Returns the files that a student's commands load, and the checks that these commands run."""
     files = loads[1]
     modules = [Path(file) for file in files]
     assert {"runner.py", "saved_files.py", "notebook_tools.py"} <= {path.name for path in modules}
@@ -147,7 +147,7 @@ def test_no_function_or_constant_that_only_unix_has_is_used(loaded: list[Path]) 
 
 
 def test_every_text_file_is_read_and_written_as_utf_8(loaded: list[Path]) -> None:
-    """Windows would use the encoding of its own language."""
+    """On Windows, the default encoding depends on the system's language."""
     found = []
     for where, node in nodes(loaded):
         if not isinstance(node, ast.Call):

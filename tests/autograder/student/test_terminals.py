@@ -1,4 +1,4 @@
-"""Commands work in real terminals: narrow, without colors or some signs, and `watch` with keys."""
+"""Commands work in real terminals that are narrow or lack colors and signs; `watch` reads keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ halves (halves.py)
         half(6.0):
 """
 PLAIN = WIDE.replace("✗", "x")
-#: lines that are compared or copied stay whole, however narrow the terminal is
+#: the beginnings of lines that are never wrapped, because students compare or copy them
 WHOLE = ("got  ", "expected  ", "to try it: ", "at  ", "half(")
 
 
@@ -43,7 +43,7 @@ def task(
 
 @pytest.fixture(scope="module")
 def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The output of each terminal."""
+    """Returns the output of each terminal by name."""
     import shutil
     import zipfile
 

@@ -1,4 +1,4 @@
-"""Code that takes too long is ended, even if it ignores Ctrl-C."""
+"""Code that takes too long is stopped, even in a process that ignores Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.student.time_limit import CheckTimeout, limited
 
 
 def test_a_loop_ends_in_a_process_that_ignores_ctrl_c() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts `check &`
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a shell starts `check &` like this
     try:
         with pytest.raises(CheckTimeout, match="longer than 0.05 seconds"), limited(0.05):
             while True:

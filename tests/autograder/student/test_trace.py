@@ -1,4 +1,4 @@
-"""`trace` shows the shapes in each line of a student's function, in the call that fails."""
+"""`trace` shows the shapes in each line of a student's function, for the call that fails."""
 
 from __future__ import annotations
 

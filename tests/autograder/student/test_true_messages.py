@@ -1,4 +1,4 @@
-"""Messages about a failure are true, for all checks and tests and answers with known faults."""
+"""Messages about failures are true for every check and test, tried with known faults."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ROOT = Path(__file__).resolve().parents[3]
 COURSE = load_course(ROOT)
 EXERCISES = {e.name: e for assignment in COURSE.assignments for e in assignment.exercises}
 NO_ERROR = "a result, and no error"
-#: phrases of a message about a wrong value
+#: phrases that occur only in messages about wrong values
 OF_VALUES = re.compile(
     r"the future has weight|rows and columns|sums? to|`\.view` wants|samples of a batch|"
     r"the module's mode|leave nothing behind|right one times|infinite",
     re.IGNORECASE,
 )
 
-#: turns a right answer's result into a wrong one's
+#: makes a wrong result from a function that returns the right one
 Wrong = Callable[[Callable[[], Any]], Any]
 
 
@@ -62,11 +62,11 @@ DETACHED = _of_floats(torch.Tensor.detach)
 
 
 def _wrong(name: str, right: Any, wrong: Wrong) -> Any:
-    """Returns a question's solution with a changed result."""
+    """Returns a question's solution whose result is changed by `wrong`."""
     if not inspect.isclass(right):
         return lambda *args: wrong(lambda: right(*args))
 
-    class Layer(right):  # type: ignore[misc] # whatever class it is
+    class Layer(right):  # type: ignore[misc]
         def __init__(self, *args: Any) -> None:
             if wrong is _another_error:
                 wrong(lambda: super(Layer, self).__init__(*args))
@@ -92,7 +92,7 @@ def right(exercise: Exercise) -> Mapping[str, Any]:
 
 
 def _failures(exercise: Exercise, right: Mapping[str, Any], wrong: Wrong) -> Iterator[str]:
-    """Yields the messages of each check, except for checks of randomness."""
+    """Yields the messages of failed checks, except for checks of randomness."""
     names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}
     found = run_checks(exercise.public_suite, LocalImplementation(names), AnswerContext(globals()))
     source = exercise.public_suite.read_text()
@@ -131,7 +131,7 @@ def test_a_number_that_was_never_set_is_reported_as_random() -> None:
     def without_the_last(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         result = torch.empty(len(inputs))
         result[:-1] = inputs[:-1] @ query
-        # memory is often used again with the same numbers in it
+        # reused memory often still contains the right numbers
         return result if result[-1].isnan() else torch.cat([result[:-1], torch.ones(1)])
 
     names = {"query_scores": without_the_last, "attention_scores": without_the_last}

@@ -1,4 +1,4 @@
-"""`autograder watch` notices saved files, and shows the right question."""
+"""`autograder watch` notices saved files, and shows the questions that they answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Step = Callable[[], object]
 
 
 def save(path: Path, text: str) -> None:
-    """Writes a file with its own time, however coarse the file system's clock is."""
+    """Writes a file and sets a later time than before, whatever the file system's resolution is."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(before + 10**9, before + 10**9))
 
 
 def seen(folder: Path, *steps: Step, exercises: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Returns the exercises that the watch yields while the steps happen, one in each pause."""
+    """Returns the exercises that the watch yields; one of the steps is done in each pause."""
     left = iter(steps)
 
     def pause() -> None:
@@ -93,7 +93,7 @@ def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Runs the command; each step is a key, or a function that is called in a pause."""
+    """Returns a function that runs the command with steps: keys, or functions called in a pause."""
 
     def run(*steps: str | Step, options: tuple[str, ...] = ()) -> list[str]:
         left = iter(steps)

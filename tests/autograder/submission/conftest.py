@@ -1,4 +1,4 @@
-"""Provides a class with the submissions of a table, graded in one run in the sandbox."""
+"""Provides a class whose submissions come from a table and are graded in one run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..grading_runs import Results, started_fork_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
-#: student -> path below the student's folder -> the content of that file
+#: the contents of files, by student and by path below the student's folder
 Submitted = Mapping[str, Mapping[str, bytes]]
 
 
@@ -38,7 +38,7 @@ def fork_server() -> Iterator[ForkServer]:
 def graded(
     course: Course, fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Submitted], dict[str, SubmissionResult]]:
-    """Grades a class; returns each student's result."""
+    """Returns a function that grades a class and returns its results by student."""
 
     def grade(submitted: Submitted) -> dict[str, SubmissionResult]:
         folder = tmp_path_factory.mktemp("class")

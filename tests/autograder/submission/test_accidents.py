@@ -1,4 +1,4 @@
-"""Accidental submissions in a table, one student per row, are graded in one class run."""
+"""Submissions with accidents, one student per row of a table, are graded in one run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def code(source: Any, **more: Any) -> dict[str, Any]:
 
 
 def notebook(*cells: Any, **more: Any) -> bytes:
-    """Returns a notebook; a string becomes a code cell."""
+    """Returns a notebook; each string becomes a code cell."""
     made = [code(cell) if isinstance(cell, str) else cell for cell in cells]
     document = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}
     return json.dumps(document).encode()
@@ -47,7 +47,7 @@ def old_notebook(*cells: str, number: int) -> bytes:
 
 @dataclass(frozen=True)
 class Accident:
-    """Files (a text means `scores.py`), the verdict of each question, and words of the message."""
+    """A row of the table: submitted files, expected verdicts, and words of the message."""
 
     name: str
     files: dict[str, bytes]
@@ -59,7 +59,7 @@ class Accident:
 def module(
     name: str, text: str | bytes, note: str = "", status: str = "graded", **verdicts: str
 ) -> Any:
-    """Returns a row that submits `scores.py`, with correct questions by default."""
+    """Returns a row that submits `scores.py`; questions without a verdict must be correct."""
     data = text if isinstance(text, bytes) else text.encode()
     return Accident(name, {f"{SCORES}.py": data}, verdicts, note, status)
 
@@ -72,7 +72,7 @@ def cells(name: str, *parts: Any, note: str = "", status: str = "graded", **verd
 
 
 def file(name: str, path: str, data: str | bytes, note: str, status: str = "missing") -> Any:
-    """Returns a row that submits a file under a different name."""
+    """Returns a row that submits a file with another name."""
     raw = data if isinstance(data, bytes) else data.encode()
     return Accident(name, {f"simplified_attention/{path}": raw}, {}, note, status)
 
@@ -145,7 +145,7 @@ AT_MODULE_LEVEL = [
     ),
     module("asserts", GOOD + "assert query_scores(torch.ones(2, 2), torch.ones(2))[0] == 2\n"),
     module("unused_import", "import transformers\n" + GOOD),
-    module(  # longer than a question may take
+    module(  # takes longer than a question may
         "computes",
         GOOD
         + "import time\nend = time.process_time() + 0.7\nwhile time.process_time() < end: pass\n",
@@ -419,7 +419,7 @@ V1_ALONE = {"SelfAttentionV2": "missing"}
 
 
 def layer(name: str, *parts: str, **verdicts: str) -> Accident:
-    """Returns a row that submits one layer of two."""
+    """Returns a row that submits a notebook with only the first of two layers."""
     path = "self_attention/self_attention.ipynb"
     return Accident(name, {path: notebook(*parts)}, V1_ALONE | verdicts)
 

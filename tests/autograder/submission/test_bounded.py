@@ -1,4 +1,4 @@
-"""Whatever a file does to its reader, the calling process continues."""
+"""Whatever a file does to the process that reads it, the grader continues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _obey(what: str) -> str:
         while True:
             pass
     if what == "allocate":
-        return str(len(bytes(3 << 30)))  # zeros that take no memory before they are read
+        return str(len(bytes(3 << 30)))  # these zeros take no memory until they are read
     if what == "wait":
         signal.pause()
     if what == "die":
@@ -41,7 +41,7 @@ def _obey(what: str) -> str:
 
 @pytest.fixture
 def patience() -> Iterator[None]:
-    """Makes a test fail after a minute, because a reader might never end."""
+    """Makes a test fail after a minute, in case a reader never ends."""
 
     def stop(*_: object) -> None:
         pytest.fail("the reader was not ended")
@@ -79,7 +79,7 @@ def test_a_fault_of_the_reader_is_reported_as_one() -> None:
     ("check", "argument"),
     [
         (opened.check_code, ["a\n" * 150_000]),
-        (opened.check_code, ["a\r" * 150_000]),  # Python ends a line here as well
+        (opened.check_code, ["a\r" * 150_000]),  # Python also ends lines at \r
         (opened.check_code, ["f'" + "{" * 250_000]),
         (opened.check_code, ["def f(): 0\n" * 6_000]),
         (opened.check_code, ["#" * (MAX_CODE + 1)]),
@@ -99,7 +99,7 @@ def test_a_notebook_that_needs_much_memory_is_refused() -> None:
         opened.check_json(b"", "{" * (5 << 20))
 
 
-#: texts that once delayed a whole class: a line of spaces, a million statements, lines of magic
+#: texts that once delayed a whole class
 HOSTILE = {
     "spaces": " " * 200_000 + "(",
     "statements": "a\n" * 1_000_000,

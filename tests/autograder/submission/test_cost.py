@@ -1,4 +1,4 @@
-"""The cost of reading is linear in the text, because no text makes a reader backtrack."""
+"""The cost of reading is linear in the length of a text, because no reader backtracks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from autograder.submission.text import NOT_PYTHON, decoded, parsed, without_copi
 from autograder.suite.names import names_used
 from autograder.worker.experiments import Statement, experiments, names_reached
 
-#: patterns of growing texts: functions that return a text of about this many characters
+#: functions that return a text of about this many characters
 SHAPES: dict[str, Callable[[int], str]] = {
     "spaces": lambda n: " " * n + "(",
     "tabs": lambda n: "\t" * n + "x",
@@ -99,10 +99,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "names_reached": lambda text: names_reached(_statements(text), ["f"]),
     "experiments": lambda text: experiments(_statements(text), ["f", "x"]),
 }
-#: characters of a text, and the CPU seconds that suffice without backtracking
+#: the length of a text, and the CPU seconds in which it can be read without backtracking
 SIZE, SHORT = 8_000, 0.05
-#: a text four times as long may take this many times as long, because of noise; with quadratic time
-#: it would be 16
+#: the most that the time may grow if a text is four times as long; quadratic time grows 16 times
 MOST_GROWTH = 9.0
 
 
@@ -115,7 +114,7 @@ def _notebook(kind: str, text: str) -> bytes:
 
 
 def _seconds(read: Callable[[str], object], text: str) -> float:
-    """Returns the CPU seconds of one reading, whatever its result is."""
+    """Returns the CPU seconds of reading a text, even if the text is refused."""
     gc.disable()
     before = time.process_time()
     try:
@@ -127,8 +126,8 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -> str:
-    """Returns evidence that a reader's time grows with the square of a text, or an empty text."""
-    for size in (SIZE, 2 * SIZE):  # a second, longer look confirms it
+    """Returns evidence that a reader's time grows faster than linearly, or an empty text."""
+    for size in (SIZE, 2 * SIZE):  # a longer text has to confirm the first finding
         long = _seconds(read, shape(size))
         if long < SHORT or long <= MOST_GROWTH * _seconds(read, shape(size // 4)):
             return ""
@@ -136,7 +135,7 @@ def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -
 
 
 def _searches() -> dict[str, Callable[[str], object]]:
-    """Yields every use of a regular expression in the package, by its place."""
+    """Returns every use of a regular expression in the package by module and name."""
     found: dict[str, Callable[[str], object]] = {}
     for info in pkgutil.walk_packages(autograder.__path__, "autograder."):
         if "__main__" in info.name:

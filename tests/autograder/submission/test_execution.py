@@ -1,4 +1,4 @@
-"""The right statements of a notebook or module run, in order, and failures cost little."""
+"""The right statements of a notebook or module run in order, and a failure affects few answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def module(*cells: str, names: tuple[str, ...] = ("f",)) -> Any:
 
 
 def executed(*cells: str, names: tuple[str, ...] = ("f",)) -> dict[str, Any]:
-    """Returns the names of the notebook after its execution."""
+    """Returns the namespace after executing a notebook of these cells."""
     namespace: dict[str, Any] = {"__name__": "answers"}
     execute(module(*cells, names=names).text, "answers.py", namespace, names)
     return namespace
 
 
 def value(*cells: str) -> object:
-    """Returns the result of `f()`."""
+    """Returns the result of `f()` after executing these cells."""
     return executed(*cells)["f"]()
 
 

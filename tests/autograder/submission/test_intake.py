@@ -1,4 +1,4 @@
-"""Messages about a missing file help a person."""
+"""A message about a missing file says what a person can do."""
 
 from __future__ import annotations
 

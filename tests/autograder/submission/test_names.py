@@ -1,4 +1,4 @@
-"""Students' names in any script are data in grade, record, feedback, report and export."""
+"""Students' names in any script are only data in grade, record, feedback, report and export."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ NAMES = [
 
 @dataclass(frozen=True)
 class Outcome:
-    """A class folder after all commands, and their outputs."""
+    """A class folder after all commands, and the commands' results."""
 
     folder: Path
     results: dict[str, Result]
 
 
 def _run(*arguments: str) -> Result:
-    # click itself ends with status 0 whatever a command returns
+    # in standalone mode, click would return 0 whatever a command returns
     return CliRunner().invoke(cli, [*arguments], catch_exceptions=True, standalone_mode=False)
 
 
@@ -95,7 +95,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, fork_server: object) -> It
 
 @pytest.mark.parametrize(
     ("command", "status"),
-    # nbgrader can't take some of the names, so their results are waiting for a person
+    # nbgrader can't store some of the names, so their results wait for a person
     [("grade", 3), ("record", 3), ("feedback", 0), ("report", 0), ("export", 0)],
 )
 def test_every_command_does_its_job_and_keeps_the_terminal_clean(
@@ -184,7 +184,7 @@ def test_an_unreadable_folder_is_reported_and_the_others_are_graded(
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refusing)  # root may read everything
+    monkeypatch.setattr(os, "scandir", refusing)  # imitated, because root may read every folder
     found = find_submissions(tmp_path, ["simplified_attention"])
     assert [submission.student for submission in found.submissions] == ["bob"]
     assert [(item.path.name, item.reason.partition(";")[0]) for item in found.skipped] == [

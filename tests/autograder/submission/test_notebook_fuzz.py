@@ -1,4 +1,4 @@
-"""Any bytes read as a notebook or module give a text that compiles, or a `SubmissionError`."""
+"""Any bytes read as a notebook or module give a text that compiles, or raise `SubmissionError`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NOTEBOOKS = st.lists(CELLS | JSON, max_size=6).map(lambda cells: {"cells": cells
 
 
 def check_notebook(data: bytes) -> None:
-    """Checks the reader's promise."""
+    """Checks that a notebook is refused with a message, or gives a module that compiles."""
     try:
         module = module_of_notebook(data, NAMES)
     except SubmissionError as error:
@@ -86,7 +86,7 @@ def test_random_bytes_are_read_or_refused(data: bytes, head: bytes) -> None:
 
 @pytest.fixture(scope="module")
 def exercise(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
-    """An exercise in a separate folder; its submission is in `submitted`."""
+    """Returns an exercise in a separate folder, whose submission is in `submitted`."""
     root = tmp_path_factory.mktemp("fuzz")
     (root / "submitted").mkdir()
     questions = (Question("f", False, 1), Question("A", True, 2))

@@ -1,4 +1,4 @@
-"""The only place that opens students' files has limits and follows no links."""
+"""Students' files are opened only with limits, and links are not followed."""
 
 from __future__ import annotations
 

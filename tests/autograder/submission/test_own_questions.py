@@ -1,4 +1,4 @@
-"""A right answer is never refused because of another answer that it uses, however it does so."""
+"""A right answer that uses a wrong answer of the same student is never refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def attention_weights(queries, keys):
     return torch.softmax(queries @ keys.transpose(-2, -1), -1)
 """
 SDPA = "def scaled_dot_product_attention(queries, keys, values"
-#: ways in which a right answer calls `attention_weights`, which does not scale
+#: ways in which a right answer calls the wrong answer `attention_weights`, which does not scale
 WAYS = {
     "name": f"{SDPA}):\n    return attention_weights(queries, keys) @ values",
     "default": f"{SDPA}, weigh=attention_weights):\n    return weigh(queries, keys) @ values",
@@ -46,7 +46,7 @@ WAYS = {
 }
 SCORES = "simplified_attention/scores.py"
 BLOCKWISE = "decoder_attention/blockwise_attention.py"
-#: by name: file, text, and the questions that are not right
+#: for each case, the file, its text, and the questions that are not right
 OTHERS = {
     "later": (
         SCORES,
@@ -78,7 +78,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def results(graded: Callable[[Submitted], dict[str, SubmissionResult]]) -> Mapping[str, set[str]]:
-    """The questions of each case that are not right."""
+    """Returns for each case the questions that are not right."""
     solution = (ROOT / "solutions" / BLOCKWISE).read_text(encoding="utf-8")
     files = {way: {"self_attention/scaling.py": SCALING + text} for way, text in WAYS.items()}
     files |= {name: {path: f"import torch\n{text}"} for name, (path, text, _) in OTHERS.items()}
@@ -105,7 +105,7 @@ def results(graded: Callable[[Submitted], dict[str, SubmissionResult]]) -> Mappi
 
 
 def _with_a_softmax(solution: str) -> str:
-    """Returns the solution, whose `attend_block` uses torch's softmax, and blocks that call it."""
+    """Returns a solution whose `blockwise_attention` calls an answer with torch's softmax."""
     wrong = (
         "\n\ndef attend_block(queries, keys, values):\n"
         "    scores = queries @ keys.mT / queries.shape[-1] ** 0.5\n"

@@ -1,4 +1,4 @@
-"""Modules that were saved from notebooks, with pictures and parts, are graded as intended."""
+"""Modules that were exported from notebooks, with pictures and parts, are graded correctly."""
 
 from __future__ import annotations
 

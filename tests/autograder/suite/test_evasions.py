@@ -1,4 +1,4 @@
-"""A note reports code that may evade a rule, but not code that every layer contains."""
+"""A note reports code that may evade a rule, but never code that every layer contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The message of a failure has a true relation or an error's own text; equal causes appear once."""
+"""A failure's message names a true relation or the error's text, and each cause only once."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _right(inputs: torch.Tensor, query: torch.Tensor) -> Any:
 
 
 def _misspelt(inputs: torch.Tensor, query: torch.Tensor) -> Any:
-    return inputs @ qurey  # type: ignore[name-defined] # noqa: F821 - that is the mistake
+    return inputs @ qurey  # type: ignore[name-defined] # noqa: F821
 
 
 def _other_arguments(inputs: torch.Tensor) -> Any:
@@ -112,7 +112,7 @@ class _NoSuper(nn.Module):
 
 
 def _tuple_of_max(inputs: torch.Tensor, query: torch.Tensor) -> Any:
-    return inputs - inputs.max(0)  # type: ignore[operator] # that is the mistake
+    return inputs - inputs.max(0)  # type: ignore[operator]
 
 
 def _refuses(inputs: torch.Tensor, query: torch.Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""A right answer with different rounding stays right, up to the tolerance of the contract."""
+"""A right answer that rounds differently stays right, within the tolerance of the contract."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EXERCISES = {
     for assignment in COURSE.assignments
     for exercise in assignment.exercises
 }
-#: a division by the root of a size, as solutions write it
+#: a division by the square root of a size, as solutions write it
 _SCALE = re.compile(r"/ (?:math\.sqrt\(([\w.]+(?:\[-1\]|\(-1\))?)\)|([\w.]+(?:\[-1\])?)\*\*0\.5)")
-#: views and copies of the inputs, which the contract requires to be exact
+#: questions whose results are views or copies of the inputs, and must be exact
 EXACT = {"split_heads", "merge_heads", "embed"}
 
 
 class _Rounded:
-    """The solution, with each returned number increased by a fraction of itself."""
+    """The solution, with a change of each returned number."""
 
     def __init__(self, inner: Any, change: Any) -> None:
         self._inner, self._change = inner, change
@@ -74,7 +74,7 @@ class _Rounded:
 
 
 def _few_steps(leaf: Any) -> Any:
-    """Returns three times the distance of two numbers, as a different order of sums would."""
+    """Increases a number by three rounding steps, as summing in a different order might."""
     return leaf * (1 + 3 * torch.finfo(leaf.dtype).eps) if _is_float(leaf) else leaf
 
 
@@ -116,7 +116,7 @@ def test_other_rounding_costs_nothing(runner: SuiteRunner, name: str, change: An
 SCALED = {name: one for name, one in EXERCISES.items() if _SCALE.search(one.solution.read_text())}
 
 
-@pytest.mark.parametrize("seed", (4, 5))  # both refused a right answer once
+@pytest.mark.parametrize("seed", (4, 5))  # each of these seeds once refused a right answer
 @pytest.mark.parametrize("name", SCALED)
 def test_a_scale_in_float32_is_right(runner: SuiteRunner, name: str, seed: int) -> None:
     exercise = SCALED[name]

@@ -1,4 +1,4 @@
-"""Arguments and values may be pairs of tensors, and calls may pass on a state."""
+"""Arguments and values may be pairs of tensors, and a call may return a state for the next call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autograder.worker.substitution import stand_in
 
 
 def appended(x: torch.Tensor, past: Any = None) -> Any:
-    """Sums over all inputs so far; the state is the pair of these inputs and their doubles."""
+    """Computes a value of all inputs so far; the state is these inputs and their doubles."""
     first = x if past is None else torch.cat([past[0], x])
     second = 2 * x if past is None else torch.cat([past[1], 2 * x])
     return first.sum() + second.prod(), (first, second)
@@ -173,7 +173,7 @@ def test_a_substituted_right_answer_has_gradients_in_pairs() -> None:
             pass
 
     grader = ReferenceSubstitution(Solution({"appended": appended}), ["appended"])
-    # the grader is another process, where a backward pass here turns no gradients off
+    # gradients stay on, as in the real grader, which is another process
     exchange = torch.enable_grad()(lambda request: grader.answer(request[1:]))
     function = stand_in("appended", appended, exchange)
     substituting = LocalImplementation({"appended": lambda x, past: function(x, past)})

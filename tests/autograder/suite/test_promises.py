@@ -1,4 +1,4 @@
-"""Hidden suites stay within the promises of the questions, on which a right answer may rely."""
+"""Hidden suites keep the questions' promises, on which right answers may rely."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autograder.worker.execution import tensors_in
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENTS = load_course(ROOT).assignments
-#: before any division, except for one exercise, which is judged with large scores
+#: the largest score before any division, except in the exercise that is tested with large scores
 MOST_SCORE, MOST_HEADS, MOST_DIMENSIONS = 50.0, 16, 5
 LARGE_SCORES = "blockwise_attention"
 

@@ -1,4 +1,4 @@
-"""A call that is not allowed is found, whatever name the code uses for it."""
+"""A call that is not allowed is found, whatever name the code gives it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_function_of_torch_under_an_own_name_is_found(code: str) -> None:
         RULE.check("softmax", frozenset(), names_used(f"import torch\n{code}", "softmax"))
 
 
-#: for each rule, the forbidden calls in a layer of a size, written as functions and as layers
+#: each rule, with forbidden calls that are written as functions and as layers
 FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
     "layer_norm": (
         _rule("transformer_block", "add_and_norm"),
@@ -164,7 +164,7 @@ FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
         },
     ),
 }
-#: places of a call that no name reveals, so only the operators do
+#: places where only the executed operators reveal a call, because no name does
 PLACES = {
     "forward": "def answer(x):\n    return {call}\n",
     "backward": (

@@ -1,4 +1,4 @@
-"""Values cached by an argument's object become outdated; an argument may be left out."""
+"""Results that an answer caches by the identity of an argument are found to be outdated."""
 
 from __future__ import annotations
 

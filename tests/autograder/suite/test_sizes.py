@@ -1,4 +1,4 @@
-"""Generated tests choose sizes that are 1, large or unpredictable, and frozen weights."""
+"""Generated tests use sizes of 1, large sizes and unpredictable ones, and frozen weights."""
 
 from pathlib import Path
 
@@ -63,7 +63,8 @@ def test_no_size_is_below_the_smallest(traits: Traits) -> None:
 def test_a_last_block_of_one_entry_is_asked(traits: Traits) -> None:
     usual, letters = traits.usual(), traits.call_letters()
     cells = CallSizes(traits, Draw(1, "sizes"))
-    small = usual.but(dict.fromkeys(traits.built_letters(), 1))  # as any_size asks of a class
+    # `any_size` uses these sizes for a class
+    small = usual.but(dict.fromkeys(traits.built_letters(), 1))
     asked = [*cells.after_blocks(small), *cells.heads_after_blocks(small)]
     for length in {x for x in LENGTHS if traits.largest.get(x, 128) > 101} & {*letters}:
         for block in (16, 20, 24, 25, 32, 50, 64):

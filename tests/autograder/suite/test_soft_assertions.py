@@ -1,4 +1,4 @@
-"""A test makes all its calls even after a failure; the first counts, and all are recorded."""
+"""A test continues after a failure and records all of them; the first one counts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A declaration generates calls that test the general properties of a question."""
+"""A declaration generates tests of a question's general properties."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _expect(source: str) -> Expect:
 
 
 def _asked(traits: Traits, trait: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sizes]:
-    """Returns the sizes of the calls that a generated test makes."""
+    """Yields the sizes of the calls that a generated test makes."""
     asked: list[Sizes] = []
 
     def arguments_of(inputs: Any, draw: Draw, sizes: Sizes, *rest: Any) -> list[Any]:
@@ -103,7 +103,7 @@ def _asked(traits: Traits, trait: str, monkeypatch: pytest.MonkeyPatch) -> Itera
     return iter(asked)
 
 
-#: without `loops`: over every letter and each pair of tokens, and over heads
+#: declarations without `loops`, whose steps are counted for loops over every letter
 PAIRS = Traits("pairs", [Tensor("... T d")])
 HEADS = Traits("Heads", [Tensor("B T H*d")], build=[Size("H*d"), Size("H")])
 HIDDEN = sorted(Path(__file__).parents[3].glob("tests/hidden/*/test_*.py"))
@@ -124,11 +124,11 @@ def test_a_right_answer_in_plain_loops_ends_in_time(
             if trait not in traits.without and trait not in traits.own
             for sizes in _asked(traits, trait, monkeypatch)
         )
-        assert seconds < 2.5, traits.question  # as long as the slowest take, plus a quarter
+        assert seconds < 2.5, traits.question  # a quarter more than the slowest question takes
 
 
 def test_each_size_is_large_in_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = 6  # 128 and 127 tokens, a number between, and one above 64, 96 and 100
+    long = 6  # 127 and 128 tokens, one number between, and one above each of 64, 96 and 100
     for traits in (PAIRS, HEADS):
         asked = list(_asked(traits, "any size", monkeypatch))
         assert max(sizes.letters["T"] for sizes in asked) > 100
@@ -179,7 +179,7 @@ def test_a_layout_changes_no_number(layout) -> None:  # type: ignore[no-untyped-
     assert not made.is_contiguous() or made.storage_offset() > 0
 
 
-#: wrong in the calls of one kind only: by trait, the condition
+#: by trait, conditions of calls; an answer that is wrong only in these calls must be noticed
 SELDOM = {
     "any memory layout": ["(x > 0).all()", "(x < 0).all()", "(x == x[..., :1]).all()"],
     "any size": ["x.numel() > 1000 and x.dtype == torch.float64"],
@@ -201,7 +201,7 @@ def test_what_is_wrong_for_some_numbers_only_fails(trait: str, condition: str) -
         check_trait(_expect(wrong), SUMS, trait)
 
 
-#: wrong in one way of calling only: by trait, the body of the function
+#: by trait, bodies of functions that are wrong only if they are called in one way
 WAYS = {
     "any memory layout": ["return x.as_strided(x.shape, x.stride(), 0).sum(-1)"],
     "call after call": [
@@ -222,7 +222,7 @@ WAYS = {
         "return OtherOwn.apply(x)",
     ],
 }
-#: backward passes of a sum: one needs contiguous gradients, one changes them
+#: wrong backward passes of a sum: one needs contiguous gradients, one changes them
 OWN = """
 kept = {}
 
@@ -251,7 +251,7 @@ def test_a_function_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> 
         check_trait(_expect(wrong), SUMS, trait)
 
 
-#: the same of a class: by trait, the body of its forward
+#: by trait, bodies of `forward` that are wrong only if they are called in one way
 LAYER_WAYS = {
     "any memory layout": [
         "return self.drop(self.linear(x.as_strided(x.shape, x.stride(), 0)))",

@@ -1,4 +1,4 @@
-"""Variants can be read as data from a file."""
+"""Variants in a file can be read as data, without executing them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compiled(x):
 
 
 def test_a_compiled_variant_is_read_as_it_is(tmp_path: Path) -> None:
-    """Torch's compiler takes more than a second to load, in each process that reads the file."""
+    """Loading torch's compiler takes more than a second in each process that reads the file."""
     path = tmp_path / "variants.py"
     path.write_text(_COMPILED, encoding="utf-8")
     before = torch.compile

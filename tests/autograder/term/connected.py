@@ -1,6 +1,6 @@
 """Provides the class's course on servers that act as Canvas and Moodle, without grades at first.
 
-`hand_in` submits the work of the term there, for a class that is pulled.
+`hand_in` submits the term's work on these servers, for a class that pulls it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..live.servers import Canvas, Moodle, Store
 from .people import TEAM, TEAM_WEEK
 from .story import WEEKS, Term
 
-#: the points of each week and student
+#: returns the points by week and student
 Points = Callable[[], dict[tuple[int, int], float]]
 
 _FIRST_WORK, _FIRST_PERSON = 900, 10
@@ -20,7 +20,7 @@ _FIRST_WORK, _FIRST_PERSON = 900, 10
 
 @contextmanager
 def canvas_term(term: Term) -> Iterator[tuple[Canvas, Points]]:
-    """Starts a Canvas with everybody in the class; yields it and its grades."""
+    """Starts a Canvas with the whole class; yields it and a function that returns its grades."""
     with Store() as store, Canvas(store) as canvas:
         canvas.page = 50
         canvas.sections.append({"id": 1, "name": "A"})
@@ -43,7 +43,7 @@ def canvas_term(term: Term) -> Iterator[tuple[Canvas, Points]]:
 
 @contextmanager
 def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
-    """Starts a Moodle with everybody in the class; yields it and its grades."""
+    """Starts a Moodle with the whole class; yields it and a function that returns its grades."""
     with Moodle() as moodle:
         for student in term.students:
             group = _GROUP if student.n in TEAM else 0
@@ -61,7 +61,7 @@ def moodle_term(term: Term) -> Iterator[tuple[Moodle, Points]]:
         )
 
 
-#: Moodle's number of the team
+#: the team's number in Moodle
 _GROUP = 5
 #: the points of each question, by exercise and name
 QuestionPoints = dict[tuple[str, str], float]

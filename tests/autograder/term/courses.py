@@ -1,7 +1,8 @@
 """Provides two courses for the same made-up class, with possible submissions and their points.
 
-The points are known without the grader: for `Doubles` from its answers, for `Attention` from
-`examples/expected.json`, which people have checked, and for solutions, which get full marks.
+The points do not come from the grader. For `Doubles`, each answer has fixed points. For
+`Attention`, they come from `examples/expected.json`, which people have checked; solutions get full
+marks.
 """
 
 from __future__ import annotations
@@ -22,18 +23,21 @@ import autograder
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
-#: exercise, question
+#: the names of exercise and question
 Question = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Files by name, and the points of each question; `unfair` before the suite is fixed."""
+    """A submission's files, and its points by question.
+
+    `unfair` has the points that differ until the first assignment's suite is fixed.
+    """
 
     files: Mapping[str, str]
     points: Mapping[Question, float]
     unfair: Mapping[Question, float] = field(default_factory=dict)
-    #: exercises whose file can't be read, so that no code in it runs
+    #: exercises whose file can't be read, so its code never runs
     unreadable: frozenset[str] = frozenset()
 
     def before(self) -> Mapping[Question, float]:
@@ -46,24 +50,24 @@ class Content(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The assignments."""
+        """The names of the assignments, in order."""
 
     @property
     def unfair(self) -> Question:
-        """The question of the unfair suite."""
+        """The question whose suite is unfair."""
 
     @property
     def fourth(self) -> Question:
         """A question of the fourth assignment."""
 
     def write(self, root: Path, due: Mapping[str, str]) -> None:
-        """Writes the course with these lines on due dates, and its release."""
+        """Writes and releases the course; `due` has lines about due dates by assignment."""
 
     def fix(self, root: Path) -> None:
         """Fixes the first assignment's suite."""
 
     def answer(self, name: str, draw: random.Random) -> Answer:
-        """Returns a submission for an assignment."""
+        """Returns a randomly drawn submission for an assignment."""
 
     def right(self, name: str) -> Answer:
         """Returns a submission with full marks."""
@@ -72,11 +76,11 @@ class Content(Protocol):
         """Returns a submission with full marks that differs from all others."""
 
     def empty(self, name: str) -> Answer:
-        """Returns the untouched stubs."""
+        """Returns a submission of the untouched stubs."""
 
 
 def nightly_script() -> str:
-    """Returns the shell script of docs/unattended.md."""
+    """Returns the shell script in docs/unattended.md."""
     page = (REPOSITORY / "docs" / "unattended.md").read_text(encoding="utf-8")
     (found,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
     return str(found)
@@ -125,7 +129,7 @@ def test_two(expect: Expect) -> None:
 """
 _TEXT = "# Twice\n\n```{{code-cell}} ipython3\n:question: double{week}\n```\n"
 
-#: answers of students, and whether they pass the positive and the negative test
+#: answers, with whether each passes the positive and the negative test
 _BODIES = {
     "right": ("return x + x", True, True),
     "absolute": ("return 2 * abs(x)", True, False),
@@ -140,7 +144,7 @@ _BODIES = {
 
 
 class Doubles:
-    """A course with one small question each week; at first, a test of the first one is unfair."""
+    """A course with one small question each week; at first, one test of week 1 is unfair."""
 
     names = tuple(f"week{number}" for number in range(1, 7))
     unfair = ("double1", "double1")
@@ -162,7 +166,7 @@ class Doubles:
 
     def fix(self, root: Path) -> None:
         self._suite(root, 1, negative=3)
-        autograder.release(["week1"], course=root)  # its points are also in the notebooks
+        autograder.release(["week1"], course=root)  # because the notebooks contain the points
 
     def answer(self, name: str, draw: random.Random) -> Answer:
         return self._answer(name, draw.choice(["right", "right", "absolute", "stub"]))
@@ -201,7 +205,7 @@ class Attention:
     unfair = ("scores", "query_scores")
     fourth = ("heads", "split_heads")
 
-    #: answers that take seconds, or that are reserved for the two students who wrote the same
+    #: examples that are not drawn, because they are slow or reserved for the two equal submissions
     _NOT = frozenset({"ivo", "jun", "chiara"})
     _ROOMS = (
         *("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions"),
@@ -280,7 +284,7 @@ def _exercises(name: str) -> tuple[str, ...]:
 
 @cache
 def _of(student: str, name: str, exercise: str) -> Answer:
-    """Returns the files and points of a member of the example class for an exercise."""
+    """Returns the answer of a member of the example class to an exercise."""
     folder = REPOSITORY / "examples/submitted" / student / name
     files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
     scores = _expected()[student][name][exercise]
@@ -326,7 +330,7 @@ def _pool(name: str, exercise: str) -> tuple[Answer, ...]:
 
 
 def _is_clear(answer: Answer) -> bool:
-    """Returns whether the answer has all or no points of the unfair suite's test, if it has any."""
+    """Returns whether the answer gets full or no points for the unfair question, or lacks it."""
     got = answer.points.get(Attention.unfair)
     full = _of("ada", Attention.names[0], Attention.unfair[0]).points[Attention.unfair]
     return got is None or got in (0.0, full)

@@ -10,7 +10,7 @@ _LAST = ("O'Brien", "Doe", "李", "Müller", "van der Berg", "Gutiérrez-García
 
 #: two people with the same name
 NAMESAKES = (9, 11)
-#: the members of a team, its name, and the assignment of Moodle that it submits once for both
+#: the members of a team, its name, and the week in which it submits once for both on Moodle
 TEAM, TEAM_NAME, TEAM_WEEK = (0, 4), "Night Owls", 5
 
 
@@ -31,45 +31,43 @@ class Student:
 
     @property
     def name(self) -> str:
-        """The name as people write it."""
+        """The name with the first name first."""
         last, _, first = self.last_first.partition(", ")
         return f"{first} {last}"
 
     @property
     def login(self) -> str:
-        """The name on the roster."""
+        """The student's name in the roster's column `student`."""
         return f"login{self.n}"
 
     @property
     def github(self) -> str:
-        """The account of the code classroom."""
+        """The account in the code classroom."""
         return f"octo-{self.n}"
 
     @property
     def email(self) -> str:
-        """The e-mail address."""
         return f"s{self.n}@u.example"
 
     @property
     def canvas(self) -> int:
-        """Canvas's number of the person."""
+        """The student's number in Canvas."""
         return 100 + self.n
 
     def participant(self, week: int) -> int:
-        """Moodle's number of the person, which differs in each assignment."""
+        """Returns the student's number in Moodle, which differs in each assignment."""
         return 5000 * week + 7 * self.n
 
     @property
     def team(self) -> str:
-        """One of the two groups on Moodle."""
+        """The student's group in Moodle's group mode."""
         return ("Blue Team", "Red-Team")[self.n % 2]
 
     @property
     def group(self) -> str:
-        """The group on the roster."""
+        """The group on the roster, which is empty outside of the team."""
         return TEAM_NAME if self.n in TEAM else ""
 
     @property
     def section(self) -> str:
-        """One of the three sections."""
         return "ABC"[self.n % 3]

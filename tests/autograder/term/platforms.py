@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .people import TEAM, TEAM_NAME, TEAM_WEEK, Student
 
-#: the names of these columns in Moodle's and Canvas's tables
+#: the headings of Canvas's and Moodle's tables
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE_COLUMNS = (
     *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
@@ -29,7 +29,7 @@ MOODLE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Upload:
-    """Files that somebody uploads to a platform, and the time (UTC); `attempt` counts from 1."""
+    """Files that a student uploads to a platform at a time in UTC; `attempt` counts from 1."""
 
     student: Student
     files: Mapping[str, str]
@@ -39,7 +39,7 @@ class Upload:
 
 
 def canvas_archive(path: Path, uploads: Iterable[Upload]) -> Path:
-    """Writes a *Download submissions* archive: flat, with a number after a repeated name."""
+    """Writes Canvas's *Download submissions*, which has no folders and numbers repeated names."""
     return _zip(path, (file for upload in uploads for file in _canvas_files(upload)))
 
 
@@ -54,12 +54,12 @@ def _canvas_files(upload: Upload) -> Iterator[tuple[str, str]]:
         yield f"{who}_{late}{numbers}_{stem}{again}{dot}{ending}", text
 
 
-#: Moodle's number of the team, which is also somebody else's in this assignment
+#: the team's number in Moodle, which is also the number of a student in this assignment
 _TEAM_NUMBER = Student(8).participant(TEAM_WEEK)
 
 
 def moodle_archive(path: Path, week: int, uploads: Iterable[Upload]) -> Path:
-    """Writes *Download all submissions* of Moodle 4.1 and later, in folders; a team has one."""
+    """Writes Moodle's *Download all submissions* (4.1 and later), with one folder for a team."""
     files = dict(file for upload in uploads for file in _moodle_files(week, upload))
     return _zip(path, files.items())
 
@@ -77,7 +77,7 @@ def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
 def moodle_worksheet(
     path: Path, week: int, students: Iterable[Student], uploads: Iterable[Upload], maximum: float
 ) -> Path:
-    """Writes the grading worksheet of an assignment, in English; times name no zone."""
+    """Writes the English grading worksheet of an assignment, whose times name no zone."""
     times = {upload.student: upload.at for upload in uploads}
     rows = [MOODLE_COLUMNS]
     for student in students:
@@ -90,7 +90,7 @@ def moodle_worksheet(
 
 
 def gradescope_export(path: Path, uploads: Iterable[Upload]) -> Path:
-    """Writes *Export submissions*: a folder for each, and the table of owners with Ruby's keys."""
+    """Writes *Export submissions*: a folder for each submission, and a table of their owners."""
     entries: list[tuple[str, str]] = []
     submitters = {}
     for number, upload in enumerate(uploads, start=31_000):
@@ -133,7 +133,7 @@ def classroom_roster(path: Path, students: Iterable[Student]) -> Path:
 
 
 def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[str, float]) -> Path:
-    """Writes Canvas's gradebook as exported: two rows that are not people, then the people."""
+    """Writes a gradebook as Canvas exports it, with one row of maximum points before the people."""
     rows = [
         (*CANVAS_COLUMNS, *columns),
         ("    Points Possible", *[""] * 4, *map(str, columns.values())),
@@ -144,7 +144,7 @@ def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[s
 
 
 def people_table(path: Path, students: Iterable[Student], extra: Mapping[int, str]) -> Path:
-    """Writes the instructor's own table, with extra time."""
+    """Writes an instructor's own table of people, with extra time."""
     rows = [("student", "name", "email", "section", "number", "extra_time", "group")]
     for s in students:
         more = (s.section, str(s.canvas), extra.get(s.n, ""), s.group)
@@ -153,7 +153,6 @@ def people_table(path: Path, students: Iterable[Student], extra: Mapping[int, st
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Returns the rows of a written table."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
 

@@ -1,6 +1,6 @@
 """The story of the term: submissions and their times, decisions, and the right totals.
 
-`expected` is computed from the story alone, by methods other than the grader's.
+The totals are computed from the story alone, by other methods than the grader's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .people import TEAM, TEAM_NAME, TEAM_WEEK, Student
 from .platforms import Upload
 
 WEEKS = {1: "canvas", 2: "moodle", 3: "gradescope", 4: "canvas", 5: "moodle", 6: "classroom"}
-#: the due dates, noon of these days in UTC; other assignments have none
+#: the due dates by week; other weeks have none
 DUE = {
     2: datetime(2026, 5, 1, 12, tzinfo=UTC),
     3: datetime(2026, 5, 15, 12, tzinfo=UTC),
@@ -39,7 +39,7 @@ DUE = {
 }
 GRACE = timedelta(minutes=15)
 
-#: the penalty: a tenth for each day that has begun; nbgrader calls it
+#: code of a penalty for nbgrader: a tenth of the points for each day begun
 _PENALTY = """
 import math
 from nbgrader.plugins import LateSubmissionPlugin
@@ -51,16 +51,16 @@ class Tenths(LateSubmissionPlugin):
 c.AssignLatePenalties.plugin_class = Tenths
 """
 
-# who is who in the story; all of them are also in a class of 12
+# the numbers of students with a role, all below 12, so that a class of 12 has them
 AGAIN = 0
 SAME = (1, 2)
 BY_HAND = 2
 IN_DOUBT = 10
 LEAVES = 3
 LATE, EXTENDED, EXTRA_TIME = 4, 6, 7
-#: a student whose second submission is worse, and one who asks for a second look
+#: a student whose second submission is worse, and a student who asks for a second look
 WORSE, ASKS = 5, 1
-#: the number of days that everybody may be late in the term
+#: the late days that each student may use in the term
 BUDGET = 2
 RULES = f'late_days = {BUDGET}\ncounts = "best"\n'
 WHY = "Please look at it again: I think that it is right."
@@ -70,7 +70,7 @@ Key = tuple[int, int]
 
 @dataclass
 class Term:
-    """A class, its folders, and its story so far."""
+    """A class with its folders, and what has happened in its term so far."""
 
     root: Path
     content: Content
@@ -80,20 +80,19 @@ class Term:
     changes: dict[str, ClassChanges] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     withdrawn: set[Key] = field(default_factory=set)
-    #: submissions that earned less than an earlier one of the same student
+    #: submissions with fewer points than an earlier one of the same student
     worse: dict[Key, Answer] = field(default_factory=dict)
     asks: set[Key] = field(default_factory=set)
-    #: the status and the output of a night
+    #: the exit code and the output of the nightly script
     night: tuple[int, str] = (0, "")
 
     @property
     def folder(self) -> Path:
-        """The class folder."""
         return self.root / "course"
 
     @property
     def students(self) -> tuple[Student, ...]:
-        """Everybody who was ever in the class."""
+        """Everybody who has ever been in the class."""
         return tuple(map(Student, range(self.size)))
 
     def name(self, week: int) -> str:
@@ -101,7 +100,7 @@ class Term:
         return self.content.names[week - 1]
 
     def maximum(self, week: int) -> float:
-        """Full marks."""
+        """Returns the full marks of a week."""
         return sum(self.content.right(self.name(week)).points.values())
 
     # the events of the term
@@ -150,7 +149,7 @@ class Term:
 
     @staticmethod
     def _after(n: int, week: int) -> timedelta:
-        """Returns how long after the due date somebody submits; negative means before it."""
+        """Returns the time from the due date to a submission; negative times are before it."""
         if week == 2:
             if n in (LATE, EXTENDED):
                 return timedelta(hours=2)
@@ -166,7 +165,7 @@ class Term:
     def collect(
         self, week: int, only: Iterable[int] | None = None, attempt: int = 1
     ) -> CollectReport:
-        """Writes the platform's download of the class's submissions for a week."""
+        """Collects the platform's download of the class's submissions for a week."""
         chosen = range(self.size) if only is None else only
         uploads = self._uploads(week, chosen, attempt)
         path = self._download(week, uploads, attempt)
@@ -194,7 +193,7 @@ class Term:
         ]
 
     def _download(self, week: int, uploads: list[Upload], attempt: int) -> Path:
-        """Writes the download of a week's platform."""
+        """Writes the download as the week's platform does."""
         path = self.root / "downloads" / f"week{week}-{attempt}.zip"
         if WEEKS[week] == "canvas":
             return platforms.canvas_archive(path, uploads)
@@ -205,7 +204,7 @@ class Term:
         return platforms.clones(path.with_suffix(""), self.name(week), uploads)
 
     def run_night(self, week: int, only: Iterable[int], attempt: int) -> tuple[int, str]:
-        """Runs the script of the docs as cron does, with a download; returns status and output."""
+        """Runs the nightly script of the docs with a download; returns exit code and output."""
         download = self._download(week, self._uploads(week, only, attempt), attempt)
         (self.root / "inbox").mkdir(exist_ok=True)
         shutil.copy(download, self.root / "inbox" / f"{self.name(week)}.zip")
@@ -219,14 +218,15 @@ class Term:
         return done.returncode, done.stdout
 
     def _logins(self) -> Path:
-        """Writes the roster of the code classroom."""
+        """Writes the code classroom's roster."""
         path = self.root / "downloads" / "classroom_roster.csv"
         return platforms.classroom_roster(path, self.students)
 
     def _files(self, n: int, week: int) -> Mapping[str, str]:
-        """Returns the files of a submission, and of a request; the first has the student's number.
+        """Returns a submission's files, with the student's number in the first one.
 
-        Only one file has it, so that equal answers of several students are graded together.
+        The other files stay equal, so that equal answers of several students are graded together. A
+        request for a second look is added as a file.
         """
         files = dict(self.worse.get((n, week), self.submitted[n, week]).files)
         if not (week == TEAM_WEEK and n in TEAM):
@@ -236,12 +236,12 @@ class Term:
         return files | request
 
     def grade(self) -> None:
-        """Grades new submissions, and submissions that the fixed suite affects."""
+        """Grades new submissions, and those that a changed suite affects."""
         report = autograder.grade(self.folder / "submitted", course=self.root, resume=True, jobs=2)
         assert report.run.failed == 0
 
     def by_hand(self, n: int, week: int, question: tuple[str, str], points: float) -> None:
-        """Enters a grader's points, as in formgrader."""
+        """Enters points by hand, as in formgrader."""
         exercise, name = question
         with Gradebook(f"sqlite:///{self.folder / 'gradebook.db'}") as gradebook:
             cell = gradebook.find_grade(
@@ -252,7 +252,7 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def answer(self, n: int, week: int, question: tuple[str, str], points: float) -> None:
-        """Answers a request with different points and a comment of the bank."""
+        """Answers a request for a second look with points and a saved comment."""
         autograder.add_comment(self.folder, "right", "This is right.", course=self.root)
         autograder.mark(
             self.folder, self.folder_of(n, week), "/".join((self.name(week), *question)),
@@ -261,12 +261,11 @@ class Term:
         self.manual[n, week] = (question, points)
 
     def look(self, when: str) -> None:
-        """Looks at the changes of grading; earlier exports remind people to look."""
+        """Records an export's notes, and the changes in grading up to now."""
         self.notes[when] = autograder.export("csv", self.folder).notes
         self.changes[when] = autograder.class_changes(self.folder)
 
     def withdraw(self, n: int, week: int) -> None:
-        """Withdraws a submission."""
         who = self.folder_of(n, week)
         autograder.withdraw(self.folder, who, self.name(week), "left", course=self.root)
         self.withdrawn.add((n, week))
@@ -274,7 +273,7 @@ class Term:
     # the expected outcome
 
     def late(self, n: int, week: int) -> timedelta:
-        """Returns how late a submission is, after grace, extra time and the extension."""
+        """Returns how late a submission is beyond grace, extra time and its extension."""
         if week not in DUE:
             return timedelta()
         allowed = GRACE
@@ -285,7 +284,7 @@ class Term:
         return max(timedelta(), self.arrives(n, week) - DUE[week] - allowed)
 
     def questions(self, n: int, week: int) -> Mapping[tuple[str, str], float]:
-        """Returns the points of each question that count, before any penalty."""
+        """Returns the points of each question before any penalty, including points by hand."""
         points = dict(self.submitted[n, week].points)
         if (n, week) in self.manual:
             question, entered = self.manual[n, week]
@@ -293,15 +292,15 @@ class Term:
         return points
 
     def counts(self, n: int, week: int) -> bool:
-        """Returns whether there is a submission that counts."""
+        """Returns whether the student has a submission that was not withdrawn."""
         return (n, week) in self.submitted and (n, week) not in self.withdrawn
 
     def days_late(self, n: int, week: int) -> int:
-        """Returns the number of days begun, after grace, extra time and the extension."""
+        """Returns the days by which a submission is late; a day counts once it has begun."""
         return math.ceil(self.late(n, week) / timedelta(days=1))
 
     def late_days(self, n: int) -> Mapping[int, int]:
-        """Returns the late days that each week takes, in the order of the due dates."""
+        """Returns the late days that a student uses by week, in the order of the due dates."""
         left, taken = BUDGET, {}
         for week in sorted(DUE, key=lambda week: DUE[week]):
             days = self.days_late(n, week) if (n, week) in self.submitted else 0
@@ -310,27 +309,26 @@ class Term:
         return taken
 
     def penalty(self, n: int, week: int) -> float:
-        """Returns the penalty for late work."""
         tenths = 0 if week in self.late_days(n) else min(10, self.days_late(n, week))
         return sum(self.questions(n, week).values()) * tenths / 10
 
     def total(self, n: int, week: int) -> float | None:
-        """Returns the final points; None if nothing counts."""
+        """Returns the final points, or None if no submission counts."""
         if not self.counts(n, week):
             return None
         return sum(self.questions(n, week).values()) - self.penalty(n, week)
 
-    # who is who
+    # folders and students
 
     def folder_of(self, n: int, week: int) -> str:
-        """Returns the name of a student's folder in a week, by the number in the files."""
+        """Returns the name of a student's folder in a week, found by the number in the files."""
         for path in sorted((self.folder / "submitted").glob(f"*/{self.name(week)}/*")):
             if _number_in(path) == n:
                 return path.parent.parent.name
         raise AssertionError(f"nothing of {n} in {self.name(week)}")
 
     def number_of(self) -> Mapping[str, int]:
-        """Returns the student of each folder."""
+        """Returns the student's number of each folder."""
         found: dict[str, int] = {}
         for path in (self.folder / "submitted").glob("*/*/*"):
             number = _number_in(path)
@@ -341,7 +339,7 @@ class Term:
     # tables of the platforms
 
     def worksheet(self, week: int) -> Path:
-        """Moodle's grading worksheet of a week."""
+        """Writes Moodle's grading worksheet of a week."""
         uploads = [
             Upload(Student(n), {}, self.arrives(n, week))
             for n, own in self.submitted
@@ -351,13 +349,13 @@ class Term:
         return platforms.moodle_worksheet(path, week, self.students, uploads, self.maximum(week))
 
     def gradebook(self) -> Path:
-        """Canvas's gradebook at the end of the term."""
+        """Writes Canvas's gradebook at the end of the term."""
         columns = {self.column(week): self.maximum(week) for week in WEEKS}
         path = self.root / "downloads" / "gradebook.csv"
         return platforms.canvas_gradebook(path, self.students, columns)
 
     def column(self, week: int) -> str:
-        """Returns Canvas's name of an assignment."""
+        """Returns the column of a week's assignment in Canvas's gradebook."""
         return f"{self.name(week).replace('_', ' ').capitalize()} ({70 + week})"
 
 
@@ -400,7 +398,7 @@ def play(term: Term) -> None:
     for week in WEEKS:
         term.withdraw(LEAVES, week)
     term.night = term.run_night(4, [WORSE, ASKS], attempt=3)
-    term.collect(4, only=[WORSE], attempt=3)  # the same download, as every night
+    term.collect(4, only=[WORSE], attempt=3)  # already collected by the nightly script
     term.answer(ASKS, 4, content.fourth, 1.5)
     term.by_hand(BY_HAND, 4, content.fourth, 1.5)
     term.look("again")

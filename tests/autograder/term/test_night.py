@@ -1,4 +1,4 @@
-"""If something goes wrong in the night of docs/unattended.md, the rest continues."""
+"""If a step of the nightly script in docs/unattended.md fails, the other steps continue."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ import pytest
 from .courses import REPOSITORY, nightly_script
 
 RIGHT, WRONG = "simplified_attention", "causal_attention"
-#: `make term` plays a night of 30
+#: `make term` uses 30 students
 STUDENTS = [f"student{n}" for n in range(int(os.environ.get("NIGHT_STUDENTS", "6")))]
-#: the bytes of a file at which a disk counts as full: results and gradebook are larger
+#: the limit on a file's size that imitates a full disk; results and gradebook are larger
 _FULL = 20_000
 
 
 class Night:
-    """A course with an inbox, and a machine that runs the script."""
+    """A course with an inbox, whose nightly script can be run."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.folder = root, root / "course"
@@ -41,7 +41,7 @@ class Night:
         self.folder.mkdir()
 
     def download(self, assignment: str, damaged: str = "") -> None:
-        """Writes the platform's download, with everybody's files; one student's are encrypted."""
+        """Writes a platform's download of everybody's files, those of `damaged` encrypted."""
         answers = REPOSITORY / "examples" / "submitted" / "ada" / assignment
         with zipfile.ZipFile(self.root / "inbox" / f"{assignment}.zip", "w") as archive:
             for number, student in enumerate(STUDENTS):
@@ -53,7 +53,7 @@ class Night:
 
     @staticmethod
     def _encrypt(path: Path, student: str) -> None:
-        """Sets the flag for a password in all headers of somebody's files."""
+        """Marks a student's files as encrypted in all headers of the archive."""
         data = bytearray(path.read_bytes())
         for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
             start = 30 if head == b"PK\x03\x04" else 46
@@ -65,9 +65,10 @@ class Night:
         path.write_bytes(bytes(data))
 
     def run(self, *, is_killed: bool = False, is_full: bool = False) -> tuple[int, str]:
-        """Runs the script; kills it and everything that it started after the first result.
+        """Runs the script; returns exit code and output.
 
-        A limit on file sizes imitates a full disk.
+        `is_killed` kills the script with all its processes after the first result. `is_full` sets a
+        limit on file sizes that imitates a full disk.
         """
         limit = _FULL if is_full else resource.RLIM_INFINITY
         environment = {
@@ -91,7 +92,7 @@ class Night:
         return status, log.read_text()
 
     def results(self) -> list[tuple[str, str, float]]:
-        """Returns student, assignment and score of each whole line."""
+        """Returns student, assignment and score of each complete line."""
         path = self.folder / "results.jsonl"
         lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
         found = (json.loads(line) for line in lines)
@@ -100,7 +101,7 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
-    """A night that is killed, one with a full disk, one that completes both, and one corrected."""
+    """Runs four nights: one killed, one with a full disk, one complete, one after a correction."""
     night = Night(tmp_path_factory.mktemp("night"))
     night.download(RIGHT, damaged="student3")
     night.download(WRONG)

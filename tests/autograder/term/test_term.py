@@ -62,7 +62,7 @@ NEAR = 1e-3
 
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
-    """The class at the end of the term."""
+    """Returns the class at the end of the term."""
     if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
         pytest.skip("no submission is graded on this machine: see autograder doctor")
     content = COURSES[os.environ.get("TERM_COURSE", "doubles")]()
@@ -155,7 +155,7 @@ def test_a_night_by_cron_collects_grades_and_reports(term: Term) -> None:
 
 
 def by_hand(term: Term) -> set[int]:
-    """Returns the students whose points a person changed."""
+    """Returns the students whose points were changed by hand."""
     return {
         n
         for (n, week), (question, points) in term.manual.items()
@@ -323,7 +323,7 @@ def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: DeliveryFor
         for s in term.students
     }
     with zipfile.ZipFile(archive) as pages:
-        # both take the first part that is a number for the person
+        # both platforms use the first number in a name as the person's
         found = {numbers[re.findall(r"_(\d+)_", name)[0]] for name in pages.namelist()}
     assert found == {n for n in range(STUDENTS) if term.counts(n, week)}
 
@@ -364,7 +364,7 @@ def test_a_pulled_class_earns_what_it_handed_in(term: Term, platform: str, tmp_p
     with (canvas_term if platform == "canvas" else moodle_term)(term) as (server, _):
         expected = hand_in(term, server)
         access = Access(server.course, token=Token(server.token), retry=RetryPolicy(lambda _: None))
-        for _ in range(2):  # the second time, nothing is new
+        for _ in range(2):  # the second pull brings nothing new
             report = autograder.pull(
                 platform, folder, approve=lambda plan: True, access=access, course=term.root
             )
@@ -384,7 +384,7 @@ def test_a_pulled_class_earns_what_it_handed_in(term: Term, platform: str, tmp_p
 
 
 def _opened(browser: Browser, path: Path) -> Page:
-    """Opens a page, and checks that it requested nothing else and raised no error."""
+    """Opens a page, which must request nothing else and raise no error."""
     page = browser.new_page()
     asked: list[str] = []
     errors: list[str] = []

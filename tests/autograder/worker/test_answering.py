@@ -90,7 +90,7 @@ def test_what_only_shows_something_stops_no_answer() -> None:
 
 
 class _Frozen(nn.Module):
-    """A mask that is a frozen parameter: the first of its parameters, and not a number."""
+    """A layer whose first parameter is a frozen mask of bools."""
 
     def __init__(self) -> None:
         super().__init__()

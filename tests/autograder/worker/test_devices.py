@@ -1,4 +1,4 @@
-"""The meta device, as a second device, refuses the same calls as a GPU, and no others."""
+"""The meta device, used as a second device, refuses exactly the calls that a GPU refuses."""
 
 from typing import Any
 

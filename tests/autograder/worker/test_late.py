@@ -1,10 +1,10 @@
-"""Parts of torch are loaded only when something uses them."""
+"""Some parts of torch are loaded only when they are used."""
 
 import json
 import subprocess
 import sys
 
-#: code that prints the effects of loading the kernels, and whether each use works without them
+#: code that prints the effects of loading the kernels, and which uses work without them
 SCRIPT = """
 import gc, json, os, sys
 gc.disable()
@@ -102,7 +102,7 @@ def test_delayed_kernels_change_only_the_meta_device_until_used() -> None:
         "moved": ["meta", True],
         "missing": True,
         "looked_up": [True, "meta_bmm"],
-        "gradients": [False, False],  # `backward` would load sympy in each worker
+        "gradients": [False, False],  # otherwise `backward` would load sympy in each worker
         "shapes": [False, [2, 3]],
         "mapped": [3.0, 3.0],
         "generator": True,

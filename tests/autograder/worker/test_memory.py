@@ -1,4 +1,4 @@
-"""The fork server prepares its memory for forks; tested in a separate process."""
+"""The fork server prepares its memory for forks, which is tested in a separate process."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _printed(code: str) -> Any:
 
 @pytest.fixture(scope="module")
 def moved() -> dict[str, Any]:
-    """The output of a process that moved the code of one function of torch, then used others.
+    """Returns the output of a process that moved the code of a function of torch into huge pages.
 
-    Beside other tests, the kernel may have no huge page for a moment; then nothing is moved.
+    Other tests may use up the huge pages for a moment, so several processes are tried.
     """
     tries = (_moved() for _ in range(5))
     return next((found for found in tries if found["moved"]), {}) or _moved()

@@ -1,4 +1,4 @@
-"""A finding of the statistics names a mistake in the words of the statistics."""
+"""If the statistics of dropout find a mistake, its name repeats their words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHAPE = (5, 4, 3, 12, 12)
 
 
 def _dropped(together: int | None) -> torch.Tensor:
-    """Draws zeros that are equal along a dimension."""
+    """Draws a dropout pattern that is equal along one dimension, or independent for None."""
     numbers = torch.rand(*(1 if n == together else size for n, size in enumerate(SHAPE)))
     return (numbers < 0.4).expand(SHAPE)
 

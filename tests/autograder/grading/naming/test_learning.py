@@ -1,4 +1,4 @@
-"""A class's wrong answers without a name are shown in groups, and named after a real answer."""
+"""A class's unnamed wrong answers are shown in groups, and can be turned into known mistakes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def query_scores(inputs, query):
     return wave(inputs @ query)
 '''
 SAME = ANSWER.replace("inputs @ query", "(inputs * query).sum(-1)").replace("Ada", "Ben")
-#: an answer that is harmless in a worker, where no file can be written
+#: an answer that tries to write a file, which a worker does not permit
 SPY = """
 def spied():
     try:
@@ -84,7 +84,7 @@ def test_an_entry_brings_its_imports_and_renames_its_helpers() -> None:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Path:
-    """The class folder of two students with one mistake, in a copy of the course."""
+    """Returns the folder of a class in which two students made the same mistake."""
     root = tmp_path_factory.mktemp("course")
     for room in ("source", "solutions", "tests/hidden", "tests/misconceptions"):
         shutil.copytree(ROOT / room / ASSIGNMENT, root / room / ASSIGNMENT)

@@ -1,4 +1,4 @@
-"""Mistakes get names by comparisons with stored answers and with families of changes."""
+"""Mistakes are named by comparison with stored answers and with families of changes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
 def test_numbers_where_a_mistake_has_nan_do_not_contradict_it() -> None:
     right, mistake = _of(X, X), _of(X * torch.nan, X)
     assert _explained(_of(X * 2, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
-    # a variance that divides by max(D - 1, 1) is right where one that divides by D - 1 is nan
+    # for D = 1, dividing by max(D - 1, 1) is right, but dividing by D - 1 gives nan
     assert _explained(_of(X, X), mistake, right) == ExplainedCalls(0, 1, 0, 1)
     mistake = _of(X * torch.nan, (X, THROUGH_NAN))
     assert _explained(_of(X * 2, X * 2), mistake, right) == ExplainedCalls(0, 2, 0, 2)
@@ -318,7 +318,7 @@ def test_a_layer_without_the_weights_shows_only_its_parameters() -> None:
 
 
 class _Sum(torch.nn.Module):
-    """Two layers, made in the order of their names or in reverse."""
+    """Two layers, created in the order of `names`."""
 
     def __init__(self, names: str) -> None:
         super().__init__()
@@ -388,7 +388,7 @@ def test_a_large_class_has_members_of_every_known_step(course: Course) -> None:
 
 
 def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
-    """Returns the answers when both changes are made at once."""
+    """Returns the answers of two changes that are made together, given the changes' ids."""
     pairs = [
         first.change.with_(second.change)
         for first in found
@@ -504,7 +504,7 @@ def test_sizes_and_orders_are_taken_for_others(tmp_path: Path, words: str) -> No
         if make is not None:
             layer = make()
             with contextlib.suppress(RuntimeError, IndexError):
-                layer(y, x)  # its stored part counts later
+                layer(y, x)  # stores something that affects the next call
                 found.append(layer(x, y))
     means = _OTHER_LAYERS[words](x, y).tril()
     assert any(value.shape == means.shape and torch.allclose(value, means) for value in found)
@@ -608,7 +608,7 @@ def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:
 
 
 def _is_close(value: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Ignores rounding, which depends on the order of sums and on the numbers drawn."""
+    """Compares up to rounding, which depends on the order of sums and on the drawn numbers."""
     alike = (value.shape, value.dtype) == (expected.shape, expected.dtype)
     return alike and torch.allclose(value, expected, atol=1e-6)
 
@@ -686,7 +686,7 @@ def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None
 
 
 def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
-    """Returns its input; raises an error if it is not contiguous or `often` is true."""
+    """Returns its input; raises an error if it is not contiguous or if `often` is true."""
     if often or not inputs.is_contiguous():
         raise RuntimeError
     return inputs
@@ -771,7 +771,7 @@ def _named(course: Course, place: str, question: str, answer: Any) -> QuestionRe
 
 
 class _FirstWeightsKept(torch.nn.Module):
-    """Keeps the attention weights of its first input."""
+    """Reuses the attention weights of an earlier input of the same shape."""
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()
@@ -789,7 +789,7 @@ class _FirstWeightsKept(torch.nn.Module):
 
 
 class _ProductOfFirstWeights(torch.nn.Module):
-    """Multiplies two weights before others are loaded."""
+    """Multiplies two of its initial weights, so weights that are loaded later have no effect."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
@@ -846,7 +846,7 @@ def test_a_pair_is_named_by_what_its_code_does(course: Course) -> None:
 
 
 def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> None:
-    """The two mistakes show in every call, so their answers alone do not lead to the pair."""
+    """Both mistakes affect every call, so only executing them together finds the pair."""
 
     def scaled_along_the_queries(inputs: torch.Tensor) -> torch.Tensor:
         scores = inputs @ inputs.mT / inputs.shape[-1] ** 0.5

@@ -1,4 +1,4 @@
-"""Tables of the answers of known mistakes are made once, kept, read again and searched."""
+"""Tables of known mistakes' answers are made once, stored, read and searched."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _answers(short: float, long: float) -> dict[str, AnswerRecord]:
 
 
 RIGHT = _answers(1, 1)
-#: the error of each member, in the short test and in the long one
+#: the factor by which each member's results are wrong, in the short and in the long test
 MEMBERS = {"twice": (2, 2), "twice, then thrice": (2, 3), "right": (1, 1), "late": (1, 4)}
 
 
@@ -67,8 +67,6 @@ def _table() -> Table:
 
 
 class _Given:
-    """An answer with known replies."""
-
     def __init__(self, short: float, long: float) -> None:
         self._answers = _answers(short, long)
 
@@ -150,7 +148,7 @@ def test_a_test_without_a_call_is_no_error() -> None:
 
 
 class _Multiplied:
-    """Mistakes with a second one, which multiplies each result by two or by three."""
+    """Pairs each mistake with a second one that multiplies results by two or three."""
 
     def __init__(self) -> None:
         self.executed: list[int] = []
@@ -180,7 +178,7 @@ FREQUENT = {"softmax_is_left_out": 5, "the_mask_has_no_effect": 7, "a rare one":
 
 
 def _pair(factor: float, entries: Any) -> list[str]:
-    """Returns the words for an answer that is wrong by the same factor in every call."""
+    """Returns the names of the two mistakes that explain a result with this wrong factor."""
     maker = TableMaker(REQUESTS, RIGHT)
     for number, (name, wrong) in enumerate(FREQUENT.items()):
         row = Row(name, "as if", 0, words=name, member=number)
@@ -194,7 +192,8 @@ def _pair(factor: float, entries: Any) -> list[str]:
 def test_two_frequent_mistakes_are_found_though_neither_shows_alone() -> None:
     entries = _Multiplied()
     assert _pair(21, entries) == ["the_mask_has_no_effect; and times 3"]
-    made, tried = [2, 2], [1, 1]  # each mistake with its second ones; then one pair, in two steps
+    # two pairs for each mistake are executed, and then the pair that fits, in two steps
+    made, tried = [2, 2], [1, 1]
     assert entries.executed == made + tried
     assert _pair(22, entries) == _pair(6, entries) == []
 
@@ -277,7 +276,7 @@ def test_a_file_that_is_no_table_is_made_again(tmp_path: Path) -> None:
 
 def test_a_course_has_the_table_of_its_current_suite(tmp_path: Path) -> None:
     made: list[int] = []
-    for key in ("1", "2", "2", "1"):  # the cache still has the first one
+    for key in ("1", "2", "2", "1"):  # the cache still has the table of the first key
         _got(tmp_path, _counted(made), key)
     assert len(made) == 2
     assert [path.name for path in (tmp_path / TABLES).iterdir()] == [f"{QUESTION}.npz"]
@@ -320,7 +319,7 @@ def test_a_read_only_course_has_its_tables_in_the_cache(tmp_path: Path) -> None:
     assert len(made) == 1
     assert _files(tmp_path)[1].is_file()
     (tmp_path / "other").write_text("")
-    with pytest.MonkeyPatch.context() as patch:  # nothing can be written anywhere
+    with pytest.MonkeyPatch.context() as patch:  # no folder is writable
         patch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
         found = _got(tmp_path / "course", _counted(made))
         assert found.with_words({"entry": ENTRY}).rows == _table().rows

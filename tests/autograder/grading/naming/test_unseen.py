@@ -1,4 +1,4 @@
-"""A sample of the wrong answers of `make names`, which were written from the questions alone."""
+"""Tests naming on a sample of `make names`: wrong answers written without knowing the catalogue."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from autograder.records import QuestionResult, Verdict
 from tools.messages import messages_in
 from tools.unseen import Namer, UnseenAnswer, unseen_of
 
-#: cheap ones
+#: exercises whose answers take little time
 EXERCISES = (("simplified_attention", "scores"), ("self_attention", "embedding"))
 
 
 @pytest.fixture(scope="module")
 def results(course: Course) -> dict[tuple[str, str], QuestionResult]:
-    """Returns the name of each answer, by question and intent; right answers have none."""
+    """Returns the named results by question and intended mistake."""
     exercises = [course.assignment(a).exercise(e) for a, e in EXERCISES]
     runner = collect_suites(course.root, [exercise.hidden_suite for exercise in exercises])
     found = {}
@@ -43,7 +43,7 @@ def test_the_lists_begin_with_right_answers_and_contain_mistakes(
 
 @pytest.fixture(scope="module")
 def read(course: Course) -> dict[tuple[str, str], str]:
-    """The names that a person found fitting, by question and intent."""
+    """Returns the names that a person considered fitting, by question and intended mistake."""
     exercises = [course.assignment(a).exercise(e) for a, e in EXERCISES]
     answers = [a for e in exercises for a in unseen_of(e, course.root / "tests" / "unseen")]
     return {(answer.question, answer.means): answer.name for answer in answers}

@@ -1,4 +1,4 @@
-"""Without a known mistake, the calls that an answer gets right are described."""
+"""If no known mistake explains an answer, the message says which calls it gets right."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Layer:
 def _cases(
     traits: Traits, calls: Sequence[Sequence[Any]], is_right: Callable[..., bool]
 ) -> list[CallFacts]:
-    """Returns the calls of a function that gives the right result in some of them."""
+    """Returns facts about the calls of a function that is right only where `is_right` is true."""
     requests: list[Request] = [("call", "attend", args) for args in calls]
     right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
     own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
@@ -43,12 +43,11 @@ def _cases(
 
 
 def _words(cases: Sequence[CallFacts]) -> str:
-    """Returns the description of the right calls."""
     return where_right(cases)[0]
 
 
 def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
-    """Returns queries, keys and values with these numbers of queries, keys and value entries."""
+    """Returns calls with these numbers of queries, of keys, and of entries of a value."""
     return [[torch.ones(2, t, 11), torch.ones(2, s, 11), torch.ones(2, s, v)] for t, s, v in sizes]
 
 
@@ -83,7 +82,7 @@ def test_if_two_properties_fit_none_is_reported() -> None:
     calls = _of_sizes((4, 5, 2), (4, 6, 2), (4, 9, 2), (2, 5, 3), (3, 5, 5), (5, 7, 4), (6, 8, 3))
     assert _words(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 4)) == ""
     even = [(2 * n, 5, 2) for n in range(1, 5)] + [(2 * n + 1, 5, 3) for n in range(1, 5)]
-    # T is even where d_v is 2, so both conditions would explain it
+    # T is even whenever d_v is 2, so both conditions explain the calls
     assert _words(_cases(_ATTENTION, _of_sizes(*even), lambda q, k, v: v.shape[2] == 2)) == ""
 
 

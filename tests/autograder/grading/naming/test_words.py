@@ -1,4 +1,4 @@
-"""A family's text for students names the step, in words that are true of any code, and a hint."""
+"""A family's text for students names the step in words that fit any code, and gives a hint."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ _TOLD = (
 
 @pytest.fixture(scope="module")
 def details(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Returns the details of the members of a layer."""
     solution: Path = tmp_path_factory.mktemp("layer") / "solution.py"
     solution.write_text(_LAYER)
     return {member.detail() for member in members(solution, "Layer", {})}
@@ -91,7 +90,7 @@ def test_names_that_only_the_solution_has_are_not_shown(details: set[str]) -> No
 
 
 def _used() -> set[str]:
-    """Returns the families that code and the tables of steps mention."""
+    """Returns the families that the code and the tables of steps mention."""
     by_name = [*STEPS["of_operations"].values(), *STEPS["of_calls"].values()]
     rows = [*itertools.chain(*by_name, *(of for of in STEPS.values() if isinstance(of, list)))]
     keys = {row[1] for row in rows if isinstance(row, list)} | set(SMALL_CHANGES.values())
@@ -126,7 +125,7 @@ def test_two_mistakes_at_once_have_no_lead_of_one() -> None:
 
 
 def test_words_of_a_known_mistake_are_in_its_own_code(course: Course) -> None:
-    # otherwise the name is left out, because it would refer to code that the answer lacks
+    # a hint that mentions other code is left out, because the answer may lack that code
     silent = [
         f"{assignment.name}/{exercise.name}: {variant.name}"
         for assignment in course.assignments

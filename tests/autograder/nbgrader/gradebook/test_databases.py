@@ -1,4 +1,4 @@
-"""The gradebook has the same content in SQLite and PostgreSQL, even with many writers."""
+"""The gradebook has the same content in SQLite and PostgreSQL, even with several writers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scores(db_url: str) -> dict[str, float]:
 
 
 def content(db_url: str) -> list[dict[str, Any]]:
-    """Returns nbgrader's data about each grade and comment, without ids."""
+    """Returns nbgrader's data on each grade and comment, without database ids."""
     with Gradebook(db_url) as gradebook:
         return [
             {
@@ -108,7 +108,7 @@ def test_a_gradebook_with_a_name_that_is_markup_is_refused(
         record(course, class_folder, [make_result("ada")], db_url=db_url)
     command = shlex.split(str(refused.value).split("`")[1])
     assert command == ["nbgrader", "db", "student", "remove", "--force", name]
-    with Gradebook(db_url) as gradebook:  # as this command does
+    with Gradebook(db_url) as gradebook:  # does what this command does
         gradebook.remove_student(name)
     record(course, class_folder, [make_result("ada")], db_url=db_url)
 
@@ -123,7 +123,7 @@ def test_human_grades_survive_a_second_record_and_a_changed_release(
     record(course, class_folder, [make_result("ada"), make_result("ben")], db_url=db_url)
     grade_by_hand(db_url, "ada", 1.5)
     notebook = make_released("dropout", points=5.0)
-    notebook.cells = notebook.cells[:2]  # without its question
+    notebook.cells = notebook.cells[:2]  # without the question's cells
     nbformat.write(notebook, course.root / "assignments" / "masks" / "dropout.ipynb")
     results = [make_result("ada", (0.0, 2.0, 0.0)), make_result("ben", (2.0, 2.0, 0.0))]
     record(course, class_folder, results, db_url=db_url)
@@ -207,7 +207,7 @@ def test_nbgraders_own_commands_read_postgresql(
 
 
 class Writers:
-    """Runs two processes that record the same class at the same time, one of them in reverse."""
+    """Runs two processes that record the same class at the same time, one in reverse order."""
 
     def __init__(self, *arguments: str) -> None:
         self._processes = [
@@ -242,7 +242,7 @@ def test_two_writers_and_a_human_grader_lose_nothing(
     write_results(class_folder, [make_result(student, (0.0, 0.0, 0.0)) for student in everybody])
     writers = Writers(str(course.root), str(class_folder), db_url)
     try:
-        writers.begin()  # both find no gradebook yet
+        writers.begin()  # neither finds a gradebook
         writers.say("done")
         rows = content(db_url)
         assert {row["student"] for row in rows} == set(everybody)
@@ -251,7 +251,7 @@ def test_two_writers_and_a_human_grader_lose_nothing(
         write_results(class_folder, [make_result(student) for student in everybody])
         writers.begin()
         by_hand = everybody[:: MANY // 20]
-        # formgrader waits only 5 s, which a busy machine may need for itself
+        # formgrader waits for 5 s, which may be too short on a busy machine
         patient = f"{db_url}?timeout=60" if db_url.startswith("sqlite") else db_url
         for student in by_hand:
             grade_by_hand(patient, student, 0.25)
@@ -267,7 +267,8 @@ def test_a_password_is_shown_nowhere(
     make_result: Callable[..., SubmissionResult],
     postgresql: Callable[[], str],
 ) -> None:
-    db_url = postgresql().replace("postgres@", "postgres:secret@")  # the server trusts everybody
+    # this server accepts any password
+    db_url = postgresql().replace("postgres@", "postgres:secret@")
     summary = record(course, class_folder, [make_result()], db_url=db_url)
     assert "secret" not in summary.db_url
     assert summary.db_url.startswith("postgresql+psycopg://postgres:***@")

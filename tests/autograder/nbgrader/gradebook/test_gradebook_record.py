@@ -1,4 +1,4 @@
-"""The gradebook after `record` is right for nbgrader's own API and commands."""
+"""nbgrader's own API and commands read the right grades after `record`."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_nbgraders_own_step_uses_the_same_times_and_minute(tmp_path: Path) -> No
     converter: Any = Configurable()
     converter.coursedir = directories
     with opened(address):
-        pass  # makes the tables, for which nbgrader would start a program
+        pass  # creates the tables without nbgrader, which would start a program for it
     with Gradebook(address) as gradebook:
         gradebook.add_assignment("ps1", duedate="2026-07-20 21:59 UTC")
         gradebook.add_notebook("p", "ps1")

@@ -16,7 +16,7 @@ from autograder.results.file import read_results
 
 
 def main() -> None:
-    """Waits for the line, then records."""
+    """Records the class each time a line arrives."""
     course, class_folder, db_url, *order = sys.argv[1:]
     loaded, folder = load_course(Path(course)), Path(class_folder)
     print("ready", flush=True)

@@ -1,4 +1,4 @@
-"""Ordinary nbgrader assignments, which contain nothing of ours, and submissions to them.
+"""Ordinary nbgrader assignments without any code of ours, and submissions to them.
 
 `ASSIGNMENTS` are source notebooks; `SUBMITTED` replaces cells of the released notebook by name.
 """
@@ -154,7 +154,7 @@ ASSIGNMENTS = {
     ),
 }
 
-#: assignment -> student -> the cells that the student changed or added, by name
+#: the cells that a student changed or added, by assignment, student and name
 SUBMITTED: dict[str, dict[str, dict[str, str]]] = {
     "numbers": {
         "right": {

@@ -1,4 +1,4 @@
-"""A course of ordinary nbgrader assignments, released and with submissions."""
+"""Provides a course of ordinary nbgrader assignments, released and with submissions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import assignments
 BIN = Path(sys.executable).parent
 GUIDE = Path(nbgrader.__file__).parent / "docs/source/user_guide"
 _CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "cs101"\n'
-#: as `nbgrader generate_assignment` for each, in one process: its start costs more than its work
+#: does what `nbgrader generate_assignment` does, for all assignments in one faster process
 _RELEASE = """\
 import sys
 from nbgrader.apps.api import NbGraderAPI
@@ -36,12 +36,12 @@ for name in sys.argv[1:]:
 """
 IN_THE_SANDBOX = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
 
-#: (student, notebook, cell) -> automatic score, and whether a human must grade it
+#: automatic score, and whether a human must grade, by (student, notebook, cell)
 Scores = dict[tuple[str, str, str], tuple[float | None, bool]]
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a console script of this environment in a course; it must succeed."""
+    """Runs a console script of this environment in a course's folder; it must succeed."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
@@ -49,7 +49,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def scores(folder: Path) -> Scores:
-    """Returns the contents of nbgrader's gradebook."""
+    """Returns the scores in nbgrader's gradebook."""
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as gradebook:
         return {
             (submission.student.id, notebook.name, grade.cell.name): (
@@ -64,7 +64,7 @@ def scores(folder: Path) -> Scores:
 
 
 def changed(notebook: NotebookNode, cells: dict[str, str]) -> NotebookNode:
-    """Returns a copy of a notebook with other sources in the cells of these names."""
+    """Returns a copy of a notebook in which the cells of these names have these sources."""
     copied = copy.deepcopy(notebook)
     for cell in copied.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -82,7 +82,7 @@ Submit = Callable[[Path, str, str, dict[str, str]], NotebookNode]
 
 @pytest.fixture(scope="session")
 def submit() -> Submit:
-    """Submits the released notebook of an assignment with other sources in its cells."""
+    """Returns a function that submits a released notebook with other sources in its cells."""
 
     def into(course: Path, student: str, assignment: str, cells: dict[str, str]) -> NotebookNode:
         released = course / "release" / assignment / f"{assignment}.ipynb"
@@ -95,7 +95,10 @@ def submit() -> Submit:
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
-    """The assignments of `assignments.py` and nbgrader's quickstart, submitted, not graded."""
+    """Returns a course with the released and submitted assignments, which are not graded.
+
+    These are the assignments of `assignments.py` and the one of nbgrader's quickstart.
+    """
     course = tmp_path_factory.mktemp("cs101")
     for name, source in assignments.ASSIGNMENTS.items():
         write(source, course / "source" / name / f"{name}.ipynb")

@@ -1,8 +1,8 @@
-"""Markdown cells that try to run a script, fetch something, or keep a page from being made."""
+"""Markdown cells that try to run a script, fetch something, or prevent a page from being made."""
 
 from __future__ import annotations
 
-#: scripts leave this mark if they run, and everything is fetched from this host
+#: scripts set this mark if they run, and all addresses have this host
 MARK, HOST = "window.marker = 1", "http://elsewhere.invalid"
 
 CELLS = (

@@ -1,4 +1,4 @@
-"""Accidents in Jupyter cost at most their own cell, and stop nobody else's grading."""
+"""An accident in Jupyter costs at most the points of its cell, and does not stop the grading."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ KINDS: dict[str, object] = {
 
 
 def notebook(answer: str, **turned: bool) -> str:
-    """Returns a notebook like nbgrader's quickstart: format 4.0, no ids; cells may change type."""
+    """Returns a notebook like nbgrader's quickstart, in format 4.0, which has no cell ids.
+
+    The cells named in `turned` become Markdown cells.
+    """
     made = new_notebook(nbformat_minor=0)
     made.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
     cells: dict[str, tuple[str, dict[str, object]]] = {
@@ -41,7 +44,7 @@ def notebook(answer: str, **turned: bool) -> str:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """The points of each student from `nbgrader autograde`."""
+    """Returns the points of each student from `nbgrader autograde`."""
     folder = tmp_path_factory.mktemp("accidents")
     (folder / "source" / "ps1").mkdir(parents=True)
     source = notebook("### BEGIN SOLUTION\nx = 2\n### END SOLUTION")
@@ -51,7 +54,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     )
     address = f"sqlite:///{folder / 'gradebook.db'}"
     with opened(address):
-        pass  # makes the tables, for which nbgrader would start a program
+        pass  # creates the tables without nbgrader, which would start a program for it
     submitted = {
         "right": ("p.ipynb", notebook("x = 2")),
         "renamed": ("p (1).ipynb", notebook("x = 2")),

@@ -27,7 +27,7 @@ HONEST = SUBMITTED["texts"]["right"]
 FULL = {"words_type": 1, "words_right": 2, "first_right": 1, "printed_right": 1}
 FULL |= {"quiet": 1, "file": 1, "whole": 1}
 
-#: student -> the cells that replace an honest student's, and the cells that lose their points
+#: by student, the cells that replace an honest student's, and the cells that lose their points
 ATTACKS: dict[str, tuple[dict[str, str], set[str]]] = {
     "ends_process": ({"first": "import os\nos._exit(0)"}, {"first_right"}),
     "ends_in_a_test": (
@@ -95,7 +95,7 @@ ATTACKS: dict[str, tuple[dict[str, str], set[str]]] = {
 }
 
 
-#: code that looks for the previous cell's hidden test where IPython keeps executed code
+#: code that searches IPython's records of executed code for the previous cell's hidden test
 SPY = """\
 import linecache
 shell = get_ipython()
@@ -117,8 +117,8 @@ def _many(path: Path) -> None:
         (path / str(number)).touch()
 
 
-#: student -> a file that can't be copied or read to its end, a function that makes it, and the
-#: points
+#: by student, a file that can't be copied or read to its end, the function that makes it, and the
+#: student's points
 SPECIAL: dict[str, tuple[str, Callable[[Path], object], float]] = {
     "giant": ("data.bin", _giant, 0),
     "giant_notebook": ("texts.ipynb", _giant, 0),
@@ -135,29 +135,28 @@ SPECIAL: dict[str, tuple[str, Callable[[Path], object], float]] = {
 
 @dataclass(frozen=True)
 class Graded:
-    """A graded course, and the output of the command."""
+    """A graded course, and the JSON output of the command."""
 
     folder: Path
     document: dict[str, Any]
 
     def points(self, student: str) -> dict[str, float | None]:
-        """Returns a student's points by cell."""
         found = scores(self.folder).items()
         return {cell: score for (who, _, cell), (score, _) in found if who == student}
 
     def notes(self, student: str) -> str:
-        """Returns the command's note on a student."""
+        """Returns the gradebook's notes on a student."""
         return "\n".join(n for n in self.document["gradebook"]["notes"] if n.startswith(student))
 
     def needs_a_look(self, student: str) -> list[str]:
-        """Returns the reasons for which a human should look at a student's submission."""
+        """Returns the reasons why a human should look at a student's submission."""
         rows = (row for row in self.document["submissions"] if row["student"] == student)
         return list(next(rows)["needs_a_look"])
 
 
 @pytest.fixture(scope="module")
 def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """One class: an honest student, every attack, and every damaged file."""
+    """Grades one class with honest students, every attack, and every damaged file."""
     course = tmp_path_factory.mktemp("hostile") / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
     with (course / "nbgrader_config.py").open("a") as config:
@@ -270,7 +269,7 @@ def test_a_later_cell_finds_no_test_in_ipythons_records(graded: Graded) -> None:
 def test_a_module_that_workers_lack_is_named_with_a_remedy(graded: Graded) -> None:
     assert "add 'alembic' to c.SandboxedExecute.packages" in graded.notes("alembic")
     assert "yaml_of_nobody is not installed in the Python that grades" in graded.notes("nobody")
-    assert graded.points("rich") == FULL  # this one is named in the configuration
+    assert graded.points("rich") == FULL  # the configuration permits this package
 
 
 def test_a_course_that_was_not_released_says_what_to_do(released: Path, tmp_path: Path) -> None:

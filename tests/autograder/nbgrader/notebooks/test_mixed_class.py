@@ -1,4 +1,4 @@
-"""One class may have assignments with hidden suites and assignments with nbgrader's own cells."""
+"""A class may have assignments with hidden suites as well as ordinary nbgrader assignments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OURS = "simplified_attention"
 
 @pytest.fixture(scope="module")
 def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The class of `released`, where `ada` and `right` also submitted an assignment of ours."""
+    """Returns the course of `released`, in which ada and right also submitted our assignment."""
     course = tmp_path_factory.mktemp("mixed") / "cs101"
     shutil.copytree(released, course)
     shutil.rmtree(course / "submitted")
@@ -35,7 +35,7 @@ def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(mixed: Path) -> Any:
-    """The output of the command that grades the whole class."""
+    """Returns the output of the command that grades the whole class."""
     return _graded(mixed)
 
 

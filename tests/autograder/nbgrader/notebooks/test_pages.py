@@ -1,4 +1,4 @@
-"""Pages of notebooks that nbgrader grades are safe in a browser, whatever text they contain."""
+"""Pages about notebooks that nbgrader grades are safe in a browser, whatever text they show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 HONEST = SUBMITTED["texts"]["right"]
 TOKEN = "of-the-test"
 FORMGRADER = "nbgrader.server_extensions.formgrader=True"
-#: the output of a cell when it runs
+#: code whose output is hostile
 SHOWN = (
     "from IPython.display import display, HTML, Javascript, SVG, Markdown, Latex",
     f"display(HTML('''<script>{MARK}</script><img src=x onerror=\"{MARK}\">'''))",
@@ -35,7 +35,7 @@ SHOWN = (
     f"display(SVG('''<svg xmlns=\"http://www.w3.org/2000/svg\"><script>{MARK}</script></svg>'''))",
     f"display(Markdown('''![n]({HOST}/n.png) <img src=x onerror=\"{MARK}\">'''))",
 )
-#: cells that must not make a reader backtrack
+#: long cells that would be slow if a reader's regular expression backtracked
 LONG = {
     "spaces": new_code_cell(" " * 1_100_000 + "("),
     "newlines": new_markdown_cell("\n" * 400_000),
@@ -44,7 +44,7 @@ LONG = {
 
 @pytest.fixture(scope="module")
 def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A class of an honest student, a student with hostile cells, and some with long cells."""
+    """Grades a class with honest, hostile and very long cells; returns its folder."""
     course = tmp_path_factory.mktemp("pages") / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
     submit(course, "zoe", "texts", HONEST)
@@ -91,7 +91,7 @@ def test_no_script_of_a_student_runs_and_nothing_is_fetched(graded: Path) -> Non
         asked, text = _seen(browser, _feedback(graded, "mal"))
         browser.close()
     assert asked <= own
-    assert "elsewhere.invalid" in text  # it is shown as it was written
+    assert "elsewhere.invalid" in text  # the text is shown literally
 
 
 def _feedback(course: Path, student: str) -> str:
@@ -115,7 +115,7 @@ def test_formgrader_opens_every_page_without_a_students_script(graded: Path) -> 
 
 @contextmanager
 def _formgrader(course: Path) -> Iterator[str]:
-    """Yields the address of a server with formgrader in the class's folder."""
+    """Yields the address of a server that runs formgrader in the class's folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -140,7 +140,7 @@ def _formgrader(course: Path) -> Iterator[str]:
 
 
 def _pages_to_grade(course: Path) -> dict[str, str]:
-    """Returns formgrader's number of each student's notebook."""
+    """Returns the id in formgrader of each student's notebook."""
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         found = gradebook.assignment_submissions("texts")
         return {

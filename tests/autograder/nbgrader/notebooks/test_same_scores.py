@@ -1,4 +1,4 @@
-"""Honest submissions have the same scores in the sandbox as from nbgrader's own autograde."""
+"""Honest submissions get the same scores in the sandbox as from nbgrader's own autograde."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import assignments
 from .conftest import IN_THE_SANDBOX, Scores, run, scores
 
 NAMES = ("ps1", *assignments.ASSIGNMENTS)
-#: as `nbgrader autograde` for each, in one process: its start costs more than its work
+#: does what `nbgrader autograde` does, for all assignments in one faster process
 _AUTOGRADE = """\
 import sys
 from nbgrader.apps import AutogradeApp
@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def by_nbgrader(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Scores:
-    """The scores of nbgrader's own autograde, with a kernel for each notebook."""
+    """Returns the scores of nbgrader's own autograde, which starts a kernel for each notebook."""
     course = tmp_path_factory.mktemp("kernel") / "cs101"
     shutil.copytree(released, course)
     run(course, sys.executable, "-c", _AUTOGRADE, *NAMES)
@@ -35,7 +35,7 @@ def by_nbgrader(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Sco
 
 @pytest.fixture(scope="module")
 def graded(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same class graded by `autograder grade`."""
+    """Grades the same class with `autograder grade`; returns its folder."""
     course = tmp_path_factory.mktemp("grade") / "cs101"
     shutil.copytree(released, course)
     run(course, "autograder", "grade", "submitted", "--jobs", "2")
@@ -43,7 +43,7 @@ def graded(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_autograder_grade_gives_nbgraders_scores(graded: Path, by_nbgrader: Scores) -> None:
-    assert len(by_nbgrader) > 40  # of eight students, none of them left out
+    assert len(by_nbgrader) > 40  # so all eight students were graded
     assert scores(graded) == by_nbgrader
 
 
@@ -87,6 +87,6 @@ def test_outputs_are_kept_for_formgrader_and_feedback(graded: Path) -> None:
     path = graded / "autograded" / "right" / "numbers" / "numbers.ipynb"
     cells = json.loads(path.read_text())["cells"]
     kinds = {kind for c in cells for o in c.get("outputs", ()) for kind in o.get("data", ())}
-    assert "image/png" in kinds  # the cells below a test run unchanged
+    assert "image/png" in kinds  # cells below a test also run
     run(graded, "nbgrader", "generate_feedback", "numbers")
     assert (graded / "feedback" / "right" / "numbers" / "numbers.html").is_file()

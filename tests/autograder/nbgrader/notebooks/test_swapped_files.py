@@ -1,4 +1,4 @@
-"""A notebook that is swapped while its cells run does not give its score to the other one."""
+"""A notebook that is swapped while its cells run does not give its score to another notebook."""
 
 from __future__ import annotations
 
