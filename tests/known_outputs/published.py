@@ -1,4 +1,4 @@
-"""Recomputes published numbers, with one function per file in `published/`.
+"""Recomputes published numbers, with one function for each file in `published/`.
 
 Each function uses the solutions of our questions. Random inputs are in the file; nothing here
 contains a published result.
@@ -37,7 +37,7 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def computed(name: str) -> torch.Tensor:
-    """Returns a published output, computed again."""
+    """Recomputes a published output from the inputs in its file."""
     given = entries()[name]["inputs"]
     return RECIPES[name]({key: torch.tensor(value) for key, value in given.items()})
 
@@ -54,10 +54,11 @@ def _turned(inputs: Inputs) -> torch.Tensor:
 
 
 def _padded(values: torch.Tensor) -> torch.Tensor:
-    """Returns attention with equal keys; 2 and 6 of the keys of two sequences are not padding."""
+    """Returns attention with equal keys, of which 2 and 6 in the two sequences are not padding."""
     module = solution("cross_attention")
     mask = module.padding_mask(torch.tensor([2, 6]), 10)[:, None]
-    queries = torch.tensor([[[0.3, -1.2]], [[2.0, 0.7]]])  # any: equal keys give equal weights
+    # any queries would do, because equal keys get equal weights
+    queries = torch.tensor([[[0.3, -1.2]], [[2.0, 0.7]]])
     return torch.as_tensor(module.masked_attention(queries, torch.ones(2, 10, 2), values, mask))
 
 
@@ -74,7 +75,7 @@ def _allowed(inputs: Inputs) -> torch.Tensor:
 
 
 def _groups(inputs: Inputs) -> torch.Tensor:
-    """Returns attention with one key, whose value is the number of its head."""
+    """Returns attention with one key, so each query head returns the number of its key head."""
     number = torch.arange(2.0)[None, :, None, None]
     module = solution("grouped_query_attention")
     context = module.grouped_query_attention(torch.ones(1, 6, 1, 4), torch.ones(1, 2, 1, 4), number)

@@ -1,8 +1,8 @@
-"""Recomputes the numbers that the documents print, with one function per recipe.
+"""Recomputes the numbers that the documents print, with one function for each recipe.
 
 Every step that is one of our questions uses the solution of that question. Random weights are drawn
-as in the document and copied into our modules by name. Nothing here contains a printed result,
-except the recipes that start from `printed` numbers of other outputs.
+as in the document and copied into our modules by name. Nothing here contains a printed result; some
+recipes start from `printed` numbers of other outputs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autograder.suite import load_module
 HERE = Path(__file__).parent
 SOLUTIONS = HERE.parents[1] / "solutions"
 
-#: six words with three numbers each; documents 000, 003 and 004 start from them
+#: six words as vectors of size 3, from which documents 000, 003 and 004 start
 WORDS = torch.tensor(
     [
         [0.43, 0.15, 0.89],
@@ -34,9 +34,9 @@ WORDS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: three words with six numbers each; the long example of document 004
+#: three words as vectors of size 6, for the long example of document 004
 THREE_WORDS = torch.tensor([[[1.0, 2, 3, 4, 5, 6], [6.0, 5, 4, 3, 2, 1], [1.0, 1, 1, 1, 1, 1]]])
-#: the input of document 002
+#: the sentence of document 002
 SHOES = "My shoes are small, my feet are big."
 
 PARTS = ("query", "key", "value")
@@ -44,7 +44,7 @@ PARTS = ("query", "key", "value")
 
 @cache
 def solution(name: str) -> ModuleType:
-    """Returns the solution module of an exercise, by `<assignment>/<exercise>`."""
+    """Returns the solution module of an exercise, given as `<assignment>/<exercise>`."""
     return load_module(SOLUTIONS / f"{name}.py", f"_known_outputs_{name.replace('/', '_')}")
 
 
@@ -60,13 +60,13 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def printed(name: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Returns the numbers of another output, as they were printed."""
+    """Returns the numbers of another output as the document prints them."""
     return torch.tensor(entries()[name]["values"], dtype=dtype)
 
 
 @contextmanager
 def _seed(number: int, drawn_before: int = 0) -> Iterator[None]:
-    """Seeds torch's random numbers and skips some draws; restores the caller's afterwards."""
+    """Seeds torch and skips some draws within the block; restores the generator afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(number)
         torch.rand(drawn_before)
@@ -74,7 +74,7 @@ def _seed(number: int, drawn_before: int = 0) -> Iterator[None]:
 
 
 def _copied(target: nn.Module, weights: dict[str, torch.Tensor]) -> nn.Module:
-    """Returns the module in eval mode, with all its weights copied in by name."""
+    """Copies all weights into a module by name; returns the module in eval mode."""
     parameters = dict(target.named_parameters())
     assert parameters.keys() == weights.keys()
     with torch.no_grad():
@@ -84,7 +84,7 @@ def _copied(target: nn.Module, weights: dict[str, torch.Tensor]) -> nn.Module:
 
 
 def _layers(*sizes: tuple[str, int, int], bias: bool = True) -> dict[str, torch.Tensor]:
-    """Returns weights of linear layers made one after the other: (name, size in, size out)."""
+    """Returns the weights of linear layers drawn one after the other: (name, size in, size out)."""
     weights: dict[str, torch.Tensor] = {}
     for name, size_in, size_out in sizes:
         layer = nn.Linear(size_in, size_out, bias=bias)
@@ -94,12 +94,11 @@ def _layers(*sizes: tuple[str, int, int], bias: bool = True) -> dict[str, torch.
 
 
 def sum_of(recipe: str) -> torch.Tensor:
-    """Returns the sum of all numbers of another recipe."""
     return RECIPES[recipe]().sum()
 
 
 def size_of(recipe: str, dimension: int) -> int:
-    """Returns one size of another recipe's result."""
+    """Returns one size of the result of another recipe."""
     return RECIPES[recipe]().shape[dimension]
 
 
@@ -107,32 +106,29 @@ def size_of(recipe: str, dimension: int) -> int:
 
 
 def words() -> torch.Tensor:
-    """Returns the six words."""
     return WORDS
 
 
 def two_equal_sequences() -> torch.Tensor:
-    """Returns a batch of twice the six words."""
     return torch.stack([WORDS, WORDS])  # (2, 6, 3)
 
 
 def scores_of_word_2() -> torch.Tensor:
-    """Returns the scores of the second word as query."""
+    """Returns the scores of the second word with all words."""
     return solution("simplified_attention/scores").query_scores(WORDS, WORDS[1])
 
 
 def shares_of_word_2() -> torch.Tensor:
-    """Returns the second word's scores, divided by their sum."""
+    """Returns the second word's scores divided by their sum."""
     return solution("simplified_attention/softmax").normalize_by_sum(scores_of_word_2())
 
 
 def naive_weights_of_word_2() -> torch.Tensor:
-    """Returns the softmax of the second word's scores, computed by the formula."""
+    """Returns the softmax of the second word's scores, without subtracting the maximum."""
     return solution("simplified_attention/softmax").naive_softmax(scores_of_word_2())
 
 
 def weights_of_word_2() -> torch.Tensor:
-    """Returns the stable softmax of the second word's scores."""
     return solution("simplified_attention/softmax").softmax(scores_of_word_2(), dim=0)
 
 
@@ -142,23 +138,22 @@ def context_of_word_2() -> torch.Tensor:
 
 
 def scores_word_by_word() -> torch.Tensor:
-    """Returns the scores of every word as query, one after the other."""
+    """Returns the scores of all words, with one call for each query."""
     ask = solution("simplified_attention/scores").query_scores
     return torch.stack([ask(WORDS, word) for word in WORDS])
 
 
 def scores_at_once() -> torch.Tensor:
-    """Returns the scores of all words as queries, in one product."""
+    """Returns the scores of all words, as one matrix product."""
     return solution("simplified_attention/scores").attention_scores(WORDS, WORDS)
 
 
 def weights_of_words() -> torch.Tensor:
-    """Returns the softmax of all scores, row by row."""
+    """Returns the softmax of each row of scores."""
     return solution("simplified_attention/softmax").softmax(scores_at_once(), dim=-1)
 
 
 def row_sums_of_weights() -> torch.Tensor:
-    """Returns the sum of each row of weights."""
     return weights_of_words().sum(dim=-1)
 
 
@@ -168,13 +163,13 @@ def sum_of_printed_row(name: str, row: int) -> float:
 
 
 def contexts_step_by_step() -> torch.Tensor:
-    """Returns all contexts: the weights times the words."""
+    """Returns the weights of all words times the words."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(weights_of_words(), WORDS)
 
 
 def contexts_in_one_call() -> torch.Tensor:
-    """Returns all contexts, with scores, softmax and context in one function."""
+    """Returns all contexts from one function that computes scores, softmax and contexts."""
     return solution("simplified_attention/context").simplified_self_attention(WORDS)
 
 
@@ -183,48 +178,46 @@ def contexts_in_one_call() -> torch.Tensor:
 
 @cache
 def _matrices(draw: str) -> tuple[torch.Tensor, ...]:
-    """Returns query, key and value matrix (3, 2) from seed 123, by `randn` or `rand`."""
+    """Returns the query, key and value matrices, drawn by `randn` or `rand` with seed 123."""
     with _seed(123):
         return tuple(getattr(torch, draw)(3, 2) for _ in PARTS)
 
 
 def projected_words(draw: str, part: str) -> torch.Tensor:
-    """Returns all words as queries, keys or values."""
+    """Returns the queries, keys or values of all words."""
     ask = solution("self_attention/projections").project_qkv
     return ask(WORDS, *_matrices(draw))[PARTS.index(part)]
 
 
 def projected_word_2(draw: str, part: str) -> torch.Tensor:
-    """Returns the second word as query, key or value."""
+    """Returns the query, key or value of the second word."""
     return projected_words(draw, part)[1]
 
 
 def trained_scores_of_word_2() -> torch.Tensor:
-    """Returns the scores of the second word's query with all keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(projected_words("rand", "key"), projected_word_2("rand", "query"))
 
 
 def trained_score_of_word_2_for_itself() -> torch.Tensor:
-    """Returns the score of the second word's query with its own key."""
     return trained_scores_of_word_2()[1]
 
 
 def trained_weights_of_word_2() -> torch.Tensor:
-    """Returns the softmax of the same scores after scaling."""
+    """Returns the softmax of the second word's scaled scores."""
     ask = solution("self_attention/scaling").attention_weights
     return ask(projected_word_2("rand", "query")[None], projected_words("rand", "key"))[0]
 
 
 def trained_context_of_word_2() -> torch.Tensor:
-    """Returns the values, weighted for the second word."""
+    """Returns the sum of the values, weighted for the second word."""
     ask = solution("self_attention/scaling").scaled_dot_product_attention
     queries, keys, values = (projected_words("rand", part) for part in PARTS)
     return ask(queries[1:2], keys, values)[0]
 
 
 def self_attention_v1(draw: str) -> torch.Tensor:
-    """Returns the layer with three matrices."""
+    """Returns the output of the layer with three matrices."""
     layer = solution("self_attention/self_attention").SelfAttentionV1(3, 2)
     weights = {f"W_{part}": w for part, w in zip(PARTS, _matrices(draw), strict=True)}
     return _copied(layer, weights)(WORDS)
@@ -232,14 +225,13 @@ def self_attention_v1(draw: str) -> torch.Tensor:
 
 @cache
 def _self_attention_v2() -> nn.Module:
-    """Returns the layer with three linear layers, their weights from seed 789."""
+    """Returns the layer with three linear layers, whose weights are drawn with seed 789."""
     with _seed(789):
         weights = _layers(*((f"W_{part}", 3, 2) for part in PARTS), bias=False)
     return _copied(solution("self_attention/self_attention").SelfAttentionV2(3, 2), weights)
 
 
 def self_attention_v2() -> torch.Tensor:
-    """Returns the layer with three linear layers."""
     return _self_attention_v2()(WORDS)
 
 
@@ -252,51 +244,49 @@ def _queries_and_keys() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def unmasked_weights() -> torch.Tensor:
-    """Returns the weights of that layer, without a mask."""
     return solution("self_attention/scaling").attention_weights(*_queries_and_keys())
 
 
 def nothing_masked() -> torch.Tensor:
-    """Returns a one for every query and key, whether attention is allowed or forbidden."""
+    """Returns a matrix of ones, because each entry is either allowed or forbidden."""
     return allowed() + forbidden()
 
 
 def allowed() -> torch.Tensor:
-    """Returns a one where attention is allowed."""
+    """Returns 1 where attention is allowed, and 0 elsewhere."""
     return (~solution("causal_attention/masking").causal_mask(6)).float()
 
 
 def forbidden() -> torch.Tensor:
-    """Returns a one where attention is forbidden."""
+    """Returns 1 where attention is forbidden, and 0 elsewhere."""
     return solution("causal_attention/masking").causal_mask(6).float()
 
 
 def weights_with_zeroed_future() -> torch.Tensor:
-    """Returns the weights where attention is allowed, and zero elsewhere."""
+    """Returns the unmasked weights, with zeros for the future."""
     mask = solution("causal_attention/masking").causal_mask(6)
     return unmasked_weights().masked_fill(mask, 0.0)
 
 
 def renormalized_weights() -> torch.Tensor:
-    """Returns the weights with a future of zero, whose rows are normalized again."""
+    """Returns the weights without the future, with rows normalized again."""
     return solution("causal_attention/masking").mask_and_renormalize(unmasked_weights())
 
 
 def masked_scores() -> torch.Tensor:
-    """Returns the scores before scaling, with minus infinity for the future."""
+    """Returns the unscaled scores, with minus infinity for the future."""
     scores = solution("simplified_attention/scores").attention_scores(*_queries_and_keys())
     return solution("causal_attention/masking").mask_scores(scores)
 
 
 def causal_weights() -> torch.Tensor:
-    """Returns the weights after masking, scaling and softmax."""
     return solution("causal_attention/masking").causal_attention_weights(*_queries_and_keys())
 
 
 def _kept_entries(call: int) -> torch.Tensor:
-    """Returns the entries of 6 x 6 that torch's dropout keeps in its first (0) or second (1) call.
+    """Returns the entries of (6, 6) that torch's dropout keeps in its first (0) or second (1) call.
 
-    The pattern belongs to a CPU with MKL; other CPUs draw a different one from the same seed.
+    The pattern is that of a CPU with MKL; other CPUs draw a different one with the same seed.
     """
     with _seed(123):
         for _ in range(call):
@@ -307,10 +297,10 @@ def _kept_entries(call: int) -> torch.Tensor:
 def _dropped_alike(
     drop: Callable[[], torch.Tensor], whole: torch.Tensor, kept: torch.Tensor
 ) -> torch.Tensor:
-    """Returns the numbers of our dropout in a given pattern.
+    """Returns the result of our dropout for a given pattern of kept entries.
 
-    Our dropout may draw differently from torch's, so each entry comes from a call of ours that
-    treated it as the pattern says.
+    Our dropout may draw differently from torch's, so it is called many times. Each entry is taken
+    from a call that kept or dropped it as the pattern says.
     """
     result = torch.full_like(whole, torch.nan)
     with _seed(0):
@@ -321,23 +311,23 @@ def _dropped_alike(
 
 
 def dropped_ones() -> torch.Tensor:
-    """Returns 36 ones, half of them dropped."""
+    """Returns a (6, 6) matrix of ones after dropout with probability 0.5."""
     ones = torch.ones(6, 6)
     ask = solution("causal_attention/dropout").dropout
     return _dropped_alike(lambda: ask(ones, 0.5), ones, _kept_entries(0))
 
 
 def dropped_weights() -> torch.Tensor:
-    """Returns the causal weights, half of them dropped."""
+    """Returns the causal weights after dropout with probability 0.5."""
     weights = causal_weights()
     ask = solution("causal_attention/dropout").dropout_attention_weights
-    # values that are the identity return the dropped weights themselves
+    # if the values are the identity, the result is the dropped weights
     return _dropped_alike(lambda: ask(weights, torch.eye(6), 0.5), weights, _kept_entries(1))
 
 
 @cache
 def _causal_heads(count: int) -> dict[str, torch.Tensor]:
-    """Returns weights of causal heads made one after the other, from seed 123."""
+    """Returns the weights of causal heads, drawn one after the other with seed 123."""
     with _seed(123):
         return _layers(
             *((f"heads.{head}.W_{part}", 3, 2) for head in range(count) for part in PARTS),
@@ -346,29 +336,28 @@ def _causal_heads(count: int) -> dict[str, torch.Tensor]:
 
 
 def causal_layer() -> torch.Tensor:
-    """Returns the output of one causal head for the batch."""
+    """Returns the output of one causal head for a batch of two sequences."""
     layer = solution("causal_attention/causal_attention").CausalAttention(3, 2, 6, 0.0)
     weights = {name.removeprefix("heads.0."): w for name, w in _causal_heads(1).items()}
     return _copied(layer, weights)(two_equal_sequences())
 
 
 def several_causal_heads(count: int) -> torch.Tensor:
-    """Returns the output of causal heads side by side for the batch, in documents 000 and 004."""
+    """Returns the output of causal heads side by side for a batch of two sequences."""
     wrapper = solution("multi_head_attention/multi_head_wrapper").MultiHeadAttentionWrapper
     return _copied(wrapper(3, 2, 6, 0.0, count), _causal_heads(count))(two_equal_sequences())
 
 
-# splitting heads, document 000, which does not show two states of the random numbers
+# splitting heads: document 000, which does not show how many numbers were drawn before
 
 
 def hidden_input() -> torch.Tensor:
-    """Returns two sequences of four tokens with three numbers each."""
+    """Returns two sequences of four tokens of size 3, which the document does not print."""
     with _seed(123, drawn_before=12):
         return torch.randn(2, 4, 3)
 
 
 def hidden_input_part(item: int) -> torch.Tensor:
-    """Returns one of the two sequences."""
     return hidden_input()[item]
 
 
@@ -378,38 +367,35 @@ def _hidden_layer() -> nn.Linear:
 
 
 def hidden_weight() -> torch.Tensor:
-    """Returns the weight of the query layer."""
     return _hidden_layer().weight
 
 
 def hidden_queries() -> torch.Tensor:
-    """Returns queries before they are split."""
     return _hidden_layer()(hidden_input())  # (2, 4, 8)
 
 
 def hidden_heads() -> torch.Tensor:
-    """Returns queries split into two heads."""
     return solution("multi_head_attention/heads").split_heads(hidden_queries(), 2)
 
 
 def hidden_heads_by_token() -> torch.Tensor:
-    """Returns the heads by token, with tokens before heads."""
+    """Returns the split queries with tokens before heads."""
     return hidden_heads().transpose(1, 2)
 
 
 def part_of_printed(name: str, item: int) -> torch.Tensor:
-    """Returns one item of another output."""
+    """Returns one item of another output as printed."""
     return printed(name)[item]
 
 
 def queries_from_printed_heads() -> torch.Tensor:
-    """Returns the printed heads merged again."""
+    """Returns the printed heads, merged again."""
     by_token = printed("000-L883")  # (2, 4, 2, 4)
     return solution("multi_head_attention/heads").merge_heads(by_token.transpose(1, 2))
 
 
 def heads_by_token_from_printed_queries() -> torch.Tensor:
-    """Returns the printed queries, split; the cut-off one is computed."""
+    """Returns the printed queries, split into heads; the row that is cut off is computed."""
     whole, cut = entries()["000-L853"]["values"]  # four rows, and three of four
     rows = torch.tensor(whole + cut)  # (7, 8)
     products = printed("000-L818").flatten(0, 1) @ printed("000-L843").T  # (8, 8), without bias
@@ -419,7 +405,7 @@ def heads_by_token_from_printed_queries() -> torch.Tensor:
 
 
 def heads_from_printed_heads_by_token() -> torch.Tensor:
-    """Returns the printed rows of each token, joined and split again."""
+    """Returns the printed heads of each token, merged and split again."""
     queries = printed("000-L883").flatten(-2)  # (2, 4, 8)
     return solution("multi_head_attention/heads").split_heads(queries, 2)
 
@@ -429,7 +415,7 @@ def heads_from_printed_heads_by_token() -> torch.Tensor:
 
 @cache
 def _large_heads() -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns random queries and keys of 16 x 100 tokens of 512 numbers, in 8 heads."""
+    """Returns random queries and keys of 16 x 100 tokens of size 512, split into 8 heads."""
     split = solution("multi_head_attention/heads").split_heads
     config = SimpleNamespace(n_embd=512, n_head=8, block_size=100, attn_pdrop=0.0, resid_pdrop=0.0)
     with _seed(0), torch.no_grad():
@@ -439,13 +425,11 @@ def _large_heads() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def large_keys() -> torch.Tensor:
-    """Returns keys cut into heads."""
     return _large_heads()[1]
 
 
 @cache
 def large_scores() -> torch.Tensor:
-    """Returns scores of all heads."""
     return solution("simplified_attention/scores").attention_scores(*_large_heads())
 
 
@@ -453,67 +437,64 @@ def large_scores() -> torch.Tensor:
 
 
 def vocabulary() -> dict[str, int]:
-    """Returns the number of each word."""
+    """Returns the ids of the words in `SHOES`."""
     return solution("self_attention/embedding").build_vocabulary(SHOES)
 
 
 def token_ids() -> torch.Tensor:
-    """Returns the sentence as ids."""
     return solution("self_attention/embedding").encode(SHOES, vocabulary())
 
 
 def embedded() -> torch.Tensor:
-    """Returns the rows of the table for the sentence."""
+    """Returns the rows of a random embedding table for the sentence."""
     with _seed(123):
         table = nn.Embedding(8, 2).weight.detach()
     return solution("self_attention/embedding").embed(token_ids(), table)  # (8, 2)
 
 
 def embedded_columns() -> torch.Tensor:
-    """Returns the same embedding, transposed."""
+    """Returns the embedded sentence, transposed."""
     return embedded().T
 
 
 def embedded_batch() -> torch.Tensor:
-    """Returns the same embedding, as a batch of one."""
+    """Returns the embedded sentence as a batch of one."""
     return embedded()[None]
 
 
 def embedded_copies() -> torch.Tensor:
-    """Returns the transposed embedding once per head."""
+    """Returns the transposed embedding, repeated for each of three heads."""
     return embedded().T.repeat(3, 1, 1)  # (3, 2, 8)
 
 
 def embedded_word_2() -> torch.Tensor:
-    """Returns the embedding of the second word."""
     return embedded()[1]
 
 
 @cache
 def _left_matrices() -> tuple[torch.Tensor, ...]:
-    """Returns query, key and value matrix, stored (out, in), from seed 123."""
+    """Returns the query, key and value matrices, stored as (out, in) and drawn with seed 123."""
     with _seed(123):
         return torch.rand(3, 2), torch.rand(3, 2), torch.rand(4, 2)
 
 
 def left_matrix(part: str) -> torch.Tensor:
-    """Returns one of the three matrices."""
     return _left_matrices()[PARTS.index(part)]
 
 
 def left_projected(part: str) -> torch.Tensor:
-    """Returns all words as queries, keys or values."""
+    """Returns the queries, keys or values of the embedded sentence."""
     ask = solution("self_attention/projections").project_qkv_left
     return ask(embedded(), *_left_matrices())[PARTS.index(part)]
 
 
 def left_projected_word_2(part: str) -> torch.Tensor:
-    """Returns the second word as query, key or value."""
+    """Returns the query, key or value of the second word."""
     return left_projected(part)[1]
 
 
 def typed_query_entry() -> torch.Tensor:
-    """Returns the first entry of the second word's query, from printed numbers in float64."""
+    """Returns the first entry of the second word's query, in float64 from printed numbers."""
     matrix = printed("002-L140", torch.float64)
     ask = solution("self_attention/projections").project_qkv_left
     queries, _, _ = ask(printed("002-L137", torch.float64)[None], matrix, matrix, matrix)
@@ -521,60 +502,59 @@ def typed_query_entry() -> torch.Tensor:
 
 
 def typed_score(key: int) -> torch.Tensor:
-    """Returns one score of the second word, from query and keys as printed, in float64."""
+    """Returns one score of the second word, computed in float64 from printed query and keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(printed("002-L261", torch.float64), printed("002-L256", torch.float64))[key]
 
 
 def typed_context(column: int) -> torch.Tensor:
-    """Returns an entry of the second word's context, from printed numbers in float64."""
+    """Returns an entry of the second word's context, computed in float64 from printed numbers."""
     ask = solution("simplified_attention/context").context_vector
     weights = printed("002-L320", torch.float64)[0]
     return ask(weights, printed("002-L327", torch.float64))[column]
 
 
 def left_score(key: int) -> torch.Tensor:
-    """Returns one score of the second word."""
+    """Returns the second word's score with one key."""
     return left_scores()[key]
 
 
 def left_scores() -> torch.Tensor:
-    """Returns the scores of the second word's query with all keys."""
     ask = solution("simplified_attention/scores").query_scores
     return ask(left_projected("key"), left_projected_word_2("query"))
 
 
 def left_scores_as_row() -> torch.Tensor:
-    """Returns the same as a matrix of one row."""
+    """Returns the second word's scores as a matrix of one row."""
     ask = solution("simplified_attention/scores").attention_scores
     return ask(left_projected("query")[1:2], left_projected("key"))
 
 
 def left_weights() -> torch.Tensor:
-    """Returns the row of scores, scaled and softmaxed."""
+    """Returns the softmax of the second word's scaled scores, as a matrix of one row."""
     ask = solution("self_attention/scaling").attention_weights
     return ask(left_projected("query")[1:2], left_projected("key"))
 
 
 def left_context() -> torch.Tensor:
-    """Returns the values, weighted for the second word."""
+    """Returns the second word's context as a matrix of one row."""
     ask = solution("self_attention/scaling").scaled_dot_product_attention
     return ask(left_projected("query")[1:2], left_projected("key"), left_projected("value"))
 
 
 def sliced_context() -> torch.Tensor:
-    """Returns one row of weights over three slices of the values, side by side."""
+    """Returns the second word's contexts for three slices of the values, side by side."""
     ask = solution("multi_head_attention/head_weights").slice_value_heads
     return ask(left_weights(), left_projected("value"), 3)  # (1, 3)
 
 
 def sliced_context_part(head: int) -> torch.Tensor:
-    """Returns the result of one slice."""
+    """Returns the second word's context for one slice of the values."""
     return sliced_context()[:, head : head + 1]
 
 
 def value_slice(head: int) -> torch.Tensor:
-    """Returns one slice of the values: weights that are the identity leave it unchanged."""
+    """Returns one slice of the values, computed with the identity as weights."""
     ask = solution("multi_head_attention/head_weights").slice_value_heads
     return ask(torch.eye(8), left_projected("value"), 3)[:, head : head + 1]
 
@@ -584,18 +564,20 @@ def value_slice(head: int) -> torch.Tensor:
 
 @cache
 def _head_matrices() -> tuple[torch.Tensor, ...]:
-    """Returns query, key and value matrices of three heads, drawn 20 numbers after the seed."""
+    """Returns query, key and value matrices of three heads.
+
+    They are drawn with seed 123 after 20 other numbers.
+    """
     with _seed(123, drawn_before=20):
         return torch.rand(3, 3, 2), torch.rand(3, 3, 2), torch.rand(3, 4, 2)
 
 
 def head_matrices(part: str) -> torch.Tensor:
-    """Returns the matrices of three heads."""
     return _head_matrices()[PARTS.index(part)]
 
 
 def projected_heads(part: str) -> torch.Tensor:
-    """Returns all words, projected by each head's matrix."""
+    """Returns the embedded sentence, projected by each head's matrix."""
     ask = solution("multi_head_attention/head_weights").project_heads
     return ask(embedded(), head_matrices(part))  # (3, 8, d)
 
@@ -607,7 +589,7 @@ def projected_heads_word_2(part: str) -> torch.Tensor:
 
 
 def projected_heads_by_column(part: str) -> torch.Tensor:
-    """Returns all words, projected by each head's matrix, with columns before tokens."""
+    """Returns the projected sentence of each head, with columns before tokens."""
     return projected_heads(part).transpose(1, 2)
 
 
@@ -616,7 +598,10 @@ def projected_heads_by_column(part: str) -> torch.Tensor:
 
 @cache
 def _block_weights() -> dict[str, torch.Tensor]:
-    """Returns attention's and the network's layers; 20 numbers were drawn since the seed."""
+    """Returns the weights of the encoder block's attention and network.
+
+    They are drawn with seed 123 after 20 other numbers.
+    """
     names = ("W_query", "W_key", "W_value", "out_proj")
     with _seed(123, drawn_before=20):
         return {
@@ -646,33 +631,30 @@ def _network() -> nn.Module:
 
 
 def encoder_projection(part: str) -> torch.Tensor:
-    """Returns queries, keys or values of the encoder's attention, before they are split."""
+    """Returns the unsplit queries, keys or values of the encoder's attention."""
     return getattr(_encoder_attention(), f"W_{part}")(embedded_batch())
 
 
 def encoder_query_heads() -> torch.Tensor:
-    """Returns the encoder's queries, split into two heads."""
     return solution("multi_head_attention/heads").split_heads(encoder_projection("query"), 2)
 
 
 def encoder_attention() -> torch.Tensor:
-    """Returns the output of the encoder's attention layer."""
     return _encoder_attention()(embedded_batch())
 
 
 def first_add_and_norm() -> torch.Tensor:
-    """Returns the normalized sum of input and attention, with weight one and bias zero."""
+    """Returns the normalized sum of input and attention, with weight 1 and bias 0."""
     ask = solution("transformer_block/encoder_block").add_and_norm
     return ask(embedded_batch(), encoder_attention(), torch.ones(2), torch.zeros(2))
 
 
 def network_text() -> str:
-    """Returns the text that the feed-forward network prints."""
     return repr(_network())
 
 
 def network() -> torch.Tensor:
-    """Returns the output of the feed-forward network after the first norm."""
+    """Returns the feed-forward network's output for the first normalized sum."""
     return _network()(first_add_and_norm())
 
 
@@ -688,7 +670,11 @@ def encoder_block() -> torch.Tensor:
 
 @cache
 def _split_layer() -> nn.Module:
-    """Returns our multi-head attention with three layers; 36 numbers were drawn since the seed."""
+    """Returns multi-head attention with linear layers for queries, keys and values.
+
+    Their weights are drawn with seed 123 after 36 other numbers. The last projection is the
+    identity.
+    """
     with _seed(123, drawn_before=36):
         weights = _layers(*((f"W_{part}", 6, 6) for part in PARTS))
     exercise = solution("multi_head_attention/multi_head_attention")
@@ -698,84 +684,78 @@ def _split_layer() -> nn.Module:
 
 
 def split_layer_text(part: str) -> str:
-    """Returns the text that one of its layers prints."""
+    """Returns the printed form of the layer's linear layer for queries, keys or values."""
     return repr(getattr(_split_layer(), f"W_{part}"))
 
 
 def split_layer_weight(part: str) -> torch.Tensor:
-    """Returns the weight of one of its layers."""
     return getattr(_split_layer(), f"W_{part}").weight
 
 
 def split_layer_bias(part: str) -> torch.Tensor:
-    """Returns the bias of one of its layers."""
     return getattr(_split_layer(), f"W_{part}").bias
 
 
 def split_projection(part: str) -> torch.Tensor:
-    """Returns three words as queries, keys or values."""
+    """Returns the unsplit queries, keys or values of `THREE_WORDS`."""
     return getattr(_split_layer(), f"W_{part}")(THREE_WORDS)  # (1, 3, 6)
 
 
 def split_heads(part: str) -> torch.Tensor:
-    """Returns queries, keys or values in two heads."""
     return solution("multi_head_attention/heads").split_heads(split_projection(part), 2)
 
 
 def split_heads_by_token(part: str) -> torch.Tensor:
-    """Returns the heads by token, with tokens before heads."""
+    """Returns the split queries, keys or values with tokens before heads."""
     return split_heads(part).transpose(1, 2)
 
 
 def split_scores() -> torch.Tensor:
-    """Returns the scores of each head."""
     ask = solution("simplified_attention/scores").attention_scores
     return ask(split_heads("query"), split_heads("key"))
 
 
 def split_masked() -> torch.Tensor:
-    """Returns the scores with minus infinity for the future."""
+    """Returns the scores, with minus infinity for the future."""
     return solution("causal_attention/masking").mask_scores(split_scores())
 
 
 def split_scaled() -> torch.Tensor:
-    """Returns the masked scores, divided by the root of the head size."""
+    """Returns the masked scores divided by the square root of the head size."""
     return solution("self_attention/scaling").scale_scores(split_masked(), 3)
 
 
 def split_weights() -> torch.Tensor:
-    """Returns the softmax of the scaled scores."""
     return solution("simplified_attention/softmax").softmax(split_scaled(), dim=-1)
 
 
 def split_contexts() -> torch.Tensor:
-    """Returns the weights times the values, for each head."""
+    """Returns each head's weights times its values."""
     ask = solution("simplified_attention/context").context_vectors
     return ask(split_weights(), split_heads("value"))
 
 
 def split_contexts_in_one_call() -> torch.Tensor:
-    """Returns the contexts, with mask, scaling and softmax in one function."""
+    """Returns the contexts from one function that masks, scales and applies softmax."""
     ask = solution("multi_head_attention/heads").causal_head_attention
     return ask(*(split_heads(part) for part in PARTS))
 
 
 def split_contexts_by_token() -> torch.Tensor:
-    """Returns the contexts with tokens before heads."""
+    """Returns the contexts, with tokens before heads."""
     return split_contexts().transpose(1, 2)
 
 
 def merged_contexts() -> torch.Tensor:
-    """Returns the contexts with heads side by side."""
+    """Returns the contexts of all heads side by side."""
     return solution("multi_head_attention/heads").merge_heads(split_contexts())
 
 
 def merged_contexts_of_the_layer() -> torch.Tensor:
-    """Returns the output of the whole layer, whose last projection is the identity."""
     return _split_layer()(THREE_WORDS)
 
 
-#: the public functions of this module, each of which computes a printed output
+#: the public functions of this module by name; each computes a printed output
 RECIPES: dict[str, Callable[..., Any]] = {
     name: value
     for name, value in list(globals().items())

@@ -17,11 +17,11 @@ from autograder.suite import load_module
 recipes = load_module(Path(__file__).with_name("recipes.py"), "_known_outputs_recipes")
 ENTRIES: dict[str, dict[str, Any]] = recipes.entries()
 
-#: outputs computed from other numbers that were rounded to four decimals
+#: the tolerance of outputs that are computed from numbers printed with four decimals
 FROM_PRINTED = 5e-4
-#: patterns of dropout differ between machines: see `_kept_entries`
+#: recipes whose dropout pattern differs between machines; see `_kept_entries`
 NEEDS_MKL = {"dropped_ones", "dropped_weights"}
-#: versions of PyTorch that draw a different pattern from the one in the documents
+#: versions of PyTorch that draw a different dropout pattern from that in the documents
 OTHER_PATTERN = ("2.6.",)
 
 
@@ -61,7 +61,7 @@ def _numbers(got: Any) -> Any:
 
 
 def _check_numbers(got: Any, entry: dict[str, Any], printed: Any, way: dict[str, Any]) -> None:
-    """Compares entry by entry; if the document cuts an output off, only the printed part."""
+    """Compares each printed number with the computed one, even if the output is cut off."""
     if isinstance(printed, list):
         assert isinstance(got, list)
         assert len(got) == len(printed) or (entry.get("cut_off") and len(got) > len(printed))
@@ -76,7 +76,7 @@ def _check_numbers(got: Any, entry: dict[str, Any], printed: Any, way: dict[str,
 
 
 def _tolerance(entry: dict[str, Any], printed: float, way: dict[str, Any]) -> float:
-    """Returns half a unit of the last printed digit, and a little for reordered sums."""
+    """Returns half a unit of the last printed digit, and slightly more for reordered sums."""
     if way is entry and entry["reproduced"] == "from_printed":
         return FROM_PRINTED
     unit = 10.0 ** -entry["decimals"]

@@ -1,4 +1,4 @@
-"""Of a class's equal texts, two are executed; if their results are equal, all get that result."""
+"""A class's equal texts are executed twice; if both results agree, all students get that result."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def test_entries_alone_give_the_sentences_of_entries(course: Course, tool: Modul
 
 
 def test_code_words_in_a_sentence_are_missing_in_other_answers(course: Course) -> None:
-    """A name counts if the answer contains its last word; all contain single letters."""
+    """`check` looks for a name's last word, and every answer has words of one or two letters."""
     code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))
     assert code
     assert [text for text in code if len(re.findall(r"\w+", text)[-1]) < 3] == []
