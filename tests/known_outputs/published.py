@@ -54,7 +54,7 @@ def _turned(inputs: Inputs) -> torch.Tensor:
 
 
 def _padded(values: torch.Tensor) -> torch.Tensor:
-    """Returns attention with equal keys, of which 2 and 6 in the two sequences are not padding."""
+    """Returns attention with equal keys; 2 and 6 keys of the two sequences are not padding."""
     module = solution("cross_attention")
     mask = module.padding_mask(torch.tensor([2, 6]), 10)[:, None]
     # any queries would do, because equal keys get equal weights

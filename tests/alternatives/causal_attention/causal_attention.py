@@ -13,7 +13,7 @@ from autograder.suite import alternative
 
 
 class _Layers(nn.Module):
-    """Layers with the required names, and a check of the length."""
+    """The required submodules, and a check of the number of tokens."""
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__()

@@ -132,7 +132,7 @@ def whole_row_minus_future(weights):
 @alternative("mask_and_renormalize")
 def guarded_sum(weights):
     masked = weights.tril()
-    tiny = torch.finfo(weights.dtype).tiny  # far below any sum that is judged
+    tiny = torch.finfo(weights.dtype).tiny  # far below any sum that is tested
     return masked / (masked.sum(dim=-1, keepdim=True) + tiny)
 
 

@@ -1,4 +1,4 @@
-"""Right but unusual ways to attend to blocks, to merge them, and to process one after the other."""
+"""Right but unusual ways to attend to blocks, to merge them, and to process them one by one."""
 
 import math
 
@@ -252,7 +252,7 @@ def blocks_of_queries_as_well(queries, keys, values, block_size):
 
 
 class _Block(torch.autograd.Function):
-    """Returns two results; the backward pass of both is written by hand."""
+    """Returns output and log-sum-exp, with a backward pass written by hand."""
 
     @staticmethod
     def forward(ctx, queries, keys, values):

@@ -73,7 +73,7 @@ def additive_mask(queries, keys, values, mask):
 
 @alternative("masked_attention")
 def logarithm_of_what_is_kept(queries, keys, values, mask):
-    kept = (~mask).to(queries.dtype).log()  # log 0 is minus infinity
+    kept = (~mask).to(queries.dtype).log()  # the logarithm of 0 is minus infinity
     return torch.softmax(queries @ keys.mT / math.sqrt(queries.size(-1)) + kept, -1) @ values
 
 

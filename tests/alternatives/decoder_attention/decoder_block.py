@@ -58,7 +58,7 @@ class functional_norms(_Submodules):
 
 @alternative("DecoderBlock")
 class token_by_token(_Submodules):
-    """Uses the cache even within a call."""
+    """Passes one token at a time, with the cache of those before it."""
 
     def forward(self, x, past=None):
         results = []
@@ -109,7 +109,7 @@ class two_halves_as_methods(_Submodules):
 
 
 def _turned(x, places):
-    """Rotates every pair of coordinates as a complex number, by multiplication."""
+    """Rotates pairs of coordinates by multiplying complex numbers."""
     half = x.shape[-1] // 2
     speeds = 10000.0 ** (-torch.arange(half, device=x.device, dtype=x.dtype) / half)
     angles = places[:, None] * speeds

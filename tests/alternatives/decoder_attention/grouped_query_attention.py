@@ -90,7 +90,7 @@ class _Layers(nn.Module):
 
 @alternative("GroupedQueryAttention")
 class head_by_head_without_a_mask(_Layers):
-    """Lets every token attend to its own prefix."""
+    """Computes each token's attention to itself and to earlier tokens only."""
 
     def forward(self, x):
         heads, kv_heads, size = self.sizes

@@ -205,7 +205,7 @@ def powers_one_by_one(positions, head_dim, base=10000.0):
 
 
 class _Rotation(torch.autograd.Function):
-    """A rotation whose backward pass rotates by the opposite angle."""
+    """Rotates; the backward pass rotates by the opposite angles."""
 
     @staticmethod
     def turned(x, angles):

@@ -11,7 +11,7 @@ from autograder.suite import alternative
 
 
 class _Layers(nn.Module):
-    """Layers with the names under which weights are copied in, and no mask."""
+    """The required submodules, without a mask."""
 
     def __init__(self, config):
         super().__init__()
@@ -43,7 +43,7 @@ class torchs_own_kernel(_Layers):
 
 @alternative("CausalSelfAttention")
 class with_past_argument(_Layers):
-    """Has an extra argument with a default, and a boolean buffer that is not saved."""
+    """Has an optional second argument, and a boolean buffer that is not saved."""
 
     def __init__(self, config):
         super().__init__(config)
@@ -117,7 +117,7 @@ class projections_in_one_product(_Layers):
 
 @alternative("CausalSelfAttention")
 class functional_dropout(_Layers):
-    """Uses the functional form of dropout once, and writes the other one by hand."""
+    """Uses `F.dropout` for the weights, and its own dropout for the result."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)

@@ -96,7 +96,7 @@ def query_and_key_weights_fused(inputs, W_query, W_key, W_value):
     """Computes the scores of a head as one bilinear form, x (Wq^T Wk) x^T."""
     form = W_query.transpose(1, 2) @ W_key / math.sqrt(W_key.shape[1])
     weights = torch.softmax(inputs @ form @ inputs.T, dim=-1)
-    mixed = weights @ inputs  # attention first, value weights after it
+    mixed = weights @ inputs  # attention first, then the value weights
     return torch.hstack([mixed[h] @ W_value[h].T for h in range(len(W_value))])
 
 
@@ -149,7 +149,7 @@ def rearranged_heads(inputs, W_query, W_key, W_value):
 
 @alternative("slice_value_heads")
 def cut_once(weights, values, num_heads):
-    """Attends once for all heads, because the slices side by side are the original values."""
+    """Attends once for all heads, because their slices side by side are the original values."""
     return weights @ values[:, : values.shape[1] // num_heads * num_heads]
 
 

@@ -34,7 +34,10 @@ def stacked_chunks_copied(x, num_heads):
 
 @alternative("split_heads")
 def swapped_first(x, num_heads):
-    """Resembles the well-known mistake, but divides the columns while they precede the tokens."""
+    """Divides the columns before they are moved behind the tokens.
+
+    This resembles a known mistake, but is right.
+    """
     batch, tokens, _ = x.shape
     divided = x.transpose(1, 2).reshape(batch, num_heads, _head_size(x, num_heads), tokens)
     return divided.transpose(2, 3)
@@ -138,7 +141,7 @@ def rearranged_back(x):
 
 @alternative("merge_heads")
 def summed_into_place(x):
-    """Multiplies every head by its own rows of an identity matrix, and adds up the products."""
+    """Multiplies every head by its own rows of an identity matrix, and adds the products."""
     batch, heads, tokens, head_dim = x.shape
     places = torch.eye(heads * head_dim, dtype=x.dtype).view(heads, head_dim, -1)
     return torch.einsum("bhtd,hde->bte", x, places)
@@ -248,7 +251,7 @@ def fourth_roots(queries, keys, values):
 
 @alternative("causal_head_attention")
 def running_softmax(queries, keys, values):
-    """Processes one key after another, as a fused kernel does."""
+    """Processes one key after the other, as a fused kernel does."""
     best = queries.new_full((*queries.shape[:-1], 1), -torch.inf)
     total, context = torch.zeros_like(best), torch.zeros_like(values)
     tokens = torch.arange(queries.shape[-2]).unsqueeze(-1)

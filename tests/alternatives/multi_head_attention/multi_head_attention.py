@@ -11,7 +11,7 @@ from autograder.suite import alternative
 
 
 class _Layers(nn.Module):
-    """Layers with the names under which weights are copied in, and no mask."""
+    """The required submodules, without a mask."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
@@ -76,7 +76,7 @@ class added_mask(_Layers):
 
 @alternative("MultiHeadAttention")
 class index_notation(_Layers):
-    """Leaves the heads behind the tokens, where index notation finds them."""
+    """Leaves the heads behind the tokens, and names the dimensions in `einsum`."""
 
     def forward(self, x):
         queries, keys, values = (y.transpose(1, 2) for y in self.qkv(x))  # (B, T, H, d)
@@ -89,7 +89,7 @@ class index_notation(_Layers):
 
 @alternative("MultiHeadAttention")
 class heads_first(_Layers):
-    """Puts the heads before the batch, until they are merged."""
+    """Puts the heads in front of the batch until they are merged."""
 
     def forward(self, x):
         queries, keys, values = (y.transpose(0, 1) for y in self.qkv(x))  # (H, B, T, d)
@@ -102,7 +102,7 @@ class heads_first(_Layers):
 
 @alternative("MultiHeadAttention")
 class pair_by_pair(_Layers):
-    """Compares every query with every key that it may see, one after another."""
+    """Computes each score, and each share of a context, in a loop."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)
@@ -120,7 +120,7 @@ class pair_by_pair(_Layers):
 
 @alternative("MultiHeadAttention")
 class loop_over_heads(_Layers):
-    """Computes each head from its own rows of the weights; sums out_proj by head."""
+    """Computes each head from its own rows of the weights, and adds its part of `out_proj`."""
 
     def forward(self, x):
         tokens = x.shape[1]
@@ -141,7 +141,7 @@ class loop_over_heads(_Layers):
 
 @alternative("MultiHeadAttention")
 class token_by_token(_Layers):
-    """Keeps a growing list of keys and values, as in generation, and needs no mask."""
+    """Uses a growing part of keys and values, as in generation, and needs no mask."""
 
     def forward(self, x):
         queries, keys, values = self.qkv(x)
@@ -200,7 +200,7 @@ class dropout_by_hand(_Layers):
 
 @alternative("MultiHeadAttention")
 class scale_kept_in_a_tensor(_Layers):
-    """Keeps a number as a plain tensor without dimensions, and adds -1e4 to masked scores."""
+    """Stores the scale as a tensor attribute, and adds -1e4 to masked scores."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
@@ -219,7 +219,7 @@ class scale_kept_in_a_tensor(_Layers):
 
 @alternative("MultiHeadAttention")
 class mask_kept_for_each_length(_Layers):
-    """Makes masks when they are needed and keeps them by length and device."""
+    """Stores the mask's indices by length and device."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
@@ -349,7 +349,7 @@ class mask_in_a_frozen_parameter(nn.Module):
 
 
 class _Head(nn.Module):
-    """The attention of one head, which has no weights itself."""
+    """Computes the attention of one head, and has no weights."""
 
     def __init__(self, dropout):
         super().__init__()

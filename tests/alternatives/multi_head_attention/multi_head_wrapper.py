@@ -75,7 +75,7 @@ class filled_slice_by_slice(_Built):
 
 @alternative("MultiHeadAttentionWrapper")
 class joined_by_hstack(_Built):
-    """Joins with `hstack`, along dimension 1, so tokens and columns change places twice."""
+    """Joins the heads with `hstack`, between two transpositions."""
 
     def forward(self, x):
         return torch.hstack([head(x).mT for head in self.heads]).mT
@@ -101,7 +101,7 @@ class padded_and_added(_Built):
 
 @alternative("MultiHeadAttentionWrapper")
 class weights_of_all_heads_at_once(_Built):
-    """Makes one matrix product with the weights of all heads, joined in every call."""
+    """Projects with the joined weights of all heads, in one matrix product."""
 
     def _all(self, name, x):
         layers = [getattr(head, name) for head in self.heads]
@@ -122,7 +122,7 @@ class weights_of_all_heads_at_once(_Built):
 
 @alternative("MultiHeadAttentionWrapper")
 class arguments_by_name(nn.Module):
-    """Passes arguments by name, and has an extra buffer and a number kept in a tensor."""
+    """Passes arguments by name, and stores the number of heads in a buffer."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
@@ -149,8 +149,6 @@ class heads_as_children(_Built):
 
 @alternative("MultiHeadAttentionWrapper")
 class collected_by_hooks(_Built):
-    """Every head appends its result to a list when it is called."""
-
     def forward(self, x):
         found = []
         handles = [

@@ -160,7 +160,7 @@ def through_float64(queries, keys):
 @alternative("attention_weights")
 def from_distances(queries, keys):
     distances = (queries.unsqueeze(-2) - keys.unsqueeze(-3)).square().sum(-1)
-    scores = (keys.square().sum(-1).unsqueeze(-2) - distances) / 2  # shifted by |q|^2 / 2 per row
+    scores = (keys.square().sum(-1).unsqueeze(-2) - distances) / 2  # less |q|^2 / 2 in each row
     return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 
 
@@ -256,7 +256,7 @@ def context_through_float64(queries, keys, values):
 
 
 class _Attention:
-    """A student's own class that has a method with the forbidden name."""
+    """Has a method whose name is that of a forbidden function."""
 
     def scaled_dot_product_attention(self, q, k, v):
         return torch.softmax(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5, -1) @ v
@@ -264,7 +264,7 @@ class _Attention:
 
 @alternative("scaled_dot_product_attention")
 def own_method_of_that_name(queries, keys, values):
-    # F.scaled_dot_product_attention would do the same
+    # this comment with F.scaled_dot_product_attention must not count as a call
     return _Attention().scaled_dot_product_attention(queries, keys, values)
 
 
@@ -316,7 +316,7 @@ def running_softmax(queries, keys, values):
 
 
 class _RecomputedAttention(torch.autograd.Function):
-    """Computes scores and weights again in the backward pass, and keeps neither."""
+    """Recomputes scores and weights in the backward pass instead of saving them."""
 
     @staticmethod
     def weights(queries, keys):
@@ -353,7 +353,7 @@ def queries_in_chunks(queries, keys, values):
 
 @alternative("attention_weights")
 def gradient_scaled_by_a_hook(queries, keys):
-    # the hook changes a gradient and changes it back, so the final gradient is right
+    # the hooks divide and multiply the gradient by 4, so it stays right
     scores = queries @ keys.mT
     if scores.requires_grad:
         scores.register_hook(lambda gradient: gradient * 4)

@@ -236,7 +236,8 @@ class InputsMixedThenProjected(_Linears):
     def forward(self, x):
         q, k = self.W_query(x), self.W_key(x)
         weights = torch.softmax(q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5, dim=-1)
-        return self.W_value(weights @ x)  # rows of weights sum to one, so the bias is right
+        # rows of weights sum to one, so they leave the bias unchanged
+        return self.W_value(weights @ x)
 
 
 @alternative("SelfAttentionV2")

@@ -208,7 +208,7 @@ class _Ops:
 
 @alternative("softmax")
 def helper_of_the_same_name(scores, dim=-1):
-    # a comment on torch.softmax(scores, dim) is not a call
+    # this comment with torch.softmax(scores, dim) must not count as a call
     return _Ops().softmax(scores, dim)
 
 
@@ -291,7 +291,7 @@ def backward_by_hand(scores):
 
 
 class _SoftmaxWithBothRules(torch.autograd.Function):
-    """Separates forward and backward, so that `torch.func` can also use them."""
+    """Defines `setup_context`, so that `torch.func` can also use it."""
 
     @staticmethod
     def forward(scores, dim):

@@ -256,11 +256,11 @@ class everything_from_the_weights(_Parts):
 
 @alternative("EncoderBlock")
 class torch_encoder_layer_on_loan(_Parts):
-    """Runs torch's own layer with the weights of this one."""
+    """Runs torch's own layer with this layer's weights."""
 
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__(d_model, num_heads, hidden_dim)
-        # in a list, so that its weights do not become weights of this module
+        # in a list, so that its weights are not registered in this module
         self.loan = [
             nn.TransformerEncoderLayer(
                 d_model, num_heads, hidden_dim, dropout=0.0, batch_first=True, norm_first=False

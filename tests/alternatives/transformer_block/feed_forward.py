@@ -232,7 +232,7 @@ class HiddenNeuronsInChunks(_TwoLayers):
 
 @alternative("FeedForward")
 class lazy_layers(nn.Module):
-    """Takes its shapes from the loaded weights."""
+    """Learns the sizes of its layers when weights are loaded."""
 
     def __init__(self, d_model, hidden_dim):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Causal attention layers with two known mistakes at once, for which neither name fits."""
+"""Causal attention layers with two known mistakes at once, which neither name alone describes."""
 
 import torch
 import torch.nn.functional as F

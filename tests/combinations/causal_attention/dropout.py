@@ -1,4 +1,4 @@
-"""Dropout with two known mistakes at once, for which neither name fits."""
+"""Dropout with two known mistakes at once, which neither name alone describes."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from autograder.suite import combination, intended
 
 
 def _plain(x, p, training):
-    """The cases without chance; None where chance decides."""
+    """Returns the result if p or `training` leave nothing to chance, and None otherwise."""
     if not 0 <= p <= 1:
         raise ValueError(f"p must lie between 0 and 1, got {p}")
     if not training or p == 0:

@@ -1,4 +1,4 @@
-"""Answers with two known mistakes at once, for which neither name fits."""
+"""Answers with two known mistakes at once, which neither name alone describes."""
 
 import torch
 from torch import nn

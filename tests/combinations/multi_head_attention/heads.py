@@ -1,4 +1,4 @@
-"""Heads with two known mistakes at once, for which neither name fits."""
+"""Answers about heads with two known mistakes at once, which neither name alone describes."""
 
 import torch
 

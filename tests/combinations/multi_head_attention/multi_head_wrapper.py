@@ -1,6 +1,6 @@
-"""Wrong answers written from the questions alone, with the intention of each."""
+"""Wrong answers written from the questions alone, each with its intended mistake."""
 
-# ruff: noqa: F821 - CausalAttention is in the module that each answer becomes a part of
+# ruff: noqa: F821 - each answer is inserted into a module that defines CausalAttention
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Scaled attention with two known mistakes at once, for which neither name fits."""
+"""Scaled attention with two known mistakes at once, which neither name alone describes."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Wrong answers written from the questions alone, with the intention of each."""
+"""Wrong answers written from the questions alone, each with its intended mistake."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Softmax with two known mistakes at once, for which neither name fits."""
+"""Softmax with two known mistakes at once, which neither name alone describes."""
 
 import torch
 

@@ -1,6 +1,6 @@
-"""Add and norm with two known mistakes at once, for which neither name fits."""
+"""Add and norm with two known mistakes at once, which neither name alone describes."""
 
-# ruff: noqa: F821 - the sublayers are in the module that each answer becomes a part of
+# ruff: noqa: F821 - each answer is inserted into a module that defines the sublayers
 
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
-"""What students write instead of a causal attention layer.
+"""Known mistakes in causal attention layers.
 
-`_Right` is the layer cut in steps, so that each mistake shows the step that it gets wrong.
+`_Right` is the right layer in steps; each mistake changes the step that it gets wrong.
 """
 
 import torch

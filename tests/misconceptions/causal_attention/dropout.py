@@ -1,4 +1,4 @@
-"""What students write instead of dropout."""
+"""Known mistakes in dropout."""
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ def _checked(p):
 
 
 def _plain(x, p, training):
-    """The cases without chance; None where chance decides."""
+    """Returns the result if p or `training` leave nothing to chance, and None otherwise."""
     _checked(p)
     if not training or p == 0:
         return x

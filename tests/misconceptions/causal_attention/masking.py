@@ -1,4 +1,4 @@
-"""What students write instead of causal masks."""
+"""Known mistakes in causal masks."""
 
 import functools
 import math

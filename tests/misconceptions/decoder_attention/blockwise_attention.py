@@ -1,4 +1,4 @@
-"""What students write instead of blocks of attention, their merge, and blockwise attention."""
+"""Known mistakes in attending to blocks, merging them, and blockwise attention."""
 
 import math
 
@@ -355,7 +355,7 @@ def merged_log_sum_exp_first(output_a, lse_a, output_b, lse_b):
 
 
 def online(queries, keys, values, block_size, fade, start=-torch.inf):
-    """The running sums, with a rule for what was added up before the maximum grew."""
+    """Computes blockwise attention; `fade` says how sums change when the maximum grows."""
     highest = torch.full_like(queries[..., :1], start)
     total, output = torch.zeros_like(highest), torch.zeros_like(highest)
     for place in range(0, keys.shape[-2], block_size):
@@ -374,7 +374,7 @@ def faded(highest, higher):
 
 
 def merged(queries, keys, values, block_size, carry):
-    """The outputs of blocks, merged one by one, with a rule for the log-sum-exp that goes on."""
+    """Merges the outputs of blocks one by one; `carry` makes the next log-sum-exp."""
     output, lse = (
         torch.zeros_like(values[..., :1, :]),
         torch.full_like(queries[..., :1], -torch.inf),

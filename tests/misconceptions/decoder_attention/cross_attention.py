@@ -1,4 +1,4 @@
-"""What students write instead of a padding mask, of masked attention, and of cross-attention."""
+"""Known mistakes in padding masks, masked attention and cross-attention."""
 
 import math
 
@@ -139,7 +139,7 @@ def _scores(queries, keys):
 
 
 def _attend(queries, keys, values, mask, fill=-torch.inf, dim=-1):
-    """The right computation with a fill and a dimension of choice."""
+    """Computes masked attention, rightly unless `fill` or `dim` is given."""
     return torch.softmax(_scores(queries, keys).masked_fill(mask, fill), dim) @ values
 
 

@@ -1,4 +1,4 @@
-"""What students write instead of the block of a decoder."""
+"""Known mistakes in the decoder block."""
 
 import torch
 import torch.nn.functional as F
@@ -27,7 +27,7 @@ class _Block(nn.Module):
         return h + self.feed_forward(self.norm2(h)), present
 
 
-# where the norms stand
+# places of the norms
 
 
 @misconception(
@@ -315,7 +315,7 @@ class last_token_only(_Block):
 
 
 class _OwnNorm(nn.Module):
-    """A norm with details of choice."""
+    """A layer norm with arguments for the details that a student may get wrong."""
 
     def __init__(self, size, eps=1e-5, correction=0, outside=False):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What students write instead of grouped-query attention."""
+"""Known mistakes in grouped-query attention."""
 
 import math
 
@@ -11,20 +11,20 @@ from autograder.suite import misconception
 
 
 def _checked(queries, keys):
-    """Query heads for each head of keys; refuses what the question refuses."""
+    """Returns the number of query heads for each key head; refuses unequal groups."""
     if queries.shape[1] % keys.shape[1] != 0:
         raise ValueError("the groups are not equal")
     return queries.shape[1] // keys.shape[1]
 
 
 def _attend(queries, keys, values, scale=None, dim=-1):
-    """Attention in heads that match one another, with a divisor and a dimension of choice."""
+    """Computes attention with as many key heads as query heads, right by default."""
     scores = queries @ keys.transpose(-2, -1) / (scale or math.sqrt(queries.shape[-1]))
     return torch.softmax(scores, dim) @ values
 
 
 def _shared(queries, keys, values):
-    """Keys and values for every query head."""
+    """Repeats keys and values for every query head."""
     group = _checked(queries, keys)
     return keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
 

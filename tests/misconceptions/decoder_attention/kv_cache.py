@@ -1,4 +1,4 @@
-"""What students write instead of the masks of decoding, and of attention with a cache."""
+"""Known mistakes in decoding masks, and in attention with a cache."""
 
 import functools
 import math
@@ -119,7 +119,7 @@ def square_of_the_queries(num_queries, num_keys):
 
 
 def distances(num_queries, num_keys):
-    """How far each key lies behind each query; negative after it."""
+    """Returns how far each key lies before each query; negative if it lies after it."""
     return torch.arange(num_keys - num_queries, num_keys)[:, None] - torch.arange(num_keys)
 
 
@@ -281,7 +281,7 @@ def attend(queries, keys, values, mask):
 
 
 def after(past, keys, values):
-    """The past and the new keys and values, one after the other."""
+    """Returns the keys and values of the past, followed by the new ones."""
     if past is None:
         return keys, values
     return torch.cat([past[0], keys], dim=2), torch.cat([past[1], values], dim=2)
@@ -491,7 +491,7 @@ def masked_after_softmax(queries, keys, values, past=None):
 
 
 class Cached(nn.Module):
-    """Cached attention in steps; each mistake replaces one of them."""
+    """Cached attention in steps; each mistake below replaces one of them."""
 
     def __init__(self, d_model, num_heads):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What students write instead of rotary angles, and of the turn by them."""
+"""Known mistakes in rotary angles, and in rotating by them."""
 
 import math
 

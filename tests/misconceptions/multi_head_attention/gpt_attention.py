@@ -1,4 +1,4 @@
-"""What students write instead of a GPT's causal self-attention."""
+"""Known mistakes in a GPT's causal self-attention."""
 
 import math
 
@@ -9,7 +9,7 @@ from autograder.suite import misconception
 
 
 class _Layers(nn.Module):
-    """A right one, in steps that a mistake can take the place of."""
+    """The right layer in steps; each mistake below replaces one of them."""
 
     def __init__(self, config):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What students write instead of heads from stacked weights."""
+"""Known mistakes in heads with stacked weights."""
 
 import math
 

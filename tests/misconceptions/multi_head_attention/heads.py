@@ -1,4 +1,4 @@
-"""What students write instead of heads."""
+"""Known mistakes in splitting, merging and attending in heads."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What students write instead of multi-head attention with weight split."""
+"""Known mistakes in multi-head attention with weight split."""
 
 import math
 
@@ -9,7 +9,7 @@ from autograder.suite import misconception
 
 
 class _Layers(nn.Module):
-    """A right one, in steps that a mistake can take the place of."""
+    """The right layer in steps; each mistake below replaces one of them."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
@@ -533,7 +533,7 @@ class out_proj_not_called(_Layers):
     hint="Does qkv_bias apply to out_proj, too?",
 )
 class out_proj_without_bias(_Layers):
-    def has_bias(self, qkv_bias):  # a second layer would also draw again
+    def has_bias(self, qkv_bias):  # replacing the layer afterwards would draw random numbers again
         return qkv_bias
 
 

@@ -1,4 +1,4 @@
-"""What students write instead of heads side by side."""
+"""Known mistakes in the wrapper of several heads."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What students write instead of the vocabulary, the ids and the lookup."""
+"""Known mistakes in the vocabulary, the ids and the lookup."""
 
 import string
 import unicodedata

@@ -1,4 +1,4 @@
-"""What students write instead of the three projections."""
+"""Known mistakes in the three projections."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""What students write instead of scaled dot-product attention."""
+"""Known mistakes in scaled dot-product attention."""
 
 import math
 

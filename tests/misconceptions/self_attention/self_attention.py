@@ -1,4 +1,4 @@
-"""What students write instead of self-attention as a layer."""
+"""Known mistakes in self-attention layers."""
 
 import math
 
@@ -15,7 +15,7 @@ def _attend(queries, keys, values):
 
 
 class _Parameters(nn.Module):
-    """Three plain parameters, as they should be."""
+    """The right layer with three parameters; mistakes change parts of it."""
 
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -28,7 +28,7 @@ class _Parameters(nn.Module):
 
 
 class _Linears(nn.Module):
-    """Three linear layers, as they should be."""
+    """The right layer with three linear layers; mistakes change parts of it."""
 
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__()

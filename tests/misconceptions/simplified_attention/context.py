@@ -1,4 +1,4 @@
-"""What students write instead of context vectors."""
+"""Known mistakes in context vectors."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What students write instead of the scores."""
+"""Known mistakes in attention scores."""
 
 import torch
 

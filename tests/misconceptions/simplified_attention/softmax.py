@@ -1,4 +1,4 @@
-"""What students write instead of normalized scores."""
+"""Known mistakes in normalizing scores."""
 
 import math
 

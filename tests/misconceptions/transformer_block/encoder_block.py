@@ -1,4 +1,4 @@
-"""What students write instead of add and norm, and of the encoder block."""
+"""Known mistakes in add and norm, and in the encoder block."""
 
 import torch
 import torch.nn.functional as F
@@ -8,7 +8,7 @@ from autograder.suite import misconception
 
 
 def _norm(total, weight, bias, eps, dim=-1):
-    """The right norm, over a dimension of choice."""
+    """Normalizes, over the wrong dimension if `dim` is given."""
     mean = total.mean(dim, keepdim=True)
     variance = total.var(dim, keepdim=True, unbiased=False)
     return weight * (total - mean) / torch.sqrt(variance + eps) + bias
@@ -183,7 +183,7 @@ def divided_by_the_length(x, sublayer_output, weight, bias, eps=1e-5):
     return weight * total / torch.sqrt(total.square().sum(-1, keepdim=True) + eps) + bias
 
 
-# add_and_norm: over what
+# add_and_norm: dimensions of mean and variance
 
 
 @misconception(
@@ -362,7 +362,7 @@ class _FeedForward(nn.Module):
 
 
 class _Parts(nn.Module):
-    """The right submodules; each mistake below changes one of them or the order of steps."""
+    """The right block; each mistake below changes a submodule or the order of steps."""
 
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__()

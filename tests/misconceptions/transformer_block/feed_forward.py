@@ -1,4 +1,4 @@
-"""What students write instead of the feed-forward network."""
+"""Known mistakes in the feed-forward network."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""What students write instead of multi-head self-attention."""
+"""Known mistakes in multi-head self-attention."""
 
 import math
 
@@ -9,7 +9,7 @@ from autograder.suite import misconception
 
 
 class _FourLayers(nn.Module):
-    """The right one in pieces: each mistake below replaces one of them."""
+    """The right layer in steps; each mistake below replaces one of them."""
 
     def __init__(self, d_model, num_heads):
         super().__init__()
@@ -41,7 +41,7 @@ class _FourLayers(nn.Module):
         return self.out_proj(self.merge(weights @ self.split(self.W_value(x))))
 
 
-# heads: cut and put together
+# splitting and merging heads
 
 
 @misconception(
