@@ -11,7 +11,7 @@ def build_vocabulary(sentence: str) -> dict[str, int]:
     """Gives each distinct word of a sentence an integer id.
 
     Commas are removed, then the sentence is split on white space; nothing else is changed (capital
-    letters and full stops remain, so `My` and `my` are two words). The words, including repeated
+    letters and periods remain, so `My` and `my` are two words). The words, including repeated
     ones, are sorted; the id of a word is the position of its last occurrence in that sorted list. A
     repeated word therefore leaves a gap in the numbers.
 

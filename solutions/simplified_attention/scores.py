@@ -1,7 +1,7 @@
 """Attention scores: how well a query matches each input.
 
-Each score is a dot product: the product of both lengths and the cosine of the angle between the
-vectors. So a positive score grows with the lengths.
+Each score is the dot product of two vectors: one belongs to the word that asks, the other to a word
+that answers.
 """
 
 import torch
