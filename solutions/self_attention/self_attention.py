@@ -48,8 +48,8 @@ class SelfAttentionV2(nn.Module):
     """Self-attention with three linear layers instead of plain parameters.
 
     Layers: `W_query`, `W_key`, `W_value`, each an `nn.Linear` from `d_in` to `d_out`. An
-    `nn.Linear` stores its weight as (d_out, d_in), initializes it for good training, and can have
-    a bias. There is no mask and no dropout.
+    `nn.Linear` stores its weight as (d_out, d_in), starts it at a size that suits `d_in`, and can
+    have a bias. There is no mask and no dropout.
 
     Args:
         d_in: size of an input vector.
