@@ -12,8 +12,8 @@ from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 NAME = "CausalAttention"
 
-#: "Your journey starts with one step", the weights of the layers in the course's notes, drawn with
-#: a seed, and the context vectors
+#: "Your journey starts with one step" from the course's notes; below are the notes' weights, drawn
+#: with a seed, and the context vectors
 SENTENCE = torch.tensor(
     [
         [0.43, 0.15, 0.89],
@@ -88,8 +88,8 @@ def test_keys_of_zero_give_a_running_mean(expect: Expect) -> None:
     layer.value(
         (torch.tensor([[[2.0, 0], [4, 6], [0, 3]], [[5, 1], [1, 5], [0, 0]]]),),
         torch.tensor([[[2.0, 0], [3, 3], [2, 3]], [[5, 1], [3, 3], [2, 2]]]),
-        likely="if all keys are zero, all scores are zero, and each token looks equally at itself "
-        "and at what came before it: row 1 is the mean of the tokens 0 and 1",
+        likely="if all keys are zero, all scores are zero, and each token attends equally to "
+        "itself and to all earlier tokens: row 1 is the mean of tokens 0 and 1",
     )
 
 
@@ -178,5 +178,5 @@ def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
         torch.eye(8).repeat(6, 1, 1),
         0.3,
         likely="in training, each attention weight is dropped independently, after softmax, and "
-        "the others are divided by 1 - p; scores, values and results are left alone",
+        "the others are divided by 1 - p; scores, values and results are not changed",
     )

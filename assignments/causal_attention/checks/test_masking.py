@@ -13,7 +13,7 @@ INF = float("inf")
 #: exp(LOG_3) is 3, so the weights are quarters
 LOG_3 = 1.0986123
 
-#: attention weights of the six words of "Your journey starts with one step", before a mask ...
+#: attention weights of the six words of "Your journey starts with one step", without a mask
 WEIGHTS = torch.tensor(
     [
         [0.1921, 0.1646, 0.1652, 0.1550, 0.1721, 0.1510],
@@ -24,7 +24,7 @@ WEIGHTS = torch.tensor(
         [0.1935, 0.1663, 0.1666, 0.1542, 0.1666, 0.1529],
     ]
 )
-#: ... and after it
+#: the same weights after masking and normalizing
 CAUSAL_WEIGHTS = torch.tensor(
     [
         [1.0000, 0.0000, 0.0000, 0.0000, 0.0000, 0.0000],
@@ -36,7 +36,7 @@ CAUSAL_WEIGHTS = torch.tensor(
     ]
 )
 
-#: two heads that look at "The cat sleeps": queries, keys, scores, weights
+#: queries, keys, scores and weights of two heads for "The cat sleeps"
 QUERIES = torch.tensor(
     [
         [
@@ -89,8 +89,8 @@ def test_three_tokens(expect: Expect) -> None:
         "causal_mask",
         (3,),
         torch.tensor([[False, True, True], [False, False, True], [False, False, False]]),
-        likely="row t says what token t must not see: token 0 must not see 1 and 2, token 1 must "
-        "not see 2. The entries are True and False, not numbers",
+        likely="row t says which tokens token t must not see: token 0 must not see tokens 1 and "
+        "2, and token 1 must not see token 2; the entries are True and False, not numbers",
     )
 
 
@@ -127,7 +127,8 @@ def test_weights_of_the_six_words(expect: Expect) -> None:
         "mask_and_renormalize",
         (WEIGHTS,),
         CAUSAL_WEIGHTS,
-        likely="divide each row by the sum of what is left in it, after the future is gone",
+        likely="divide each row by the sum of the weights that are left after you have removed "
+        "the future",
         tolerance=FROM_PRINTED,
     )
 
@@ -166,7 +167,7 @@ def test_scores_of_two_heads(expect: Expect) -> None:
 
 @pytest.mark.question("causal_attention_weights", points=0)
 def test_three_tokens_by_hand(expect: Expect) -> None:
-    # d = 4, so scores are divided by 2: in row 1 to (0, log 3)
+    # d is 4, so scores are divided by 2; in row 1, they become (0, log 3)
     expect.value(
         "causal_attention_weights",
         (
@@ -175,7 +176,7 @@ def test_three_tokens_by_hand(expect: Expect) -> None:
         ),
         torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [1 / 3, 1 / 3, 1 / 3]]),
         likely="query 0 sees only key 0; the scores of query 1 are 0 and 2 log 3, divided by 2; "
-        "query 2 has scores of 0 everywhere and may see everything",
+        "query 2 sees all keys, each with a score of 0",
     )
 
 

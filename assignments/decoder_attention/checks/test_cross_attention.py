@@ -8,7 +8,7 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance, rules_of
 from autograder.suite.traits import CustomInput, Size, Sizes, Tensor, Traits, check_by_itself
 
-# numbers are given to four decimals
+# for numbers that are given with four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
 
 RULES = rules_of(__file__)
@@ -72,8 +72,8 @@ def test_worked_example(expect: Expect) -> None:
             torch.tensor([[False, False, True], [True, True, False]]),
         ),
         torch.tensor([[7.0, 3.0], [100.0, 100.0]]),
-        likely="query 0 may see keys 0 and 1: scores 0 and 2 ln 3, divided by the root of 4; "
-        "query 1 may see key 2 alone",
+        likely="query 0 may see keys 0 and 1, with scores 0 and 2 ln 3, divided by the square "
+        "root of 4; query 1 may see only key 2",
         tolerance=PRINTED,
     )
 
@@ -91,7 +91,7 @@ def test_each_row_of_weights_sums_to_one(expect: Expect, draw: Draw) -> None:
 
 
 def _plain(expect: Expect, d_model: int, num_heads: int) -> ExpectLayer:
-    """Build cross-attention whose layers return their input."""
+    """Builds cross-attention whose linear layers return their input."""
     layer = expect.layer("CrossAttention", d_model, d_model, num_heads)
     names = ("W_query", "W_key", "W_value", "out_proj")
     weights = {f"{name}.weight": torch.eye(d_model) for name in names}
@@ -108,8 +108,8 @@ def test_who_looks_at_whom(expect: Expect) -> None:
     _plain(expect, 2, 1).value(
         (x, context),
         (weights @ context[0])[None],
-        likely="word 0 of x looks at word 0 of the context, word 1 at word 1: the result is made "
-        "of words of the context",
+        likely="word 0 of x looks at word 0 of the context, and word 1 at word 1: the result "
+        "consists of words of the context",
     )
 
 
@@ -117,7 +117,7 @@ def test_who_looks_at_whom(expect: Expect) -> None:
 def test_padding_of_two_sentences(expect: Expect) -> None:
     context = torch.tensor([[[1.0, 2], [3, 4], [50, 50]], [[70.0, 70], [5, 6], [60, 60]]])
     layer = _plain(expect, 2, 2)
-    zeros = torch.zeros(2, 1, 2)  # all scores are 0: the mean of all tokens but the padding
+    zeros = torch.zeros(2, 1, 2)  # all scores are 0, so the result is the mean without the padding
     layer.value(
         (zeros, context, torch.tensor([[False, False, True], [True, False, True]])),
         torch.tensor([[[2.0, 3.0]], [[5.0, 6.0]]]),
@@ -172,7 +172,7 @@ def test_a_batch_of_one_sentence(expect: Expect) -> None:
         "padding_mask",
         (torch.tensor([1]), 3),
         torch.tensor([[False, True, True]]),
-        likely="one sentence is a batch, too: its dimension stays",
+        likely="a single sentence is also a batch: keep its dimension",
     )
 
 
@@ -195,18 +195,18 @@ def test_two_heads_look_at_different_words(expect: Expect) -> None:
         }
     )
     x, context = torch.zeros(1, 2, 8), torch.eye(2)[None]
-    x[0, 0, 0] = x[0, 0, 4] = 2.0  # the second word has queries of 0
+    x[0, 0, 0] = x[0, 0, 4] = 2.0  # the second word's queries are 0
     right = torch.tensor(
         [[[9.0, 100, 200, 307, 400, 500, 603, 707], [6.0, 100, 200, 306, 400, 500, 602, 706]]]
     )
     likely = (
-        "head 0 owns columns 0 to 3, its size is 4: the scores of the first word are 0 and 2 ln "
-        "3, divided by 2; head 1 has 0 and -ln 3. out_proj reverses the columns and adds 0, 100 "
-        "and so on"
+        "head 0 has columns 0 to 3, so its size is 4: the scores of the first word are 0 and 2 ln "
+        "3, divided by 2; in head 1, they are 0 and -ln 3 after the division; out_proj reverses "
+        "the columns and adds 0, 100 and so on"
     )
     layer.value((x, context), right, likely=likely)
     layer.result(x, context, torch.tensor([[False, True]]), likely=likely)
-    kept = "the padding of an earlier call says nothing about this one"
+    kept = "use only the padding of this call, not that of an earlier one"
     layer.value((x, context), right, likely=kept)
 
 

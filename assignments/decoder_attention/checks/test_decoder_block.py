@@ -6,14 +6,14 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
-# computed from numbers that were rounded to four decimals
+# for numbers computed from others that were rounded to four decimals
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 SIZES = (4, 1, 4)
 
 
 def _block(expect: Expect) -> ExpectLayer:
-    """A block whose weights can be followed by hand: attention gives the mean of the past."""
+    """Builds a block that can be computed by hand, whose attention gives the mean of the past."""
     layer = expect.layer("DecoderBlock", *SIZES)
     weights = {}
     for name in ("W_query", "W_key", "W_value", "out_proj"):
@@ -46,8 +46,8 @@ def test_one_token_by_hand(expect: Expect) -> None:
             torch.tensor([[[0.0, 5, 0, 14]]]),
             (torch.zeros(1, 1, 1, 4), torch.tensor([[[[-1.0, 1, -1, 1]]]])),
         ),
-        likely="norm1 gives (-1, 1, -1, 1); a lone token gets its own value, so h = (0, 4, 0, 4); "
-        "norm2 gives (-1, 1, -1, 10), ReLU drops what is negative, and h is added",
+        likely="norm1 gives (-1, 1, -1, 1); a single token gets its own value, so h = (0, 4, 0, "
+        "4); norm2 gives (-1, 1, -1, 10), ReLU replaces negative numbers with 0, and h is added",
         tolerance=FROM_PRINTED,
     )
 
@@ -64,8 +64,8 @@ def test_a_token_after_a_past(expect: Expect) -> None:
                 torch.tensor([[[[3.0, 1, -1, -3], [-1, 1, -1, 1]]]]),
             ),
         ),
-        likely="the attention gives the mean of the value in the past and of the new one: "
-        "(1, 1, -1, -1), so h = (2, 4, 0, 2)",
+        likely="the attention gives the mean of the past value and the new value, (1, 1, -1, -1), "
+        "so h = (2, 4, 0, 2)",
         tolerance=FROM_PRINTED,
     )
 
@@ -74,7 +74,7 @@ def test_a_token_after_a_past(expect: Expect) -> None:
 def test_at_once_or_token_by_token(expect: Expect, draw: Draw) -> None:
     layer = expect.layer("DecoderBlock", 8, 2, 6)
     x = draw.normal(1, 3, 8)
-    likely = "past goes into the attention, and what it returns as present comes out"
+    likely = "pass `past` to the attention, and return the present that the attention returns"
     at_once = layer.result(x, likely=likely)
     past, outputs = None, []
     for token in x.split(1, dim=1):
@@ -89,9 +89,8 @@ def test_at_once_or_token_by_token(expect: Expect, draw: Draw) -> None:
         outputs.append(output)
     layer.that(
         torch.allclose(torch.cat(outputs, dim=1), at_once[0], atol=1e-5),
-        got="different results when the tokens come one by one, each with the present of the one "
-        "before",
-        expected="the same as for all tokens at once",
+        got="different results for one token at a time, each with the present of the previous call",
+        expected="the same results as for all tokens at once",
         likely=likely,
     )
 
@@ -111,7 +110,7 @@ def test_decoder_block_called_in_other_ways(expect: Expect) -> None:
 
 @pytest.mark.question("DecoderBlock", points=0)
 def test_a_token_that_hardly_varies(expect: Expect) -> None:
-    # norm1 divides by the root of 1e-6 + 1e-5, and the lone token gets its own value
+    # norm1 divides by the square root of 1e-6 + 1e-5, and a single token gets its own value
     size = 0.001
     normed = size / (size**2 + 1e-5) ** 0.5
     _block(expect).value(
@@ -123,7 +122,7 @@ def test_a_token_that_hardly_varies(expect: Expect) -> None:
                 torch.tensor([[[[-normed, normed, -normed, normed]]]]),
             ),
         ),
-        likely="eps is 1e-5 in both norms, and is added to the variance, under the root",
+        likely="both norms add an eps of 1e-5 to the variance before taking the square root",
         tolerance=FROM_PRINTED,
     )
 
@@ -131,7 +130,7 @@ def test_a_token_that_hardly_varies(expect: Expect) -> None:
 @pytest.mark.question("DecoderBlock", points=0)
 def test_heads_of_the_attention(expect: Expect, draw: Draw) -> None:
     layer = expect.layer("DecoderBlock", 8, 2, 6)
-    likely = "the attention is built with num_heads: its past has as many heads"
+    likely = "build the attention with num_heads, so that its past has as many heads"
     got = layer.result(draw.normal(1, 3, 8), likely=likely)
     keys = got[1][0] if isinstance(got, tuple | list) and len(got) == 2 else None
     shape = tuple(keys.shape) if isinstance(keys, torch.Tensor) else type(keys).__name__

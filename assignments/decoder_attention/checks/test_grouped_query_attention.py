@@ -6,7 +6,7 @@ import torch
 from autograder.suite import Draw, Expect, Tolerance, rules_of
 from autograder.suite.traits import CustomInput, Size, Tensor, Traits, check_by_itself
 
-# numbers are given to four decimals
+# for numbers that are given with four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
 
 RULES = rules_of(__file__)
@@ -14,26 +14,26 @@ RULES = rules_of(__file__)
 
 @pytest.mark.question("grouped_query_attention", points=0)
 def test_four_query_heads_and_two_heads_of_keys(expect: Expect) -> None:
-    # all scores are 0: every head gets the mean of the values that it reads
+    # all scores are 0, so every head gets the mean of its values
     values = torch.tensor([[[[1.0, 2], [3, 4]], [[10.0, 20], [30, 40]]]])
     expect.value(
         "grouped_query_attention",
         (torch.zeros(1, 4, 1, 3), torch.ones(1, 2, 2, 3), values),
         torch.tensor([[[[2.0, 3]], [[2.0, 3]], [[20.0, 30]], [[20.0, 30]]]]),
-        likely="heads 0 and 1 read values 0, heads 2 and 3 read values 1: neighbors share",
+        likely="heads 0 and 1 use values 0, and heads 2 and 3 use values 1: neighbors share",
     )
 
 
 @pytest.mark.question("grouped_query_attention", points=0)
 def test_keys_are_shared_as_values_are(expect: Expect) -> None:
     keys = torch.tensor([[[[2.0, 0, 0, 0], [0, 0, 0, 0]], [[0.0, 0, 0, 0], [2, 0, 0, 0]]]])
-    queries = torch.tensor([1.0986, 0, 0, 0]).expand(1, 4, 1, 4)  # ln 3: weights 3/4 and 1/4
+    queries = torch.tensor([1.0986, 0, 0, 0]).expand(1, 4, 1, 4)  # 1.0986 is ln 3
     expect.value(
         "grouped_query_attention",
         (queries, keys, torch.tensor([[[[0.0], [4]], [[0.0], [8]]]])),
         torch.tensor([[[[1.0]], [[1.0]], [[6.0]], [[6.0]]]]),
-        likely="scores of ln 3 and 0 after dividing by the root of 4; heads 0 and 1 look at key 0, "
-        "heads 2 and 3 at key 1",
+        likely="the scores are ln 3 and 0 after the division by the square root of 4; heads 0 and "
+        "1 look at key 0, and heads 2 and 3 at key 1",
         tolerance=PRINTED,
     )
 
@@ -46,7 +46,7 @@ def test_one_head_of_keys_for_all(expect: Expect, draw: Draw) -> None:
         query.expand(1, 3, 2, 5),
         draw.normal(1, 1, 4, 5),
         draw.normal(1, 1, 4, 2),
-        likely="with one head of keys, every query head uses it",
+        likely="if there is one head of keys, every query head uses it",
     )
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
@@ -59,7 +59,7 @@ def test_one_head_of_keys_for_all(expect: Expect, draw: Draw) -> None:
         torch.allclose(got[:, 0], got[:, 1]) and torch.allclose(got[:, 0], got[:, 2]),
         got="different results for equal queries",
         expected="the same: all heads share the keys and values",
-        likely="does every query head read head 0?",
+        likely="does every query head use head 0 of the keys and values?",
     )
 
 
@@ -78,7 +78,7 @@ def test_five_query_heads_cannot_share_two(expect: Expect) -> None:
 @pytest.mark.question("GroupedQueryAttention", points=0)
 def test_means_of_the_past(expect: Expect) -> None:
     layer = expect.layer("GroupedQueryAttention", 4, 4, 2)
-    # queries of 0 make all weights of the past equal; the values are columns 0 and 1
+    # queries are 0, so all tokens up to a query get equal weights; values are columns 0 and 1
     layer.load(
         {
             "W_query.weight": torch.zeros(4, 4),
@@ -91,8 +91,8 @@ def test_means_of_the_past(expect: Expect) -> None:
     layer.value(
         (torch.tensor([[[2.0, 10, 7, 7], [4, 30, 7, 7], [0, 80, 7, 7]]]),),
         torch.tensor([[[2.0, 2, 10, 110], [3, 3, 20, 120], [2, 2, 40, 140]]]),
-        likely="every token gets the mean of its past: heads 0 and 1 of the first column of the "
-        "values, heads 2 and 3 of the second",
+        likely="every token gets the mean of the values up to its own: heads 0 and 1 from the "
+        "first column, heads 2 and 3 from the second",
         tolerance=PRINTED,
     )
 
@@ -118,7 +118,7 @@ def test_any_length(expect: Expect, draw: Draw) -> None:
             shape == (2, num_tokens, 8),
             got=str(shape),
             expected=str((2, num_tokens, 8)),
-            likely="the mask is made for the tokens of this call",
+            likely="make the mask for the number of tokens in this call",
         )
 
 
@@ -166,13 +166,14 @@ def test_names_of_the_weights(expect: Expect) -> None:
 
 @pytest.mark.question("GroupedQueryAttention", points=0)
 def test_two_heads_and_equal_keys(expect: Expect) -> None:
-    # the second token's scores, divided by 2: 0 and 2 ln 3 in head 0, 0 and -2 ln 3 in head 1
+    # before the division by 2, the second token's scores are 0 and 2 ln 3 in head 0, and 0 and
+    # -2 ln 3 in head 1
     length = 1.4823038
     x = torch.tensor([[[0.0, 0, 0, 4, 0, 0, 0, 0], [length, 0, 0, 0, -length, 0, 0, 0]]])
     right = torch.tensor([[[0.0, 0, 0, 4, 0, 0, 0, 4], [1.1117279, 0, 0, 1, 0.3705760, 0, 0, 3]]])
     for num_kv_heads in (1, 2):
         layer = expect.layer("GroupedQueryAttention", 8, 2, num_kv_heads)
-        # keys and values of every head are the first four columns
+        # every head uses the first four columns as keys and values
         copied = torch.eye(8)[:4].repeat(num_kv_heads, 1)
         plain = {f"{name}.weight": torch.eye(8) for name in ("W_query", "out_proj")}
         shared = {f"{name}.weight": copied for name in ("W_key", "W_value")}

@@ -17,7 +17,7 @@ def test_two_pairs_at_three_positions(expect: Expect) -> None:
         "rotary_angles",
         (torch.tensor([0.0, 1.0, 2.0]), 4, 100.0),
         torch.tensor([[0.0, 0.0], [1.0, 0.1], [2.0, 0.2]]),
-        likely="for size 4 there are two pairs. With base 100 they turn by 100 ** 0 = 1 and by "
+        likely="for size 4, there are two pairs; with base 100, they turn by 100 ** 0 = 1 and by "
         "100 ** (-2/4) = 0.1 radians from one position to the next",
     )
 
@@ -28,8 +28,8 @@ def test_positions_far_along(expect: Expect) -> None:
         "rotary_angles",
         (torch.tensor([50.0, 7.5]), 6, 1000.0),
         torch.tensor([[50.0, 5.0, 0.5], [7.5, 0.75, 0.075]]),
-        likely="a row belongs to the position that is given, whatever its place in the list; "
-        "with base 1000 the three pairs turn by 1, 0.1 and 0.01",
+        likely="each row belongs to the position that is passed in, wherever it is in the list; "
+        "with base 1000, the three pairs turn by 1, 0.1 and 0.01 per position",
     )
 
 
@@ -39,7 +39,7 @@ def test_base_without_a_word(expect: Expect) -> None:
         "rotary_angles",
         (torch.tensor([3.0]), 4),
         torch.tensor([[3.0, 0.03]]),
-        likely="without a base it is 10000, and 10000 ** (-2/4) is 0.01",
+        likely="the default base is 10000, and 10000 ** (-2/4) is 0.01",
     )
 
 
@@ -60,8 +60,8 @@ def test_a_quarter_turn_of_one_pair(expect: Expect) -> None:
         "apply_rotary",
         (torch.tensor([[1.0, 2.0, 3.0, 4.0]]), torch.tensor([[math.pi / 2, 0.0]])),
         torch.tensor([[-3.0, 2.0, 1.0, 4.0]]),
-        likely="coordinates 0 and 2 are the first pair, (1, 3): a quarter turn makes it (-3, 1). "
-        "The second pair, coordinates 1 and 3, is not turned",
+        likely="coordinates 0 and 2 are the first pair, (1, 3), which a quarter turn changes to "
+        "(-3, 1); the second pair, coordinates 1 and 3, is not rotated",
     )
 
 
@@ -75,7 +75,7 @@ def test_each_token_of_two_heads_by_its_own_angle(expect: Expect) -> None:
             torch.tensor([[half], [quarter]]),
         ),
         torch.tensor([[[[-1.0, -2.0], [-4.0, 3.0]], [[-5.0, -6.0], [-8.0, 7.0]]]]),
-        likely="token 0 makes half a turn, token 1 a quarter, and in both heads it is the same",
+        likely="token 0 makes half a turn and token 1 a quarter turn, in both heads",
     )
 
 
@@ -84,7 +84,7 @@ def test_scores_depend_on_the_distance_alone(expect: Expect) -> None:
     torch.manual_seed(3)
     pair = torch.randn(2, 6)  # a query and a key
     speeds = torch.tensor([1.0, 0.1, 0.01])
-    likely = "a turn keeps lengths and angles between vectors: see the signs of the two lines"
+    likely = "a rotation keeps lengths and the angles between vectors: check your two signs"
     scores = []
     for places in ((5.0, 3.0), (42.0, 40.0)):
         turned = expect.result("apply_rotary", pair, torch.tensor(places)[:, None] * speeds)
@@ -100,7 +100,6 @@ def test_scores_depend_on_the_distance_alone(expect: Expect) -> None:
 
 
 def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Positions that are not negative."""
     return draw.uniform(*shape, high=40.0, dtype=dtype)
 
 

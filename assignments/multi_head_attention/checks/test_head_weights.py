@@ -11,7 +11,7 @@ from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself, rows
 
-#: the words of "My shoes are small, my feet are big." as vectors of 2, from the course's notes
+#: the words of "My shoes are small, my feet are big." as vectors of size 2, from the course's notes
 SENTENCE = torch.tensor(
     [
         [0.3374, -0.1778],
@@ -61,8 +61,8 @@ def test_two_heads_by_hand(expect: Expect) -> None:
                 [[2, 6, -1, 1], [6, 12, -1, 3], [0, 3, -1, 0]],
             ]
         ),
-        likely="the first row of each weight matrix makes the first number of each token: the "
-        "result has 2 heads, 3 tokens, 4 columns",
+        likely="the first row of each weight matrix gives the first number of each token: the "
+        "result has 2 heads, 3 tokens and 4 columns",
     )
 
 
@@ -103,8 +103,8 @@ def test_two_heads_of_size_one_by_hand(expect: Expect) -> None:
             torch.tensor([[[4.0, 8]], [[10, 20]]]),
         ),
         torch.tensor([[7.0, 15], [7, 18]]),
-        likely="head 0 weighs its values 4 and 8 with 1/4 and 3/4 for both tokens; head 1 weighs "
-        "10 and 20 with 1/2 and 1/2 for token 0, with 1/5 and 4/5 for token 1; head 0 makes the "
+        likely="head 0 weights its values 4 and 8 by 1/4 and 3/4 for both tokens; head 1 weights "
+        "10 and 20 by 1/2 and 1/2 for token 0, and by 1/5 and 4/5 for token 1; head 0 gives the "
         "first column",
     )
 
@@ -204,11 +204,11 @@ def test_one_word_with_heads_of_size_two(expect: Expect) -> None:
         torch.tensor([[5.0]]),
         likely="one word and one head: both dimensions of size 1 stay",
     )
-    # the scores of the second word are 0 and root(2) ln 3, divided by the root of 2
+    # before the division by sqrt(2), the scores of the second word are 0 and sqrt(2) ln 3
     length = (2**0.5 * log_3) ** 0.5
     expect.value(
         "per_head_attention",
         (torch.tensor([[0.0, 4.0], [length, 8.0]]), two, two, torch.tensor([[[0.0, 1]]])),
         torch.tensor([[6.0], [7.0]]),
-        likely="the root of 2 is not a whole number: do not round it",
+        likely="the square root of 2 is not a whole number: do not round it",
     )

@@ -43,9 +43,9 @@ def test_split_two_tokens_by_hand(expect: Expect) -> None:
         "split_heads",
         (torch.tensor([[[0.0, 1, 2, 3, 4, 5], [10, 11, 12, 13, 14, 15]]]), 2),
         torch.tensor([[[[0.0, 1, 2], [10, 11, 12]], [[3, 4, 5], [13, 14, 15]]]]),
-        likely="head 0 holds the first three columns of both tokens, head 1 the last three; if "
-        "the numbers are there in a different order, you reshaped where two dimensions must be "
-        "swapped, or the other way around",
+        likely="head 0 has the first three columns of both tokens, and head 1 the last three; if "
+        "the result has the same numbers in a different order, did you reshape instead of "
+        "swapping two dimensions, or swap instead of reshaping?",
         tolerance=EXACT,
     )
 
@@ -78,13 +78,13 @@ def test_split_keeps_the_samples_apart(expect: Expect, draw: Draw) -> None:
         shape == (3, 3, 4, 2),
         got=str(shape),
         expected="(3, 3, 4, 2): batch, heads, tokens, columns of a head",
-        likely="the batch stays first, the heads come before the tokens",
+        likely="the batch stays first, and the heads come before the tokens",
     )
     expect.that(
         bool((got[1, 2, 3] == x[1, 3, 4:]).all()),
         got="a different vector for sample 1, head 2, token 3",
         expected="the last two of the six numbers of token 3 in sample 1",
-        likely="the shape is right, the order of the numbers is not",
+        likely="the shape is right, but the order of the numbers is not",
     )
 
 
@@ -106,7 +106,7 @@ def test_merge_two_heads_by_hand(expect: Expect) -> None:
         "merge_heads",
         (torch.tensor([[[[0.0, 1], [10, 11]], [[2, 3], [12, 13]]]]),),
         torch.tensor([[[0.0, 1, 2, 3], [10, 11, 12, 13]]]),
-        likely="each token gets its two numbers of head 0, then its two numbers of head 1",
+        likely="each token gets its two numbers from head 0, then its two numbers from head 1",
         tolerance=EXACT,
     )
 
@@ -131,13 +131,13 @@ def test_merge_keeps_the_samples_apart(expect: Expect, draw: Draw) -> None:
         shape == (3, 4, 10),
         got=str(shape),
         expected="(3, 4, 10): batch, tokens, the columns of all heads",
-        likely="the heads disappear into the last dimension, the tokens stay",
+        likely="the heads are merged into the last dimension, and the tokens stay",
     )
     expect.that(
         bool((got[2, 3, 5:] == x[2, 1, 3]).all()),
         got="different numbers in the second half of token 3 in sample 2",
         expected="the columns of head 1 for token 3 in sample 2",
-        likely="the shape is right, the order of the numbers is not",
+        likely="the shape is right, but the order of the numbers is not",
     )
 
 
@@ -151,8 +151,8 @@ def test_two_tokens_by_hand(expect: Expect) -> None:
             torch.tensor([[[[4.0, 0, 1, -4], [8, 4, 1, 0]]]]),
         ),
         torch.tensor([[[[4.0, 0, 1, -4], [7, 3, 1, -1]]]]),
-        likely="token 0 sees itself only; token 1 has the scores 0 and 2 ln 3, divided by the "
-        "square root of 4 they are 0 and ln 3, and softmax makes 1/4 and 3/4 of them",
+        likely="token 0 sees only itself; the scores of token 1 are 0 and 2 ln 3, which become 0 "
+        "and ln 3 after the division by the square root of 4; their softmax is 1/4 and 3/4",
     )
 
 
@@ -162,8 +162,8 @@ def test_documented_sentence(expect: Expect) -> None:
         "causal_head_attention",
         (torch.tensor([QUERIES]), torch.tensor([KEYS]), torch.tensor([VALUES])),
         torch.tensor([CONTEXTS]),
-        likely="per head: scores, divided by the square root of 3, future hidden, softmax over the "
-        "keys, weighted sum of the values",
+        likely="check these steps for each head: scores, division by the square root of 3, mask, "
+        "softmax over the keys, weighted sum of the values",
         tolerance=FROM_PRINTED,
     )
 
@@ -180,7 +180,7 @@ def test_first_token_keeps_its_value(expect: Expect, draw: Draw) -> None:
         and torch.allclose(got[:, :, 0], values[:, :, 0], atol=1e-5),
         got="a different context for the first token",
         expected="its own value: there is nothing before it to attend to",
-        likely="is the future hidden, and is the first token allowed to see itself?",
+        likely="is the future masked, and may the first token see itself?",
     )
 
 

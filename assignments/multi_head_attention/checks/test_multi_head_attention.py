@@ -11,8 +11,8 @@ from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 MHA = "MultiHeadAttention"
-#: "The cat sleeps", the weights of the layers in the course's notes, drawn with a seed, and their
-#: two heads side by side: the input of the last projection
+#: "The cat sleeps" from the course's notes; below are the notes' weights, drawn with a seed, and
+#: the two heads side by side, which are the input of the last projection
 SENTENCE = torch.tensor(
     [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
 )
@@ -178,5 +178,5 @@ def test_attention_weights_are_dropped_one_by_one(expect: Expect) -> None:
         2,
         above=3.0,
         likely="in training, each attention weight is dropped independently, after softmax, and "
-        "the others are divided by 1 - p; scores, values and results are left alone",
+        "the others are divided by 1 - p; scores, values and results are not changed",
     )

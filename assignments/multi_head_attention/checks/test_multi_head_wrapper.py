@@ -22,7 +22,7 @@ INPUTS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: the weights of the two heads in the course's notes, drawn with a seed, and their contexts
+#: the weights of two heads from the course's notes, drawn with a seed; below are their contexts
 WEIGHTS = {
     "heads.0.W_query.weight": [
         [-0.235430, 0.019124, -0.286746],
@@ -94,7 +94,8 @@ def test_documented_sentence(expect: Expect) -> None:
     layer.value(
         (INPUTS.unsqueeze(0),),
         CONTEXTS.unsqueeze(0),
-        likely="both heads see the sentence; head 0 makes the first two columns, head 1 the others",
+        likely="both heads see the whole sentence; head 0 gives the first two columns, and head 1 "
+        "the others",
         tolerance=PRINTED,
     )
 
@@ -142,8 +143,8 @@ def test_each_head_drops_attention_weights(expect: Expect) -> None:
         torch.eye(8).repeat(6, 1, 1),
         0.3,
         2,
-        likely="each head is built with the dropout that was given, and drops its own attention "
-        "weights; nothing else is dropped",
+        likely="each head is built with the given dropout and drops its own attention weights; "
+        "nothing else is dropped",
     )
 
 
@@ -160,5 +161,5 @@ def test_heads_with_biases(expect: Expect) -> None:
         names == expected,
         got=f"with qkv_bias=True the trainable weights {sorted(names)}",
         expected=f"{sorted(expected)}",
-        likely="every head gets what the wrapper got: look at the last argument",
+        likely="pass every argument of the wrapper on to each head, including the last one",
     )

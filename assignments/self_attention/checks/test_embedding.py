@@ -28,8 +28,8 @@ def test_sentence_of_the_shoes(expect: Expect) -> None:
         "build_vocabulary",
         (SENTENCE,),
         VOCABULARY,
-        likely="sorted: My, are, are, big., feet, my, shoes, small. `are` is at places 1 and 2; "
-        "the last place counts, so no word has the id 1",
+        likely="the sorted words are My, are, are, big., feet, my, shoes, small.; `are` is at "
+        "places 1 and 2, and the last place counts, so no word has the id 1",
     )
 
 
@@ -40,7 +40,7 @@ def test_comma_is_part_of_no_word(expect: Expect) -> None:
         isinstance(got, dict) and set(got) == {"yes", "no"},
         got=repr(got)[:200],
         expected="a dict with the two words 'no' and 'yes'",
-        likely="remove the commas of the sentence before it is split",
+        likely="remove the commas from the sentence before you split it",
     )
 
 
@@ -61,7 +61,8 @@ def test_ids_come_from_the_vocabulary(expect: Expect) -> None:
         "encode",
         ("tea or coffee", {"coffee": 20, "milk": 30, "or": 10, "tea": 40}),
         torch.tensor([40, 10, 20]),
-        likely="the dict says which id a word has: 40 for tea. The ids need not be 0, 1, 2",
+        likely="the dict says which id a word has, such as 40 for tea; the ids need not be 0, 1 "
+        "and 2",
     )
 
 
@@ -133,7 +134,7 @@ def test_table_can_be_learned(expect: Expect) -> None:
         gradient is not None and gradient.tolist() == [[0.0, 0.0], [2.0, 2.0], [1.0, 1.0]],
         got="no gradient" if gradient is None else str(gradient.tolist()),
         expected="[[0, 0], [2, 2], [1, 1]]: row 1 is used twice, row 2 once, row 0 never",
-        likely="read the rows out of the table itself, not out of a copy",
+        likely="take the rows from the table itself, not from a copy",
     )
 
 
@@ -148,7 +149,8 @@ def test_commas_in_words_and_spaces_of_any_kind(expect: Expect) -> None:
         "build_vocabulary",
         ("so ,we\tread  1,000 pages\n",),
         {"1000": 0, "pages": 1, "read": 2, "so": 3, "we": 4},
-        likely="a comma disappears without a trace, wherever it is; white space separates words",
+        likely="remove every comma, wherever it is, without putting a space in its place; white "
+        "space separates words",
     )
     found = expect.result("build_vocabulary", "so it is")
     expect.that(

@@ -22,7 +22,7 @@ INPUTS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: weights (d_in, d_out) = (3, 2), and their projections of the second word
+#: weights of shape (d_in, d_out) = (3, 2), and their projections of the second word
 W_QUERY = torch.tensor([[-0.1115, 0.1204], [-0.3696, -0.2404], [-1.1969, 0.2093]])
 W_KEY = torch.tensor([[-0.9724, -0.7550], [0.3239, -0.1085], [0.2103, -0.3908]])
 W_VALUE = torch.tensor([[0.2350, 0.6653], [0.3528, 0.9728], [-0.0386, -0.8861]])
@@ -44,7 +44,7 @@ SHOES = torch.tensor(
         [-0.2196, -0.3792],
     ]
 )
-#: weights (d_out, d_in) = (3, 2), (3, 2), (4, 2)
+#: weights of shape (d_out, d_in) = (3, 2), (3, 2) and (4, 2)
 LEFT_QUERY = torch.tensor([[0.2961, 0.5166], [0.2517, 0.6886], [0.0740, 0.8665]])
 LEFT_KEY = torch.tensor([[0.1366, 0.1025], [0.1841, 0.7264], [0.3153, 0.6871]])
 LEFT_VALUE = torch.tensor([[0.0756, 0.1966], [0.3164, 0.4017], [0.1186, 0.8274], [0.3821, 0.6605]])
@@ -89,7 +89,7 @@ SHOES_PROJECTED = (
 
 
 def _shapes(got: Any) -> list[tuple[int, ...]]:
-    """Return the shapes of the tensors in a tuple; none for anything else."""
+    """Returns the shapes of the tensors in a tuple or list, and [] for anything else."""
     items = got if isinstance(got, tuple | list) else []
     return [tuple(item.shape) for item in items if isinstance(item, torch.Tensor)]
 

@@ -11,7 +11,7 @@ from autograder.suite import Expect, rules_of
 from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
-#: the scores of "journey" with the six words of "Your journey starts with one step"; keys of size 2
+#: the scores of "journey" with the words of "Your journey starts with one step", for keys of size 2
 SCORES = torch.tensor([[1.2705, 1.8524, 1.8111, 1.0795, 0.5577, 1.5440]])
 #: "My shoes are small, my feet are big.": queries and keys of size 3, values of size 4
 QUERY = torch.tensor([[1.0321, 1.3501, 1.6555]])
@@ -42,7 +42,7 @@ VALUES = torch.tensor(
 WEIGHTS = torch.tensor([[0.0432, 0.5687, 0.1273, 0.0832, 0.0107, 0.0147, 0.1273, 0.0249]])
 CONTEXT = torch.tensor([[0.2593, 0.5718, 1.0390, 0.9041]])
 
-#: keys of size 2 in which the difference of two scores is sqrt(2) * log(3): weights 3/4 and 1/4
+#: two keys whose scores differ by sqrt(2) * log(3), so their weights are 3/4 and 1/4
 HAND_QUERY = torch.tensor([[math.sqrt(2.0), 5.0]])
 HAND_KEYS = torch.tensor([[math.log(3.0), 1.0], [0.0, 1.0]])
 
@@ -76,7 +76,7 @@ def test_three_dimensions_stay_three(expect: Expect) -> None:
         "scale_scores",
         (torch.tensor([[[5.0, 10.0]], [[-15.0, 20.0]]]), 25),
         torch.tensor([[[1.0, 2.0]], [[-3.0, 4.0]]]),
-        likely="all scores are divided by the same number; the shape stays",
+        likely="all scores are divided by the same number, and the shape stays the same",
     )
 
 
@@ -97,7 +97,8 @@ def test_weights_of_the_word_shoes(expect: Expect) -> None:
         "attention_weights",
         (QUERY, KEYS),
         WEIGHTS,
-        likely="scores, divided by the square root of 3, then softmax over the eight keys",
+        likely="compute the scores, divide them by the square root of 3, then take the softmax "
+        "over the eight keys",
         tolerance=FROM_PRINTED,
     )
 
@@ -186,7 +187,8 @@ def test_large_scores_and_a_root_that_is_no_whole_number(expect: Expect) -> None
         "scale_scores",
         (scores, 7),
         torch.tensor([[7 * root, -7 * root], [0.5 / root, 0.0]], dtype=torch.float64),
-        likely="49 over the root of 7 is 7 roots of 7: do not round or clip anything",
+        likely="49 divided by the square root of 7 is 7 times that root: do not round or clip "
+        "anything",
     )
 
 

@@ -24,7 +24,7 @@ INPUTS = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
-#: the weights in the course's notes, drawn with a seed, and their context vectors
+#: the weights from the course's notes, drawn with a seed; below are their context vectors
 V1_WEIGHTS = {
     "W_query": torch.tensor([[0.2961, 0.5166], [0.2517, 0.6886], [0.0740, 0.8665]]),
     "W_key": torch.tensor([[0.1366, 0.1025], [0.1841, 0.7264], [0.3153, 0.6871]]),
@@ -174,7 +174,7 @@ def test_sentence_of_six_words_linear(expect: Expect) -> None:
     layer.value(
         (INPUTS,),
         V2_CONTEXT,
-        likely="call the three layers, then the same steps as in the first class",
+        likely="call the three layers, then do the same steps as in the first class",
         tolerance=FROM_PRINTED,
     )
 

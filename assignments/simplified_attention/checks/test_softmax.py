@@ -16,7 +16,7 @@ SCORES = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
 SHARES = torch.tensor([0.1455, 0.2278, 0.2249, 0.1285, 0.1077, 0.1656])
 WEIGHTS = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
 
-#: exp(LOG_3) is 3 and exp(LOG_4) is 4: the exponentials are 1, 3, 4 and 3, 1, 1
+#: exp(LOG_3) is 3 and exp(LOG_4) is 4, so the exponentials of TABLE are 1, 3, 4 and 3, 1, 1
 LOG_3, LOG_4 = 1.0986123, 1.3862944
 TABLE = torch.tensor([[0.0, LOG_3, LOG_4], [LOG_3, 0.0, 0.0]])
 ROWS = torch.tensor([[0.125, 0.375, 0.5], [0.6, 0.2, 0.2]])
@@ -41,7 +41,7 @@ def test_shares_of_the_second_word(expect: Expect) -> None:
         "normalize_by_sum",
         (SCORES,),
         SHARES,
-        likely="a single row has only one dimension, which is also the last one",
+        likely="a single row has only one dimension, which is also the last",
         tolerance=FROM_PRINTED,
     )
 
@@ -219,6 +219,6 @@ def test_exponentials_of_minus_seven_and_seven(expect: Expect) -> None:
         "naive_softmax",
         (torch.tensor([-7.0, 7.0], dtype=torch.float64),),
         torch.tensor([share, 1 - share], dtype=torch.float64),
-        likely="`torch.exp` knows e to the last digit",
+        likely="`torch.exp` computes with all digits of e",
         tolerance=Tolerance(atol=0.0, rtol=1e-6),
     )

@@ -6,9 +6,9 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
-# numbers are given to four decimals
+# for numbers that are given with four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
-# computed from numbers that were rounded to four decimals
+# for numbers computed from others that were rounded to four decimals
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 RULES = rules_of(__file__)
@@ -60,7 +60,7 @@ def test_every_token_has_mean_0_and_variance_1(expect: Expect, draw: Draw) -> No
 
 @pytest.mark.question("add_and_norm", points=0)
 def test_documented_sentence(expect: Expect) -> None:
-    # the first token hardly varies, so it shows eps; two entries always end near -1 and 1
+    # the first token hardly varies, so eps matters; otherwise, two entries become -1 and 1
     expect.value(
         "add_and_norm",
         (
@@ -77,7 +77,7 @@ def test_documented_sentence(expect: Expect) -> None:
 
 
 def _block(expect: Expect) -> ExpectLayer:
-    """A block with weights that can be followed by hand."""
+    """Builds a block that can be computed by hand."""
     layer = expect.layer("EncoderBlock", 4, 2, 3)
     attention = {}
     for name in ("W_query", "W_key", "W_value", "out_proj"):
@@ -187,7 +187,7 @@ def test_a_batch_with_another_eps(expect: Expect) -> None:
 @pytest.mark.question("EncoderBlock", points=0)
 def test_a_token_whose_entries_are_nearly_equal(expect: Expect) -> None:
     layer = expect.layer("EncoderBlock", 2, 1, 1)
-    # attention and feed-forward return 0: only the two norms remain
+    # attention and feed-forward return 0, so only the two norms have an effect
     weights = {name: torch.zeros_like(value) for name, value in layer.answer.weights().items()}
     layer.load(weights | {f"{norm}.weight": torch.full((2,), 0.001) for norm in ("norm1", "norm2")})
     first = 0.001 * 0.001 / (1e-6 + 1e-5) ** 0.5

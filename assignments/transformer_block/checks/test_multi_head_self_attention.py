@@ -6,7 +6,7 @@ import torch
 from autograder.suite import Draw, Expect, Tolerance
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
-# numbers are given to four decimals
+# for numbers that are given with four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
 
 LAYERS = ("W_query", "W_key", "W_value", "out_proj")

@@ -1,6 +1,6 @@
 """Hidden suite of `causal_attention`: 30 of the assignment's 100 points.
 
-Dropout is judged by what is the same in every draw, and by statistics that refuse a right answer
+Dropout is tested by properties that every draw has, and by statistics that refuse a right answer
 less than once in a million runs.
 """
 
@@ -45,9 +45,9 @@ def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
         "weights times values"
     )
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
-    other = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)  # each has a context of its own
+    other = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)  # with another context length
     layer.same(draw.normal(2, 6, 3), likely=likely)
-    # as many tokens as items and entries: what is done along the wrong dimension raises no error
+    # with as many tokens as items and entries, a wrong dimension raises no error
     other.same(draw.normal(3, 3, 3), likely=likely)
 
 
@@ -74,7 +74,7 @@ def test_sequence_shorter_than_the_context(expect: Expect, draw: Draw) -> None:
 def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
     x = draw.normal(2, 5, 3)
-    x[:, 2] = 0.0  # as padding is: all scores of this query are exactly 0
+    x[:, 2] = 0.0  # like padding, so all scores of this query are 0
     layer.same(
         x,
         likely="a score of 0 is a score like any other: mask the future by position, not by the "
@@ -84,7 +84,7 @@ def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(NAME, points=1)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 4, 5, 0.0)  # the root of 4 is the same anywhere
+    layer = expect.layer(NAME, 3, 4, 5, 0.0)  # the square root of 4 is exact in any dtype
     layer.fill(low_scoring(draw, 4))
     layer.move(dtype=torch.float64).same(
         low_tokens(draw, 2, 5, 3),
@@ -102,7 +102,7 @@ def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> 
     length = draw.integer(3, 40)
     layer = expect.layer(NAME, 3, 5, length, 0.0)
     layer.raises(draw.normal(2, length + 1, 3), error=ValueError, likely=likely)
-    for more in (draw.integer(2, 60), length):  # a multiple of it is no sequence of windows
+    for more in (draw.integer(2, 60), length):  # multiples are refused as well
         longer = draw.normal(1, length + more, 3)
         layer.eval().raises(longer, error=ValueError, likely=likely)
     one = expect.layer(NAME, 3, 5, 1, 0.0)
@@ -122,14 +122,14 @@ def test_evaluation_drops_nothing(expect: Expect, draw: Draw) -> None:
     )
 
 
-# Dropout. The values have more entries than there are tokens, so the context vectors tell the
-# weights that they were made of.
+# Dropout. A value has more entries than there are tokens, so the weights can be computed from the
+# context vectors.
 
 TOKENS, WIDTH, BATCH, P = 8, 11, 64, 0.33
 
 
 class _Dropout:
-    """A layer in train mode, a batch of one sequence many times, and its weights by evaluation."""
+    """A layer in train mode, a batch that repeats one sequence, and the weights without dropout."""
 
     def __init__(self, expect: Expect, draw: Draw, likely: str, p: float = P) -> None:
         self._likely = likely
@@ -151,13 +151,13 @@ class _Dropout:
         self._values = sequence @ to_values  # (T, d_out)
         self.layer.eval()
         self.weights = self.used()
-        # which weights there are, and how large, is the matter of other tests
+        # other tests check which weights there are and how large they are
         self.large = self.weights.amax(dim=-1, keepdim=True)
         self.present = self.weights > self.large / 20
         self.layer.train()
 
     def used(self) -> torch.Tensor:
-        """The weights of a new call; fails where no weights make the context."""
+        """Returns the weights of a new call; fails if no weights give the context vectors."""
         got = self.layer.result(self.x, likely=self._likely)
         fits = isinstance(got, torch.Tensor) and got.shape == (BATCH, TOKENS, WIDTH)
         text = None if fits else difference(got, torch.zeros(BATCH, TOKENS, WIDTH))
@@ -174,12 +174,11 @@ class _Dropout:
         return used
 
     def dropped(self, used: torch.Tensor) -> torch.Tensor:
-        """True where a weight was dropped."""
         return (used < self.weights / 10) & self.present
 
 
 def _what_is_dropped(context: torch.Tensor) -> str:
-    """In words, for context vectors that no attention weights give."""
+    """Describes context vectors that no attention weights give."""
     zeros = (context == 0).double().mean(dim=(0, 2))  # (T,)
     if float(zeros[-1]) > 0.1:
         return "context vectors in which single entries are 0"
@@ -217,7 +216,7 @@ def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p
 
 
 def _equal_scores(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Weights with which all scores are equal, and not 0, and values show the weights."""
+    """Returns weights with which all scores are equal and not 0, and values show the weights."""
     return shown_weights(shape[1]) if name == "W_value.weight" else torch.full(shape, 0.5)
 
 
@@ -235,8 +234,8 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
         expected=f"each weight dropped with probability {P}, independently of the others",
         likely=likely,
     )
-    # rates of three decimals, which no per cent and no bound gives; tokens in threes, so that
-    # entries that decide on a third lie in one row
+    # Rates have three decimals, so no rounded percentage gives them. There are three times three
+    # tokens, so that two entries that determine a third are in its row.
     tokens = 9
     for (low, high), samples in (((0.001, 0.049), 50), ((0.351, 0.449), 150), ((0.951, 0.999), 50)):
         x = torch.eye(tokens).repeat(samples, 1, 1)
@@ -282,7 +281,8 @@ def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(NAME, points=3)
 def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 5, 6, 0.3, scale=0.7)  # patterns of dropout are made there, too
+    # with dropout, whose patterns must also be created on the device
+    layer = expect.layer(NAME, 3, 5, 6, 0.3, scale=0.7)
     x = draw.normal(2, 4, 3)
     likely = "before the module is moved, it must already compute causal attention"
     layer.eval().same(x, likely=likely)
@@ -293,7 +293,7 @@ def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 CAUSAL = Traits(
     NAME,

@@ -1,6 +1,6 @@
 """Hidden suite of `dropout`: 30 of the assignment's 100 points.
 
-Random results are judged by what is the same in every draw, and by statistics that refuse a right
+Random results are tested by properties that every draw has, and by statistics that refuse a right
 answer less than once in a million runs.
 """
 
@@ -23,15 +23,15 @@ from autograder.suite.implementation import GradientOptions
 from autograder.suite.traits import CustomInput, Tensor, Traits, check_trait, rows
 
 RULES = rules_of(__file__)
-#: rates at which hardly anything is dropped, or is kept: three decimals, as drawn
+#: ranges of rates at which hardly anything is dropped or kept
 RARE, NEARLY_ALL = (0.001, 0.049), (0.951, 0.999)
-#: rates that become 0 with two decimals
+#: rates that two decimals would round to 0 or 0.01
 RAREST = (0.001, 0.009)
-#: rates far below a share of one in 256
+#: rates below 1 in 256, which random numbers of 8 bits can't represent
 COARSE = (0.001, 0.002)
-#: more entries than a pattern of 2 ** 16 that is repeated
+#: a shape with more than 2 ** 16 entries, so that a repeated pattern of that length is noticed
 MANY = (300, 250)
-#: calls, more than a stock of 64 patterns gives
+#: more calls than a stock of 64 patterns would last
 FAR_APART = 70
 ON_ITS_OWN = "each entry is dropped or kept independently of the others"
 
@@ -40,13 +40,13 @@ ON_ITS_OWN = "each entry is dropped or kept independently of the others"
 
 
 def _entries(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Entries of both signs, none near zero: a zero in the result is a dropped entry."""
+    """Draws entries of both signs that are not near zero, so a zero in the result was dropped."""
     sizes = draw.uniform(*shape, low=0.5, high=2.0, dtype=dtype)
     return torch.where(draw.uniform(*shape) < 0.5, -sizes, sizes)
 
 
 def _dropped(expect: Expect, got: object, x: torch.Tensor) -> torch.Tensor:
-    """True where an entry was dropped; fails where the result has not the shape of x."""
+    """Returns which entries were dropped; fails if the result does not have the shape of x."""
     fits = isinstance(got, torch.Tensor) and got.shape == x.shape
     text = None if fits else difference(got, x)
     expect.that(
@@ -62,7 +62,7 @@ def _dropped(expect: Expect, got: object, x: torch.Tensor) -> torch.Tensor:
 def _kept_or_dropped(
     expect: Expect, got: object, x: torch.Tensor, p: float, likely: str
 ) -> torch.Tensor:
-    """As `_dropped`, but fails where an entry is neither 0 nor x / (1 - p)."""
+    """Returns which entries were dropped; fails if any other one is not x / (1 - p)."""
     zeros = _dropped(expect, got, x)
     text = difference(got, torch.where(zeros, torch.zeros_like(x), x / (1 - p)))
     assert isinstance(got, torch.Tensor)
@@ -137,7 +137,7 @@ def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw)
     x = draw.normal(4, 3)
     expect.raises("dropout", x, 2, False, error=ValueError, likely=likely)
     expect.raises("dropout", x, -1, False, error=ValueError, likely=likely)
-    for p in (1.3, -0.4):  # which are 1 and 0 when they are rounded
+    for p in (1.3, -0.4):  # would be valid after rounding
         expect.raises("dropout", draw.normal(1, 1), p, False, error=ValueError, likely=likely)
     expect.same("dropout", x, 0.5, False, likely=likely)
 
@@ -156,7 +156,7 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         (NEARLY_ALL, _entries(draw, 3, 100, 100)),
     ):
         p = drawn_rate(draw, low, high)
-        # `training` says whether entries are dropped, not whether gradients are wanted
+        # `training` decides whether entries are dropped, even if gradients are off
         got = expect.result("dropout", x, p, likely=likely, no_grad=low == 0.101)
         dropped = _kept_or_dropped(expect, got, x, p, likely)
         expect.that(
@@ -173,7 +173,7 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
         "each entry is dropped with probability p and kept with probability 1 - p, not the other "
         "way around"
     )
-    # no whole per cent: random numbers of a hundred values can't give it
+    # not a whole percentage, so random numbers with a hundred values can't give this rate
     for (low, high), shape in (
         ((0.151, 0.249), (50, 100)),
         ((0.851, 0.949), (50, 100)),
@@ -195,7 +195,7 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
             expected="each entry dropped independently",
             likely=likely,
         )
-    # random numbers of 8 bits are below such a rate in one of 256 cases
+    # 8-bit random numbers are below such a rate in one of 256 cases
     p = drawn_rate(draw, *COARSE)
     x = _entries(draw, *MANY)
     problem = rate_problem(_dropped(expect, expect.result("dropout", x, p, likely=likely), x), p)
@@ -209,13 +209,13 @@ def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
         "the batch, and do not fix the number of dropped entries"
     )
     for p, shape in ((0.5, (24, 20, 25)), (0.07, (4, 2, 2, 12, 75))):
-        # one sample in every place of a batch: each has a pattern of its own
+        # even equal samples of a batch have different patterns
         x = _entries(draw, 1, *shape[1:]).expand(shape) if p == 0.5 else _entries(draw, *shape)
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
         problem = dependence_problem(dropped, p) or rate_problem(dropped, p)
         expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
-    # two of three may decide on the third, and a pattern may come again far away
+    # two entries may determine a third, and a pattern may be repeated far away
     p = drawn_rate(draw, 0.301, 0.449)
     x = _entries(draw, *MANY)
     dropped = _dropped(expect, expect.result("dropout", x, p, likely=likely), x)
@@ -229,7 +229,7 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
         "draw new random numbers in every call: set no seed and keep no pattern; the number of "
         "dropped entries is random, too"
     )
-    x = -_entries(draw, 80, 75).abs()  # no sign keeps an entry
+    x = -_entries(draw, 80, 75).abs()  # negative entries are dropped as well
     small = _entries(draw, 20, 20)
     calls = []
     for turn in range(7):
@@ -238,7 +238,7 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
     problem = repeat_problem(calls) or groups_problem(torch.stack(calls[:3], -1).view(-1, 3), 0.3)
     expected = "seven independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
-    # a stock of patterns runs out
+    # enough calls to use up a stock of patterns
     calls = [
         _dropped(expect, expect.result("dropout", small, 0.3, likely=likely), small)
         for _ in range(FAR_APART)
@@ -279,24 +279,24 @@ def test_it_is_built_without_dropout_of_torch(expect: Expect, draw: Draw) -> Non
     for arguments in ((x, 0.3), (x, 0.3, False), (x, 0.0), (x, 1.0), (long, 0.3)):
         expect.allowed("dropout", *arguments, rule=RULES["dropout"], backward=False)
     expect.allowed("dropout", x, 0.4, rule=RULES["dropout"], backward=True)
-    _dropped(expect, expect.result("dropout", x, 0.3), x)  # something was built
+    _dropped(expect, expect.result("dropout", x, 0.3), x)  # the call must have done something
 
 
 # dropout_attention_weights: 12 points
 
 
 def _weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Weights none of which is near zero; rows do not sum to one."""
+    """Draws weights that are not near zero, whose rows do not sum to one."""
     return draw.uniform(*shape, low=0.5, high=1.5, dtype=dtype)
 
 
 def _dropped_weights(
     expect: Expect, got: object, weights: torch.Tensor, values: torch.Tensor, likely: str
 ) -> torch.Tensor:
-    """True where a weight was dropped.
+    """Returns which weights were dropped.
 
-    The values have more columns than rows, so the context vectors tell the weights they were made
-    of. Fails where no weights make the context.
+    The values have more columns than rows, so the weights can be computed from the context vectors.
+    Fails if no weights give these context vectors.
     """
     shape = (*weights.shape[:-1], values.shape[-1])
     fits = isinstance(got, torch.Tensor) and got.shape == shape and got.dtype == values.dtype
@@ -333,7 +333,7 @@ def _kept_weights(
     p: float,
     likely: str,
 ) -> torch.Tensor:
-    """As `_dropped_weights`, but fails where a weight is neither 0 nor its value / (1 - p)."""
+    """Returns which weights were dropped; fails if any other one is not its value / (1 - p)."""
     dropped = _dropped_weights(expect, got, weights, values, likely)
     text = difference(got, weights.masked_fill(dropped, 0.0) / (1 - p) @ values)
     if text is not None and isinstance(got, torch.Tensor):
@@ -415,7 +415,7 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         weights = _weights(draw, *leading, queries, 12, dtype=torch.float64)
         values = draw.normal(*leading, 12, 16, dtype=torch.float64)
         arguments = (weights, values, p)
-        no_grad = p == 0.62  # `training` alone says whether weights are dropped
+        no_grad = p == 0.62  # only `training` decides whether weights are dropped
         got = expect.result("dropout_attention_weights", *arguments, likely=likely, no_grad=no_grad)
         dropped = _kept_weights(expect, got, weights, values, p, likely)
         expect.that(
@@ -455,7 +455,7 @@ def _shown(
     likely: str,
     no_grad: bool = False,
 ) -> torch.Tensor:
-    """Which weights were dropped, where values that are unit vectors show each of them."""
+    """Returns which weights were dropped, computed from values that are unit vectors."""
     weights = _weights(draw, *shape)
     arguments = (weights, torch.eye(shape[1]), p)
     got = expect.result("dropout_attention_weights", *arguments, likely=likely, no_grad=no_grad)
@@ -472,7 +472,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
         "each of the T x S weights is dropped independently, not a whole value, query or matrix"
     )
     weights = _weights(draw, 4, 3, 25, 10)
-    # rows of length 1 at right angles: they show weights in float32, too
+    # orthonormal rows, from which weights can be computed even in float32
     values = torch.linalg.qr(draw.normal(4, 3, 14, 14)).Q[..., :10, :].contiguous()
     got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
     dropped = _kept_weights(expect, got, weights, values, 0.3, likely)
@@ -483,7 +483,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
         expected="each weight dropped with probability 0.3, independently of the others",
         likely=likely,
     )
-    # two of three may decide on the third, and a pattern may come again far away
+    # two entries may determine a third, and a pattern may be repeated far away
     p = drawn_rate(draw, 0.301, 0.449)
     dropped = _shown(expect, draw, p, MANY, likely)
     problem = rate_problem(dropped, p) or neighbours_problem(dropped, p) or echo_problem([dropped])
@@ -494,7 +494,7 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
 def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
     likely = "whole weights are dropped, never single entries of a value or of the result"
     for samples, keys in ((12, 10), (80, 1)):
-        # query t sees value t only
+        # query t sees only value t
         weights = torch.eye(keys, dtype=torch.float64).repeat(samples, 1, 1)
         values = _entries(draw, samples, keys, 3, dtype=torch.float64)
         got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
@@ -528,7 +528,7 @@ def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
     )
     expected = "seven independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
-    # a stock of patterns runs out
+    # enough calls to use up a stock of patterns
     problem = copied_problem(
         [_shown(expect, draw, 0.4, (20, 20), likely) for _ in range(FAR_APART)]
     )
@@ -545,11 +545,11 @@ def test_gradient_reaches_weights_and_values(expect: Expect, draw: Draw) -> None
     for leading, dtype, frozen in (
         ((), torch.float64, ()),
         ((2, 3), torch.float32, ()),
-        ((), torch.float64, (0,)),  # one of the two may be data
+        ((), torch.float64, (0,)),  # one of the two arguments may need no gradient
         ((), torch.float64, (1,)),
     ):
         weights = _weights(draw, *leading, 12, 4, dtype=dtype)
-        # rows of length 1 at right angles: they show weights in float32, too
+        # orthonormal rows, from which weights can be computed even in float32
         values = torch.linalg.qr(draw.normal(*leading, 6, 6, dtype=dtype)).Q[..., :4, :]
         way = GradientOptions(frozen, results=bool(leading))
         _check_gradient(expect, weights, values.contiguous(), likely, way)
@@ -582,7 +582,7 @@ def _check_gradient(
         )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 RATE, EVAL = CustomInput(lambda draw, sizes: 0.4), CustomInput(lambda draw, sizes: False)
 DROPOUT = Traits(

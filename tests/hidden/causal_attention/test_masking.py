@@ -19,7 +19,7 @@ def _softmax(scores: torch.Tensor) -> torch.Tensor:
 
 
 def _first_less_second(weights: torch.Tensor) -> torch.Tensor:
-    """How far the weights of the first two tokens are apart, in every row that has both."""
+    """Returns the difference of the first two weights in each row that has both, times 1000."""
     return 1000.0 * (weights[..., 1:, 0] - weights[..., 1:, 1])
 
 
@@ -27,7 +27,7 @@ def _first_less_second(weights: torch.Tensor) -> torch.Tensor:
 
 
 def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
-    """The mask is right as a table of true and false, in whatever dtype."""
+    """Checks the mask as a table of true and false entries, whatever its dtype is."""
     expected = expect.solution.call("causal_mask", (num_tokens,)).value
     got = expect.result("causal_mask", num_tokens, likely=likely)
     is_tensor = isinstance(got, torch.Tensor)
@@ -76,7 +76,7 @@ def test_entries_are_true_and_false(expect: Expect, draw: Draw) -> None:
 
 
 def _weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Attention weights as softmax gives them: positive, rows sum to one."""
+    """Draws attention weights from a softmax."""
     return _softmax(draw.normal(*shape, dtype=dtype))
 
 
@@ -103,7 +103,7 @@ def test_rows_of_softmax(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("mask_and_renormalize", points=2)
 def test_rows_that_do_not_sum_to_one(expect: Expect, draw: Draw) -> None:
     weights = draw.uniform(5, 5, low=0.5, high=4.0)
-    weights[4] *= 1.05e-7 / weights[4].sum()  # in float32 no larger than the step from 1
+    weights[4] *= 1.05e-7 / weights[4].sum()  # below the spacing of float32 at 1
     expect.same(
         "mask_and_renormalize",
         weights,
@@ -125,7 +125,7 @@ def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
     )
     expect.same("mask_and_renormalize", draw.uniform(2, 5, 5, low=0.5, high=2.0), likely=likely)
     expect.same("mask_and_renormalize", draw.uniform(2, 3, 4, 4, low=0.5, high=2.0), likely=likely)
-    # all sizes equal: what is done along the wrong dimension raises no error here
+    # with equal sizes, a wrong dimension raises no error
     expect.same("mask_and_renormalize", draw.uniform(3, 3, 3, 3, low=0.5, high=2.0), likely=likely)
 
 
@@ -133,7 +133,7 @@ def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
 def test_weights_of_zero_stay_zero(expect: Expect, draw: Draw) -> None:
     weights = draw.uniform(6, 6, low=0.5, high=2.0)
     weights[draw.uniform(6, 6) < 0.4] = 0.0
-    weights[:, 0] = draw.uniform(6, low=0.5, high=2.0)  # something visible is left in each row
+    weights[:, 0] = draw.uniform(6, low=0.5, high=2.0)  # so that each row has a visible weight
     expect.same(
         "mask_and_renormalize",
         weights,
@@ -153,7 +153,7 @@ def test_double_precision_of_strided_weights(expect: Expect, draw: Draw) -> None
     expect.same("mask_and_renormalize", alike, likely=DIGITS, after=_first_less_second)
 
 
-# mask_scores: 10 points. What counts is what softmax makes of the scores.
+# mask_scores: 10 points. The softmax of the scores is compared.
 
 
 @pytest.mark.question("mask_scores", points=1)
@@ -191,7 +191,7 @@ def test_scores_of_exactly_zero(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("mask_scores", points=1)
 def test_visible_scores_may_be_very_low(expect: Expect, draw: Draw) -> None:
     scores = draw.uniform(6, 6, low=-48.0, high=-38.0)
-    scores[0, 0] = -49.5  # as low as a score may be, and alone in its row
+    scores[0, 0] = -49.5  # the only visible score of its row is very low
     expect.same(
         "mask_scores",
         scores,
@@ -218,7 +218,7 @@ def test_scores_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
     likely = "the mask applies to the last two dimensions, for every matrix of the batch"
     expect.same("mask_scores", draw.normal(2, 5, 5), likely=likely, after=_softmax)
     expect.same("mask_scores", draw.normal(2, 3, 4, 4), likely=likely, after=_softmax)
-    # all sizes equal: a mask in the wrong dimensions raises no error here
+    # with equal sizes, a mask in wrong dimensions raises no error
     expect.same("mask_scores", draw.normal(3, 3, 3, 3), likely=likely, after=_softmax)
 
 
@@ -226,7 +226,7 @@ def test_scores_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
 def test_double_precision_of_strided_scores(expect: Expect, draw: Draw) -> None:
     expect.same(
         "mask_scores",
-        # float32 has few digits left behind the point of numbers this large
+        # for numbers this large, float32 has few digits after the point
         draw.uniform(3, 9, 9, low=40.0, high=48.0, dtype=torch.float64).transpose(-2, -1),
         likely="the result has the dtype of the scores, and visible scores keep all their digits",
         after=_softmax,
@@ -310,7 +310,7 @@ def test_all_scores_are_low(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("causal_attention_weights", points=1)
 def test_double_precision_of_strided_inputs(expect: Expect, draw: Draw) -> None:
-    # large numbers that cancel in each score: float32 would lose the digits that are left
+    # large numbers cancel in each score, so float32 would lose the remaining digits
     def large(sign: int, scale: float) -> torch.Tensor:
         first = draw.uniform(2, 1, 5, low=80.0, high=120.0, dtype=torch.float64)
         small = draw.normal(2, 1, 5, scale=scale, dtype=torch.float64)
@@ -321,7 +321,7 @@ def test_double_precision_of_strided_inputs(expect: Expect, draw: Draw) -> None:
     expect.same(
         "causal_attention_weights", large(1, scale=0.02), large(-1, scale=0.0), likely=likely
     )
-    # far from 0 float32 knows a score to 4e-6 only
+    # far from 0, the spacing of float32 is 4e-6
     low = low_queries_and_keys(draw, (12, 4, 1), (12, 4, 1), torch.float64)
     expect.same("causal_attention_weights", *low, likely=likely)
 
@@ -337,7 +337,7 @@ def test_tokens_that_are_their_own_keys(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 CAUSAL_MASK = Traits(
     "causal_mask",
@@ -360,9 +360,9 @@ def test_causal_mask_in_general(expect: Expect, trait: str) -> None:
 
 
 def _even(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Weights of about one size: a first row's is not lost in the sum of its whole row.
+    """Draws weights of similar size, so the first row's visible one counts in the sum of the row.
 
-    The last row sums to one: it is divided by that sum like any other, as its gradient tells.
+    The last row sums to one, but is divided by its sum like the others, as the gradient shows.
     """
     weights = draw.uniform(*shape, low=0.5, high=1.5, dtype=dtype)
     weights[..., -1:, :] /= weights[..., -1:, :].sum(dim=-1, keepdim=True)
@@ -372,7 +372,8 @@ def _even(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 RENORMALIZE = Traits(
     "mask_and_renormalize",
     [Tensor("... T T", _even)],
-    dtype=torch.float64,  # a row's sum without its future's is right, but in float32 not of 128
+    # subtracting the future's sum is right, but too inexact in float32 for 128 tokens
+    dtype=torch.float64,
     factors=(32,),
     own={"float64": "test_double_precision_of_strided_weights"},
     without={"errors": "none is promised", "chance": "nothing is random"},
@@ -388,7 +389,10 @@ def test_mask_and_renormalize_in_general(expect: Expect, trait: str) -> None:
 
 
 def _finite_where_weights_are_zero(expect: Expect) -> None:
-    """Not compared: weights are not negative, so that formulas may go apart below zero."""
+    """Checks that gradients are finite for weights of zero.
+
+    Gradients at zero are not compared, because right formulas may differ for negative weights.
+    """
     weights = expect.draw.uniform(4, 4, low=0.5, high=1.5, dtype=torch.float64)
     weights[1:, 1] = 0.0
     likely = (

@@ -31,7 +31,7 @@ LARGE_SCORES = (
 def _inputs(
     draw: Draw, *leading: int, tokens: int = 4, keys: int = 6, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries and keys of size 3, values of size 5."""
+    """Draws queries and keys of size 3 and values of size 5."""
     queries = draw.normal(*leading, tokens, 3, scale=1.5, dtype=dtype)
     return (
         queries,
@@ -43,9 +43,9 @@ def _inputs(
 def _with_scores(
     draw: Draw, scores: torch.Tensor, size: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries, keys and values whose scaled scores are the given (T, S), in float64.
+    """Returns float64 queries, keys and values whose scaled scores are the given (T, S).
 
-    A query has as many entries as there are queries, or `size` of them.
+    A query has `size` entries, or as many as there are queries.
     """
     num_tokens, num_keys = scores.shape
     size = size or num_tokens
@@ -56,15 +56,16 @@ def _with_scores(
 
 
 def _two_samples(draw: Draw, scores: torch.Tensor) -> list[torch.Tensor]:
-    """The same of two samples: where one scores high, the other scores low."""
+    """Returns a batch of two samples, with the given scores and with their negatives."""
     pairs = zip(_with_scores(draw, scores), _with_scores(draw, -scores), strict=True)
     return [torch.stack(pair) for pair in pairs]
 
 
 def _far_apart(draw: Draw, num_keys: int) -> torch.Tensor:
-    """Rows of scores up to 1e3: all high, all low, rising, falling, wide, near, and partly near.
+    """Makes rows of scores up to 1e3: high, low, rising, falling, wide, near, and partly near.
 
-    In the last row, the keys after the second score 13 less: they hardly count, but are not lost.
+    In the last row, the keys after the second one score 13 less, so they have small weights that
+    still count.
     """
     near = draw.uniform(num_keys, low=-2.0, high=2.0, dtype=DOUBLE)
     steps = torch.linspace(-1, 1, num_keys, dtype=DOUBLE)
@@ -94,7 +95,7 @@ def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
     expect.same(ATTEND, queries[:, :1], keys, values, likely=LARGE_SCORES)
     heads = (queries[:, None], keys[:, None], values[:, None])
     expect.same(ATTEND, *heads, likely=LARGE_SCORES)
-    # long vectors allow no shorter way
+    # with long vectors, scores must be divided by the square root of their size
     long = _with_scores(draw, _far_apart(draw, 3), draw.integer(2049, 4096))
     expect.same(ATTEND, *long, likely=LARGE_SCORES)
 
@@ -128,7 +129,7 @@ def _blocks(
     dtype: torch.dtype = torch.float32,
     scale: float = 1.5,
 ) -> list[torch.Tensor]:
-    """Two blocks: output and lse of the first, output and lse of the second."""
+    """Draws two blocks: output and lse of the first, output and lse of the second."""
     blocks: list[torch.Tensor] = []
     for _ in range(2):
         blocks.append(draw.normal(*leading, tokens, size, dtype=dtype))
@@ -144,7 +145,7 @@ def test_two_blocks(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MERGE, points=1)
 def test_blocks_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
-    # as many tokens as entries: a share along the wrong axis raises no error
+    # with as many tokens as entries, a share along the wrong dimension raises no error
     for leading, tokens, size in (((2,), 4, 3), ((2, 3), 5, 5), ((2, 1, 3), 1, 4), ((3,), 3, 3)):
         expect.same(MERGE, *_blocks(draw, *leading, tokens=tokens, size=size), likely=SHARES)
 
@@ -161,16 +162,16 @@ def test_blocks_of_large_scores(expect: Expect, draw: Draw) -> None:
 def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
     for leading, dtype in (((1, 2, 3), torch.float32), ((2,), DOUBLE)):
         one, lse, other, other_lse = _blocks(draw, *leading, dtype=dtype)
-        if dtype == DOUBLE:  # no score is so low that it stands for none
+        if dtype == DOUBLE:  # even very low scores do not mean an empty block
             levels = torch.tensor([-990.0, 990.0, -300.0, 0.0], dtype=DOUBLE)
             lse, other_lse = lse + levels, other_lse + levels
         nothing, empty = torch.zeros_like(one), torch.full_like(lse, -INF)
         expect.same(MERGE, nothing, empty, other, other_lse, likely=EMPTY)
         expect.same(MERGE, one, lse, nothing, empty, likely=EMPTY)
-    # values of zero are not the mark of an empty block, its lse is
+    # an empty block is known by its lse, not by an output of zero
     expect.same(MERGE, nothing, lse, other, other_lse, likely=EMPTY)
     expect.same(MERGE, one, lse, nothing, other_lse, likely=EMPTY)
-    # for some queries only
+    # the block is empty only for some queries
     some, others = torch.tensor([[True, False, False, True], [False, True, False, False]])
     expect.same(
         MERGE,
@@ -199,7 +200,7 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
         empty,
         likely=f"gradients stay finite if a block is empty; {EMPTY}",
     )
-    # for some queries only, next to scores far apart
+    # the block is empty only for some queries, and the others have scores far apart
     some, levels = torch.tensor([[0, 1, 0, 0], [-990, 990, 0, 990]])
     one, lse, other, other_lse = args
     other_lse = (other_lse - levels).masked_fill(some.bool(), -INF)
@@ -235,7 +236,7 @@ def test_large_scores_in_any_order(expect: Expect, draw: Draw) -> None:
     args = _two_samples(draw, _far_apart(draw, 7))
     heads = [arg[:, None] for arg in args]
     alone = [args[0][0, :1], args[1][0], args[2][0]]
-    # in any number of dimensions, for one query, too, and where one block holds all keys
+    # different numbers of dimensions, a single query, and one block with all keys
     for inputs, block_size in ((args, 2), (heads, 3), (alone, 1), (args, 8)):
         expect.same(BLOCKWISE, *inputs, block_size, likely=f"{EXACT}; {LARGE_SCORES}")
 
@@ -248,7 +249,7 @@ def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw:
     expect.gradients(BLOCKWISE, *_with_scores(draw, _far_apart(draw, 5)), 2, likely=GRADIENT)
 
 
-# what holds for every question
+# general properties, tested from declarations
 
 ATTEND_TRAITS = Traits(
     ATTEND,
@@ -284,9 +285,9 @@ def test_merge_in_general(expect: Expect, trait: str) -> None:
 
 
 def _lifted(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """In float64 all scores lie far above zero, and near each other.
+    """Draws inputs whose float64 scores are far above zero and near each other.
 
-    What float32 loses there shows in every draw, and every key has a weight that counts.
+    There, float32 loses digits in every draw, and every key has a weight that counts.
     """
     made = normal(draw, shape, dtype)
     if dtype == DOUBLE:

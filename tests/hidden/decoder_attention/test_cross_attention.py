@@ -25,12 +25,12 @@ from autograder.suite.traits import (
 )
 
 RULES = rules_of(__file__)
-#: many samples
+#: a number of samples from which on each sample gets its own mask
 MANY = 17
 
 
 def _some_forbidden(draw: Draw, *shape: int) -> torch.Tensor:
-    """A mask that forbids about half of the keys in any places, and at least one key to none."""
+    """Draws a mask that forbids about half of the keys, but never all keys of a query."""
     mask = draw.uniform(*shape) < 0.5
     kept = draw.integers(*shape[:-1], 1, low=0, high=shape[-1])
     return mask.scatter(-1, kept, False)
@@ -71,7 +71,7 @@ def test_mask_of_lengths_in_any_layout_and_of_equal_sizes(expect: Expect, draw: 
         "rows are samples, and columns are keys; every call uses its own lengths and does not "
         "change them"
     )
-    for _ in range(2):  # as many samples as keys: rows and columns can be mixed up
+    for _ in range(2):  # with as many samples as keys, swapped dimensions raise no error
         expect.same("padding_mask", draw.integers(6, low=1, high=7), 6, likely=likely)
     expect.same("padding_mask", draw.integers(4, 3, low=1, high=9)[:, 1], 8, likely=likely)
     expect.same("padding_mask", torch.tensor([3]).expand(4), 5, likely=likely)
@@ -130,7 +130,7 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
     many = (draw.normal(3, 70, 5), *arguments[1:])
     expect.same(ATTENTION, *many, padding[:, None], likely=likely)
-    # all samples alike, and no key forbidden at all, where queries lie far apart
+    # a mask for all samples, and one that forbids nothing, with queries far apart
     expect.same(ATTENTION, *arguments, torch.arange(6) > 3, likely=likely)
     far = rows_far_apart(draw, (3, 4, 1), (3, 6, 1))
     nothing = torch.zeros(4, 1, dtype=torch.bool)
@@ -142,7 +142,7 @@ def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     likely = (
         "count dimensions from the end: the last two dimensions of the scores are queries and keys"
     )
-    # as many samples as queries, and as heads: a mask's dimensions are those at the end
+    # with as many samples as queries and heads, a mask must be matched from the last dimension
     heads = (draw.normal(3, 3, 3, 6), draw.normal(3, 3, 5, 6), draw.normal(3, 3, 5, 3))
     any_three = (
         (3, 5),
@@ -187,7 +187,7 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=1)
 def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     queries, keys = low_queries_and_keys(draw, (2, 3, 1), (2, 6, 1), torch.float64)
-    keys[:, 3:] *= 0.9  # those of forbidden keys are the highest
+    keys[:, 3:] *= 0.9  # forbidden keys have the highest scores
     mask = (torch.arange(6) > 2).expand(3, 6)
     likely = (
         "a forbidden score must be so low that softmax gives it no weight, even if all other "
@@ -195,9 +195,9 @@ def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     )
     values = draw.normal(2, 6, 3, dtype=torch.float64)
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
-    values[:, 3:] *= 1e4  # whatever stands at a forbidden place
+    values[:, 3:] *= 1e4  # values of forbidden keys must not matter
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
-    # the root of a long query makes a forbidden score small that was set before the division
+    # a finite score set before the division by the root of a long query is no longer low enough
     long = draw.integer(2049, 4096)
     queries, keys = low_queries_and_keys(draw, (1, long), (2, long), torch.float64)
     hidden = torch.tensor([[False, True]])
@@ -224,7 +224,7 @@ def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=0.5)
 def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
     arguments = (
-        draw.normal(2, 4, 4, dtype=torch.float64),  # the root of 4 is the same anywhere
+        draw.normal(2, 4, 4, dtype=torch.float64),  # the square root of 4 is exact in any dtype
         draw.normal(2, 5, 4, dtype=torch.float64),
         draw.normal(2, 5, 2, dtype=torch.float64),
         _some_forbidden(draw, 2, 4, 5),
@@ -233,7 +233,7 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
         "compute everything in the dtype of the inputs; gradients reach queries, keys and values, "
         "and are 0 for a key that is forbidden to all queries"
     )
-    # so many large values that some of their sums are near zero, where float32 shows
+    # with many large values, some sums are near zero, which shows float32
     large = draw.normal(2, 5, 64, scale=1e3, dtype=torch.float64)
     expect.same(ATTENTION, *arguments[:2], large, arguments[3], likely=likely)
     expect.gradients(ATTENTION, *arguments, likely=likely)
@@ -242,9 +242,9 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
 
 
 def _any_mask(draw: Draw, sizes: Sizes) -> torch.Tensor:
-    """Of its full shape; in turns one row for all queries, all samples, or all heads.
+    """Draws a mask of the full shape, or one row for all queries, samples or heads, in turn.
 
-    Many samples have a mask each.
+    If there are many samples, each has its own mask.
     """
     full = sizes.shape("... T S")
     if len(full) == 2:
@@ -296,7 +296,7 @@ def test_weights_of_four_layers(expect: Expect, draw: Draw) -> None:
         expect.construction_raises(
             "CrossAttention",
             d_model,
-            (num_heads, 5)[turn % 2],  # it does not matter whether num_heads divides d_context
+            (num_heads, 5)[turn % 2],  # d_context need not be divisible
             num_heads,
             error=ValueError,
             likely="check in `__init__` that num_heads divides d_model; if not, `raise "
@@ -326,14 +326,14 @@ def test_padding_in_any_places(expect: Expect, draw: Draw) -> None:
     layer.same(*arguments, _some_forbidden(draw, 3, 6), likely=likely)
     layer.same(*arguments, torch.arange(6) >= torch.tensor([[2], [6], [3]]), likely=likely)
     layer.same(*arguments, torch.zeros(3, 6, dtype=torch.bool), likely=likely)
-    other = draw.normal(3, 6, 5, scale=2.0)  # whatever padding holds does not count
+    other = draw.normal(3, 6, 5, scale=2.0)  # the content of padding must not matter
     other[:, :3] = arguments[1][:, :3]
     layer.same(arguments[0], other, (torch.arange(6) > 2).expand(3, 6), likely=likely)
 
 
 @pytest.mark.question("CrossAttention", points=1)
 def test_when_batch_heads_and_tokens_are_equal(expect: Expect, draw: Draw) -> None:
-    # any two dimensions can be mixed up, and x and the context have the same shape
+    # with equal sizes, swapped dimensions and a swapped x and context raise no error
     likely = (
         "compute queries from x, and keys and values from the context; all sizes are equal here, "
         "so swapped dimensions raise no error"
@@ -367,7 +367,7 @@ def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64)
     context = low_tokens(draw, 2, 5, 6)
-    context[0, 3:] *= 0.9  # padding scores higher than what is real, in the last sample by far
+    context[0, 3:] *= 0.9  # padding scores higher than the words
     layer.same(
         low_tokens(draw, 2, 3, 6),
         context,
@@ -383,7 +383,7 @@ def test_cross_attention_moved(expect: Expect, draw: Draw) -> None:
         "`module.to(...)` moves the weights; a tensor created in `forward` needs the dtype and "
         "device of the input"
     )
-    layer = _cross(expect, 8, 4, 2).move(dtype=torch.float64)  # the root of 4 is exact
+    layer = _cross(expect, 8, 4, 2).move(dtype=torch.float64)  # the square root of 4 is exact
     layer.fill(lambda name, shape: loud(draw, name, shape))
     x, context = draw.normal(4, 20, 8, dtype=torch.float64), draw.normal(4, 6, 4).double()
     layer.same(x, context, likely=likely)

@@ -9,8 +9,8 @@ from autograder.suite.traits import InputPair, OptionalInput, Size, Tensor, Trai
 BLOCK = "DecoderBlock"
 Pair = tuple[torch.Tensor, torch.Tensor]
 
-#: how wide tokens are, so that eps does not show: it has a test of its own. What is added to them
-#: may nearly cancel them, so that in float32 they must not be wider
+#: the spread of tokens, so large that eps does not matter, because another test checks eps. In
+#: float32 it must not be larger, because an addition may nearly cancel a token.
 WIDE = {torch.float32: 3.0, torch.float64: 300.0}
 
 ORDER = (
@@ -25,7 +25,7 @@ GO_ON = (
 
 
 def _weights(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """No score gets large."""
+    """Draws weights with which no score gets large."""
     if name == "attention.out_proj.weight":
         return draw.normal(*shape, scale=1.0)
     if name in ("attention.W_query.weight", "attention.W_key.weight"):
@@ -59,7 +59,7 @@ def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
 def test_prefill(expect: Expect, draw: Draw) -> None:
     _block(expect, 12, 3, 7).same(_tokens(draw, 1, 5, 12), likely=ORDER)
     _block(expect).same(_tokens(draw, 3, 6, 8), None, likely=ORDER)
-    square = _block(expect, 16, 4, 16)  # batch, heads, tokens and head size alike
+    square = _block(expect, 16, 4, 16)  # equal batch, heads, tokens and head size
     square.same(_tokens(draw, 4, 4, 16), likely=ORDER)
 
 
@@ -74,11 +74,11 @@ def test_tokens_after_a_past(expect: Expect, draw: Draw) -> None:
 def test_two_texts_are_written_in_turns(expect: Expect, draw: Draw) -> None:
     _block(expect).eval().steps(
         Step((_tokens(draw, 1, 4, 8),)),
-        Step((_tokens(draw, 1, 1, 8),)),  # one token that begins a text has no past
+        Step((_tokens(draw, 1, 1, 8),)),  # a first token has no past
         Step((_tokens(draw, 1, 1, 8),), after=0),
         Step((_tokens(draw, 1, 1, 8),), after=1),
         Step((_tokens(draw, 1, 2, 8),), after=2),
-        Step((_tokens(draw, 1, 1, 8),), after=2),  # the same past, another continuation
+        Step((_tokens(draw, 1, 1, 8),), after=2),  # continues the same past differently
         likely=GO_ON,
     )
 
@@ -86,7 +86,7 @@ def test_two_texts_are_written_in_turns(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(BLOCK, points=1)
 def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
     layer = _block(expect)
-    # what both norms see has a variance near eps: small steps of the attention, and small tokens
+    # the inputs of both norms have a variance near eps, because tokens and attention are small
     layer.fill(lambda name, shape: draw.normal(*shape, scale=3e-3 if "out_proj" in name else 0.4))
     layer.move(dtype=torch.float64).same(
         draw.normal(2, 5, 8, scale=3e-3, dtype=torch.float64),
@@ -109,7 +109,7 @@ def test_moved_and_far_along(expect: Expect, draw: Draw) -> None:
     layer.train().moves(_tokens(draw, 2, 4, 8, dtype=double), likely=likely)
 
 
-# what holds for every question
+# general properties, tested from declarations
 
 
 def _wide(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -128,7 +128,7 @@ BLOCK_TRAITS = Traits(
     loops="B*H*T*P+B*H*T*T",
     sizes={"P": 6},
     largest={"T": 24, "P": 24, "B": 5, "d": 9, "F": 33},
-    smallest={"d": 2},  # a norm of two entries ends at -1 and 1, whatever they are
+    smallest={"d": 2},  # a norm of two entries gives -1 and 1, whatever they are
     own={"float64": "test_moved_and_far_along"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

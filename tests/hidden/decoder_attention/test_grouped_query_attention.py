@@ -30,7 +30,7 @@ def _heads(
     sizes: tuple[int, int, int, int],
     dtype: torch.dtype = torch.float32,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries, keys and values; `sizes` are T, S, d and d_v."""
+    """Draws queries, keys and values; `sizes` are T, S, d and d_v."""
     num_queries, num_keys, size, value_size = sizes
     return (
         draw.normal(batch, query_heads, num_queries, size, dtype=dtype),
@@ -116,7 +116,7 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(GROUPED, points=0.5)
 def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
     queries, keys, values = _heads(draw, 2, 6, 3, (4, 5, 3, 2), torch.float64)
-    # so many large values that some of their sums are near zero, where float32 shows
+    # with many large values, some sums are near zero, which shows float32
     large = draw.normal(2, 3, 5, 64, scale=1e3, dtype=torch.float64)
     likely = (
         "compute everything in the dtype of the inputs; the gradient of keys and values is the "
@@ -234,7 +234,8 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
 @pytest.mark.question(LAYER, points=1)
 def test_layer_moved(expect: Expect, draw: Draw) -> None:
     likely = "a tensor created in `forward` needs the dtype and device of the input"
-    layer = _layer(expect, 16, 4, 2, True).move(dtype=torch.float64)  # the root of 4 is exact
+    # heads have size 4, whose square root is exact
+    layer = _layer(expect, 16, 4, 2, True).move(dtype=torch.float64)
     layer.fill(lambda name, shape: loud(draw, name, shape))
     x = draw.normal(4, 12, 16, dtype=torch.float64)
     layer.same(x, likely=likely)

@@ -127,7 +127,7 @@ HIDDEN = (
 def _new(
     draw: Draw, num_tokens: int, *, heads: int = 3, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Queries, keys and values of new positions: two sequences, sizes 4 and 5."""
+    """Draws queries, keys and values of new positions: two sequences, sizes 4 and 5."""
     shape = (2, heads, num_tokens)
     queries, keys = (draw.normal(*shape, 4, scale=1.5, dtype=dtype) for _ in range(2))
     return queries, keys, draw.normal(*shape, 5, dtype=dtype)
@@ -146,7 +146,7 @@ def test_without_a_past(expect: Expect, draw: Draw) -> None:
         "query size; the present is the pair of the keys and values that were passed in"
     )
     expect.same(CACHED, *_new(draw, 5), likely=likely)
-    # heads, tokens and sizes alike: what is done along the wrong axis raises no error
+    # with equal heads, tokens and sizes, a wrong dimension raises no error
     square = [draw.normal(3, 3, 3, 3, scale=1.5) for _ in range(3)]
     expect.same(CACHED, *square, None, likely=likely)
     expect.same(CACHED, *_new(draw, 1, heads=1), likely=likely)
@@ -177,14 +177,14 @@ def test_several_new_positions(expect: Expect, draw: Draw) -> None:
 def test_prefill_and_steps_of_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     steps = [
         Step(_new(draw, 4)),
-        Step(_new(draw, 1)),  # one that begins a sequence has no past
+        Step(_new(draw, 1)),  # a first position has no past
         Step(_new(draw, 1), after=0),
         Step(_new(draw, 1), after=1),
         Step(_new(draw, 3), after=2),
-        Step(_new(draw, 1), after=2),  # the same past, another continuation
+        Step(_new(draw, 1), after=2),  # continues the same past differently
         Step(_new(draw, 1), after=3),
     ]
-    for no_grad in (False, True):  # as a model is trained, and as it writes
+    for no_grad in (False, True):  # as in training, and as in generation
         expect.steps(
             CACHED,
             *steps,
@@ -199,7 +199,7 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
     double = torch.float64
 
     def large(num_tokens: int) -> torch.Tensor:
-        """So many large values that some of their sums are near zero, where float32 shows."""
+        """Draws so many large values that some sums are near zero, which shows float32."""
         return draw.normal(2, 3, num_tokens, 64, scale=1e3, dtype=double)
 
     check_rule(expect, CACHED_TRAITS, RULES[CACHED])
@@ -224,12 +224,12 @@ GO_ON = (
 
 
 def _layer(expect: Expect, d_model: int = 12, num_heads: int = 3) -> ExpectLayer:
-    # the same spread of scores for each width: a right answer may compute exp without a shift
+    # scores have the same spread for each width, so a right answer may take exponentials directly
     return expect.layer(LAYER, d_model, num_heads, scale=1.8 / d_model**0.5)
 
 
 def _heads(draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32) -> Past:
-    """A past of two sequences for a layer of three heads of size 4."""
+    """Draws a past of two sequences for a layer of three heads of size 4."""
     keys, values = (draw.normal(2, 3, num_tokens, 4, dtype=dtype) for _ in range(2))
     return keys, values
 
@@ -244,7 +244,7 @@ def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
 
 @pytest.mark.question(LAYER, points=0.5)
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    layer = _layer(expect, 24, 6)  # the root of 4 is the same anywhere
+    layer = _layer(expect, 24, 6)  # the square root of 4 is exact in any dtype
     layer.fill(low_scoring(draw, 4))
     layer.move(dtype=torch.float64)
     layer.same(
@@ -286,11 +286,11 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect).eval()
     steps = [
         Step((draw.normal(2, 4, 12),)),
-        Step((draw.normal(2, 1, 12),)),  # one token that begins a text has no past
+        Step((draw.normal(2, 1, 12),)),  # a first token has no past
         Step((draw.normal(2, 1, 12),), after=0),
         Step((draw.normal(2, 1, 12),), after=1),
         Step((draw.normal(2, 2, 12),), after=2),
-        Step((draw.normal(2, 1, 12),), after=2),  # the same past, another continuation
+        Step((draw.normal(2, 1, 12),), after=2),  # continues the same past differently
     ]
     layer.steps(
         *steps,
@@ -302,7 +302,7 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(LAYER, points=1)
 def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect)
-    layer.result(draw.normal(1, 15, 12))  # what is made in float32 is not for float64
+    layer.result(draw.normal(1, 15, 12))  # float32 tensors of this call must not be used in float64
     layer.move(dtype=torch.float64)
     for new, old in ((2, 490), (1, 511), (draw.integer(65, 80), 0)):
         past = _heads(draw, old, torch.float64) if old else None
@@ -322,7 +322,7 @@ def test_another_device(expect: Expect, draw: Draw) -> None:
     layer.moves(x, likely="create positions, angles and masks on the device of the input")
 
 
-# what holds for every question
+# general properties, tested from declarations
 
 DECODING_TRAITS = Traits(
     DECODING,
@@ -395,7 +395,8 @@ LAYER_TRAITS = Traits(
     build=[Size("H*2*p"), Size("H")],
     loops="B*H*T*P+B*H*T*T",
     sizes={"p": 2, "P": 6},
-    largest={"T": 24, "P": 24, "p": 16},  # positions below 32: farther along float32 loses digits
+    # float32 loses digits of angles at later positions
+    largest={"T": 24, "P": 24, "p": 16},
     own={"float64": "test_double_precision_far_along"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

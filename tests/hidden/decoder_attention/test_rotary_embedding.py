@@ -48,7 +48,7 @@ def test_positions_of_any_kind(expect: Expect, draw: Draw) -> None:
         likely="a result belongs to the caller, who may change it in place: compute the angles in "
         "every call, or return a copy",
     )
-    for between in (2.0, 1.0):  # the same ends and the same number of positions
+    for between in (2.0, 1.0):  # first, last and number of positions are equal
         expect.same(ANGLES, torch.tensor([0.0, between, 3.0, 4.0]), 6, likely=likely)
 
 
@@ -86,7 +86,7 @@ def test_odd_size_raises(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ANGLES, points=0.5)
 def test_angles_in_double_precision(expect: Expect, draw: Draw) -> None:
     positions = draw.uniform(6, high=1e5, dtype=torch.float64)
-    # many pairs: what is multiplied from pair to pair in float32 loses a digit on the way
+    # with many pairs, multiplying from pair to pair in float32 loses a digit
     for head_dim in (128, 2 * draw.integer(129, 256)):
         expect.same(
             ANGLES,
@@ -105,22 +105,22 @@ FORMULA = (
 
 
 def _angles(draw: Draw, num_tokens: int, head_dim: int, dtype: torch.dtype) -> torch.Tensor:
-    """Any angles, none of them small, different for every token and pair."""
+    """Draws angles that are not small, different for every token and pair."""
     size = draw.uniform(num_tokens, head_dim // 2, low=0.3, high=2.8, dtype=dtype)
     return torch.where(draw.normal(num_tokens, head_dim // 2) < 0, -size, size)
 
 
 def _turns(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Many turns in float64: what is computed in float32 there is far off, in every draw."""
+    """Draws angles, in float64 of many turns, for which float32 would be far off in every draw."""
     high = 900.0 if dtype == torch.float64 else 3.0
     return draw.uniform(*shape, low=-high, high=high, dtype=dtype)
 
 
 def _nearly_cancelling(draw: Draw, shape: tuple[int, ...], angles: torch.Tensor) -> torch.Tensor:
-    """Draw large numbers in float64 which those angles turn to a small and a large one per pair.
+    """Draws large float64 numbers that these angles rotate to a small and a large one in each pair.
 
-    The small one is a difference of two large terms that agree in all digits that float32 has. It
-    is the first of the pair for every other token, and the second for those between.
+    The small one is the difference of two large terms that agree in all digits of float32. It is
+    the first of the pair for every second token, and the second one for the others.
     """
     small = draw.normal(*shape[:-1], shape[-1] // 2, dtype=torch.float64)
     large = draw.uniform(*small.shape, low=1e4, high=2e4, dtype=torch.float64)
@@ -133,7 +133,7 @@ def _nearly_cancelling(draw: Draw, shape: tuple[int, ...], angles: torch.Tensor)
 def _turned(
     draw: Draw, *shape: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Queries of that shape, and angles for them."""
+    """Draws queries of that shape, and angles for them."""
     return draw.normal(*shape, dtype=dtype), _angles(draw, shape[-2], shape[-1], dtype)
 
 
@@ -141,7 +141,7 @@ def _turned(
 def test_one_sequence(expect: Expect, draw: Draw) -> None:
     expect.same(APPLY, *_turned(draw, 5, 8), likely=FORMULA)
     expect.same(APPLY, *_turned(draw, 5, 6), likely=FORMULA)
-    # later pairs turn slowly, as those of `rotary_angles` do
+    # later pairs turn slowly, as with `rotary_angles`
     slower = torch.logspace(0, -4, 32)
     expect.same(
         APPLY, draw.normal(40, 64), _angles(draw, 40, 64, torch.float32) * slower, likely=FORMULA
@@ -150,7 +150,7 @@ def test_one_sequence(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(APPLY, points=2)
 def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
-    # as many heads as tokens, too: angles along the wrong axis raise no error there
+    # with as many heads as tokens, angles along the wrong dimension raise no error
     for shape in ((3, 5, 6), (2, 5, 5, 6), (2, 3, 4, 6), (2, 1, 3, 5, 4), (3, 3, 3, 6)):
         expect.same(
             APPLY,
@@ -183,11 +183,11 @@ def test_double_precision(expect: Expect, draw: Draw) -> None:
     )
 
 
-# what holds for every question
+# general properties, tested from declarations
 
 
 def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Positions that are not negative."""
+    """Draws positions that are not negative."""
     return draw.uniform(*shape, high=60.0, dtype=dtype)
 
 
@@ -216,7 +216,7 @@ APPLY_TRAITS = Traits(
     [Tensor("... T 2*p"), Tensor("T p", _turns)],
     loops="T*p",
     factors=(32,),
-    judged=[0],  # the one into the angles is not
+    judged=[0],  # gradients of the angles are not tested
     own={"float64": "test_double_precision"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -22,8 +22,8 @@ from autograder.suite.compare import FLOAT32
 from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_drops, check_trait
 
 GPT = "CausalSelfAttention"
-#: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
-#: Of 16 samples of 15 tokens even what two of three entries say about the third is seen
+#: for each test of dropout, ranges of rates, each with numbers of tokens and samples; 16 samples of
+#: 15 tokens are enough to notice that two entries determine a third
 RATES = {
     "middle": [((0.551, 0.749), 10, 4), ((0.951, 0.999), 8, 30)],
     "low": [((0.251, 0.349), 15, 16), ((0.051, 0.099), 20, 4), ((0.001, 0.049), 8, 30)],
@@ -76,7 +76,7 @@ def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(GPT, points=1)
 def test_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
-    # batch, tokens, heads and head size are 3; the input is not contiguous
+    # batch, tokens, heads and head size are 3, and the input is not contiguous
     expect.layer(GPT, config(9, 3, 3), scale=0.3).same(
         draw.strided(3, 3, 9),
         likely="every order of the dimensions has the right shape here: which two do you swap "
@@ -132,11 +132,11 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
 
 @pytest.mark.question(GPT, points=1)
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(GPT, config(24, 6, 6))  # head size 4: its root is the same anywhere
+    layer = expect.layer(GPT, config(24, 6, 6))  # the root of 4 is exact
     likely = (
         "after `module.double()`, everything is computed in float64: no tensor stays in float32"
     )
-    # large values that nearly cancel each other: single precision anywhere shows
+    # large values nearly cancel each other, which shows any use of float32
     layer.fill(
         lambda name, shape: draw.normal(
             *shape, scale=2.0 if name.startswith(("value", "proj")) else 0.2
@@ -149,7 +149,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(GPT, points=1)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(GPT, config(6, 3, 6, 0.3, 0.2))  # patterns of dropout are made there, too
+    layer = expect.layer(GPT, config(6, 3, 6, 0.3, 0.2))  # dropout patterns must also be there
     x = draw.normal(2, 4, 6)
     likely = (
         "`module.to(device)` moves parameters and registered buffers, but not a tensor that is a "
@@ -164,10 +164,11 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, rates: str) -> None:
     for turn, ((low, high), num_tokens, samples) in enumerate(RATES[rates]):
         p = drawn_rate(draw, low, high)
-        # with queries and keys that learn, once
+        # gradients reach queries and keys in one of the calls
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
     likely = "draw new random numbers in every layer and every call: set no seed"
-    for attention, output in ((0.3, 0.0), (0.0, 0.3)):  # one could hide the other
+    # separately, because one dropout could hide the other
+    for attention, output in ((0.3, 0.0), (0.0, 0.3)):
         build = (config(12, 2, 8, attention, output),)
         x = draw.normal(3, 8, 12)
         check_layers_apart(expect, GPT, build, x, likely=likely)
@@ -193,7 +194,7 @@ def _check_dropout(
             return torch.eye(shape[0]) if len(shape) == 2 else torch.ones(shape)
         if name.startswith("value"):
             return shown if len(shape) == 2 else torch.zeros(shape)
-        return torch.full(shape, 0.25)  # equal scores, not 0
+        return torch.full(shape, 0.25)  # equal scores that are not 0
 
     layer.fill(weight)
     x = torch.eye(num_tokens, width).repeat(samples, 1, 1)
@@ -223,7 +224,7 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
     ):
         p = drawn_rate(draw, low, high)
         layer = expect.layer(GPT, config(width, 3, shape[1] + 1, 0.0, p))
-        # biases far from 0: no output is 0 by itself
+        # biases are far from 0, so an output of 0 was dropped
         layer.fill(
             lambda name, shape: (
                 draw.uniform(*shape, low=9.0, high=11.0)
@@ -244,7 +245,7 @@ def test_both_dropouts_at_once(expect: Expect) -> None:
     layer = expect.layer(GPT, config(num_tokens, 1, num_tokens, p, q))
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        if name.startswith("proj"):  # every output is 1 and the weight of one token
+        if name.startswith("proj"):  # every output is 1 plus the weight of one token
             return torch.eye(shape[0]) if len(shape) == 2 else torch.ones(shape)
         if name.startswith("value"):
             return torch.eye(shape[0]) if len(shape) == 2 else torch.zeros(shape)
@@ -256,10 +257,10 @@ def test_both_dropouts_at_once(expect: Expect) -> None:
     fits = isinstance(got, torch.Tensor) and got.shape == x.shape
     layer.that(fits, got="a different shape", expected=f"{tuple(x.shape)}", likely=likely)
     shown = got.detach()
-    gone = shown.abs() < 0.5  # others are 1 and more
-    used = shown * (1 - q) - 1  # (B, T, T), the attention weights where the output is left
+    gone = shown.abs() < 0.5  # all others are at least 1
+    used = shown * (1 - q) - 1  # (B, T, T), the attention weights where no output was dropped
     past = torch.ones_like(gone).tril() & ~gone
-    dropped = used.abs() < 0.5 / num_tokens  # the smallest weight is 1 / num_tokens
+    dropped = used.abs() < 0.5 / num_tokens  # weights are at least 1 / num_tokens
     problem = rate_problem(gone, q) or rate_problem(dropped, p, past)
     layer.that(
         problem is None,
@@ -272,12 +273,12 @@ def test_both_dropouts_at_once(expect: Expect) -> None:
     layer.that(
         torch.allclose(shown[past], right[past], FLOAT32.rtol, FLOAT32.atol),
         got="attention weights that are neither 0 nor divided by 1 - attn_pdrop",
-        expected="each weight is one or the other",
+        expected="attention weights that are 0 or divided by 1 - attn_pdrop",
         likely=likely,
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 
 def _config(draw: Draw, sizes: Sizes) -> SimpleNamespace:

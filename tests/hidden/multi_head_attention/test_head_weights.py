@@ -125,7 +125,7 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
         "for float64 inputs, compute in float64 and return float64: a new tensor needs that dtype"
     )
     x = draw.normal(24, 5, dtype=torch.float64)
-    # large values that nearly cancel each other: single precision anywhere shows
+    # large values nearly cancel each other, which shows any use of float32
     q, k, v = (
         draw.normal(4, size, 5, scale=scale, dtype=torch.float64)
         for size, scale in ((4, 0.3), (4, 0.3), (8, 20.0))
@@ -136,13 +136,13 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
         torch.stack([weight(name, (1, 5)) for _ in range(4)]).double() for name in ("query", "key")
     )
     expect.same("per_head_attention", low_tokens(draw, 1, 6, 5)[0], q, k, v, likely=far)
-    # the first column makes queries, the second keys: every row of scores is far from the next
+    # queries come from the first column and keys from the second, so rows of scores are far apart
     tokens, one = draw.normal(6, 5), torch.eye(5, dtype=torch.float32)
     queries, keys = rows_far_apart(draw, (6, 1), (6, 1))
     tokens[:, 0], tokens[:, 1] = queries[:, 0], keys[:, 0]
     q, k = one[0].repeat(4, 1, 1), one[1].repeat(4, 1, 1)
     v = v.float() / 20
-    v[..., :2] = 0  # values as large as these columns would lose the digits of their sums
+    v[..., :2] = 0  # because sums with such large values would lose digits
     expect.same("per_head_attention", tokens, q, k, v, likely=far)
 
 
@@ -183,7 +183,7 @@ def test_slices_in_float64(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 PROJECT = Traits(
     "project_heads",
@@ -202,7 +202,7 @@ def test_project_heads_in_general(expect: Expect, trait: str) -> None:
 
 
 def small(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Weights so small that no score reaches 50, however many numbers its sums have."""
+    """Draws weights so small that no score reaches 50, however many products it sums."""
     return 0.25 * normal(draw, shape, dtype)
 
 

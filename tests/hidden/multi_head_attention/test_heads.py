@@ -64,7 +64,7 @@ def test_split_refuses_columns_that_do_not_divide(expect: Expect, draw: Draw) ->
     )
     expect.same("split_heads", draw.normal(2, 3, 9), 3, likely=likely, tolerance=EXACT)
     for columns, heads in undivided(draw):
-        # in the first call, some lengths leave room for all numbers: only the columns don't divide
+        # in the first call, some lengths could hold all numbers, although columns can't be divided
         for samples, tokens in ((2, 2), (1, 1)):
             x = draw.normal(samples, tokens, columns)
             expect.raises("split_heads", x, heads, error=ValueError, likely=likely)
@@ -188,7 +188,7 @@ def test_attention_of_shared_and_non_contiguous_inputs(expect: Expect, draw: Dra
 
 @pytest.mark.question("causal_head_attention", points=1)
 def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    # large values that nearly cancel each other: single precision anywhere shows
+    # large values nearly cancel each other, which shows any use of float32
     q, k, v = (
         draw.normal(4, 4, 14, 4, scale=scale, dtype=torch.float64) for scale in (0.7, 0.7, 30.0)
     )
@@ -205,7 +205,7 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("causal_head_attention", points=0)
 def test_attention_is_built_without_attention_of_torch(expect: Expect, draw: Draw) -> None:
     check_rule(expect, ATTENTION, RULES["causal_head_attention"])
-    # what breaks no rule only because it does nothing is not right
+    # an answer that does nothing breaks no rule, so the result is checked as well
     q, k, v = (draw.normal(2, 3, 5, 4) for _ in range(3))
     likely = (
         "each head is computed separately, and a token sees only itself and the tokens before it"
@@ -213,7 +213,7 @@ def test_attention_is_built_without_attention_of_torch(expect: Expect, draw: Dra
     expect.same("causal_head_attention", q, k, v, likely=likely)
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 SPLIT = Traits(
     "split_heads",

@@ -16,8 +16,8 @@ from autograder.suite import Draw, Expect
 from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
-#: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
-#: Of 16 samples of 15 tokens even what two of three entries say about the third is seen
+#: for each test of dropout, ranges of rates, each with numbers of tokens and samples; 16 samples of
+#: 15 tokens are enough to notice that two entries determine a third
 RATES = {
     "middle": [((0.551, 0.749), 10, 4), ((0.951, 0.999), 8, 30)],
     "low": [((0.251, 0.349), 15, 16), ((0.051, 0.099), 20, 4), ((0.001, 0.049), 8, 30)],
@@ -37,7 +37,7 @@ def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
         "square root of the head size, softmax over the keys, weights times values, out_proj"
     )
     x = draw.normal(1, 3, 4)
-    x[:, 1] = 0  # without biases, its scores are 0, which does not mean hidden
+    x[:, 1] = 0  # its scores are 0, which does not mean masked
     longer.same(x, likely=one_head)
 
 
@@ -53,7 +53,7 @@ def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MHA, points=1)
 def test_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
-    # batch, tokens, heads and head size are 3; the input is not contiguous
+    # batch, tokens, heads and head size are 3, and the input is not contiguous
     expect.layer(MHA, 9, 9, 3, 0.0, 3, scale=0.3).same(
         draw.strided(3, 3, 9),
         likely="every order of the dimensions has the right shape here: which two do you swap "
@@ -125,11 +125,11 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
 
 @pytest.mark.question(MHA, points=1)
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(MHA, 4, 24, 6, 0.0, 6, True)  # head size 4: its root is the same anywhere
+    layer = expect.layer(MHA, 4, 24, 6, 0.0, 6, True)  # the root of 4 is exact
     likely = (
         "after `module.double()`, everything is computed in float64: no tensor stays in float32"
     )
-    # large values that nearly cancel each other: single precision anywhere shows
+    # large values nearly cancel each other, which shows any use of float32
     layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.result(draw.normal(2, 4, 4), likely=likely)
     layer.move(dtype=torch.float64)
@@ -138,7 +138,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MHA, points=2)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(MHA, 4, 6, 6, 0.3, 3)  # patterns of dropout are made there, too
+    layer = expect.layer(MHA, 4, 6, 6, 0.3, 3)  # dropout patterns must also be there
     x = draw.normal(2, 4, 4)
     likely = (
         "`module.to(device)` moves parameters and registered buffers, but not a tensor that is a "
@@ -162,7 +162,7 @@ def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
 def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, rates: str) -> None:
     for turn, ((low, high), num_tokens, samples) in enumerate(RATES[rates]):
         p = drawn_rate(draw, low, high)
-        # with queries and keys that learn, once
+        # gradients reach queries and keys in one of the calls
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
     likely = "draw new random numbers in every layer and every call: set no seed"
     check_layers_apart(expect, MHA, (8, 12, 8, 0.3, 2), draw.normal(3, 8, 8), likely=likely)
@@ -184,7 +184,7 @@ def _check_dropout(
             return torch.eye(shape[0]) if len(shape) == 2 else torch.ones(shape)
         if name == "W_value.weight":
             return shown_weights(num_tokens, num_heads)
-        return torch.full(shape, 0.5)  # equal scores, not 0
+        return torch.full(shape, 0.5)  # equal scores that are not 0
 
     layer.fill(weight)
     x = torch.eye(num_tokens).repeat(samples, 1, 1)
@@ -210,7 +210,7 @@ def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> Non
         )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 MHA_TRAITS = Traits(
     MHA,
@@ -225,7 +225,7 @@ MHA_TRAITS = Traits(
     ],
     sizes={"C": 128},
     fixed=["C"],
-    # the weights of one large head are few numbers; those of 4096 entries would be 64 MB
+    # 256 keeps the weights of one large head small; with 4096, they would take 64 MB
     root=ScaledScores("d", largest=256),
     own={
         "float64": "test_module_in_float64",

@@ -15,8 +15,8 @@ from autograder.suite import Draw, Expect
 from autograder.suite.traits import CustomInput, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
-#: of dropout: ranges of rates by the tests that ask them, and for each range tokens and samples.
-#: Of 16 samples of 15 tokens even what two of three entries say about the third is seen
+#: for each test of dropout, ranges of rates, each with numbers of tokens and samples; 16 samples of
+#: 15 tokens are enough to notice that two entries determine a third
 RATES = {
     "middle": [((0.551, 0.749), 10, 4), ((0.951, 0.999), 8, 30)],
     "low": [((0.251, 0.349), 15, 16), ((0.051, 0.099), 20, 4), ((0.001, 0.049), 8, 30)],
@@ -96,7 +96,7 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 def test_dropout_in_every_head(expect: Expect, draw: Draw, rates: str) -> None:
     for turn, ((low, high), num_tokens, samples) in enumerate(RATES[rates]):
         p = drawn_rate(draw, low, high)
-        # with queries and keys that learn, once
+        # gradients reach queries and keys in one of the calls
         _check_dropout(expect, draw, p, num_tokens, samples, rates == "middle" and turn == 0)
     likely = "draw new random numbers in every layer and every call: set no seed"
     check_layers_apart(expect, WRAPPER, (8, 6, 8, 0.3, 2), draw.normal(3, 8, 8), likely=likely)
@@ -111,7 +111,7 @@ def _check_dropout(
     )
     num_heads = draw.integer(2, 4)
     layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
-    shown = shown_weights(num_tokens)  # and equal scores, not 0
+    shown = shown_weights(num_tokens)  # and equal scores that are not 0
     layer.fill(lambda name, shape: shown if "W_value" in name else torch.full(shape, 0.5))
     x = torch.eye(num_tokens).repeat(samples, 1, 1)
     check_dropped_weights(layer, x, p, num_heads, likely=likely)
@@ -123,7 +123,7 @@ def _check_dropout(
         check_gradients_of_weights(layer, draw, x, num_heads)
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 WRAPPER_TRAITS = Traits(
     WRAPPER,

@@ -10,7 +10,7 @@ from autograder.suite.traits import CustomInput, Ids, Sizes, Tensor, Traits, che
 
 
 def _words(draw: Draw, count: int) -> list[str]:
-    """Different random lower-case words, in sorted order."""
+    """Draws different random lower-case words, in sorted order."""
     starts = sorted(draw.permutation(26)[:count])
     rests = draw.integers(count, 4, low=0, high=26).tolist()
     return [
@@ -19,13 +19,13 @@ def _words(draw: Draw, count: int) -> list[str]:
     ]
 
 
-#: characters that stand in words, none of them the comma or white space: also commas of other
-#: scripts, marks that take no room, and letters that dictionaries sort elsewhere
+#: characters that belong to words, because they are neither the comma nor white space; among them
+#: are commas of other scripts, invisible characters, and letters with an unusual sort order
 MARKS = (
     string.punctuation.replace(",", "")
     + "\u00b2\ufb01\u00df\uff0c\u060c\u3001\u200b\u00ad\u2019\u00e9f\ufeff\uff5e\U0001f600"
 )
-#: and letters with a mark of their own, which other programs write as one character
+#: the same, and letters that consist of two characters or have an equivalent character
 LETTERS = (*MARKS, "e\u0301", "\u212b", "\uac00\u11a8")
 
 
@@ -142,7 +142,7 @@ def test_a_repeated_word_is_encoded_every_time(expect: Expect, draw: Draw) -> No
 def test_words_are_split_as_in_the_vocabulary(expect: Expect, draw: Draw) -> None:
     a, b, c, d = _words(draw, 4)
     likely = "remove the commas, then split on white space; change nothing else"
-    # commas alone, spaces alone, and all at once
+    # only commas, only white space, and both
     expect.same("encode", f"{c}, {a}, {b}", {a: 0, b: 9, c: 6}, likely=likely)
     expect.same("encode", f"{c}  {a}\t{b}", {b: 0, a: 6, c: 9}, likely=likely)
     expect.same(
@@ -217,7 +217,7 @@ def test_rows_come_in_the_order_of_the_ids(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("embed", points=1)
 def test_more_tokens_than_rows(expect: Expect, draw: Draw) -> None:
-    # every row occurs, the last one too
+    # every row occurs, including the last one
     ids = torch.tensor([*draw.permutation(4), *draw.permutation(4)[:3], 1, 1])
     expect.same(
         "embed",
@@ -248,17 +248,17 @@ def test_precision_of_the_table_is_kept(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 
 def _sentence(draw: Draw, sizes: Sizes) -> str:
-    """As many words as tokens, out of as many different ones as the vocabulary has."""
+    """Draws a sentence of T words from a vocabulary of V words."""
     picked = draw.integers(sizes.of("T"), low=0, high=sizes.of("V")).tolist()
     return " ".join(f"w{number}" for number in picked)
 
 
 def _vocabulary(draw: Draw, sizes: Sizes) -> dict[str, int]:
-    """All of those words, with ids up to 100,000 in no order."""
+    """Gives these V words random ids up to 100,000."""
     ids = draw.integers(sizes.of("V"), low=0, high=100_000).tolist()
     return {f"w{number}": place for number, place in enumerate(ids)}
 

@@ -10,14 +10,14 @@ ROLES = "queries, keys and values are three projections of the same inputs, retu
 
 
 def _cancelling(inputs: torch.Tensor) -> torch.Tensor:
-    """Makes two entries of every token large and opposite: float32 loses what the rest says."""
+    """Makes two entries of every token large and opposite, so that float32 loses other digits."""
     inputs[..., 0] += 1e3
     inputs[..., 1] -= 1e3
     return inputs
 
 
 def _alike(weight: torch.Tensor, dim: int) -> torch.Tensor:
-    """Makes entries 0 and 1 of `dim` equal: what is large and opposite cancels."""
+    """Makes entries 0 and 1 of `dim` equal, so that large opposite inputs cancel."""
     weight.select(dim, 1).copy_(weight.select(dim, 0))
     return weight
 
@@ -193,7 +193,7 @@ def test_float64_and_any_memory_layout_weights_left(expect: Expect, draw: Draw) 
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 PROJECT_QKV = Traits(
     "project_qkv",

@@ -13,14 +13,14 @@ from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trai
 
 
 def _cancelling(queries: torch.Tensor) -> torch.Tensor:
-    """Makes two entries of every query large and opposite: float32 loses what the rest says."""
+    """Makes two entries of every query large and opposite, so that float32 loses other digits."""
     queries[..., 0] += 1e3
     queries[..., 1] -= 1e3
     return queries
 
 
 def _alike(keys: torch.Tensor) -> torch.Tensor:
-    """Makes two entries of every key equal: what is large and opposite cancels in the score."""
+    """Makes two entries of every key equal, so that large opposite entries cancel in the score."""
     keys[..., 1] = keys[..., 0]
     return keys
 
@@ -60,7 +60,7 @@ def test_scores_of_several_sentences_and_heads(expect: Expect, draw: Draw) -> No
 @pytest.mark.question("scale_scores", points=0.5)
 def test_a_single_score(expect: Expect, draw: Draw) -> None:
     likely = "the result has the shape of the scores, even if some sizes are 1"
-    # one of each sign: no draw makes a sign that is lost invisible
+    # one score of each sign, so that a lost sign is always noticed
     expect.same("scale_scores", draw.uniform(1, 1, 1, low=-2.0, high=-0.5), 5, likely=likely)
     expect.same("scale_scores", draw.uniform(1, 1, low=0.5, high=2.0), 1, likely=likely)
 
@@ -133,7 +133,7 @@ def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
         _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
         likely="compute in the dtype of the inputs; `.view` needs contiguous memory",
     )
-    # far from 0 float32 knows a score to 4e-6 only
+    # far from 0, the spacing of float32 is 4e-6
     expect.same(
         "attention_weights",
         *low_queries_and_keys(draw, (40, 1), (4, 1), torch.float64),
@@ -254,7 +254,7 @@ def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 SCALE_SCORES = Traits(
     "scale_scores",

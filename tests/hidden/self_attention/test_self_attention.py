@@ -14,7 +14,7 @@ FAR = (
 
 
 def _weights_stay(layer: ExpectLayer) -> None:
-    """Calling the layer has trained nothing: its weights are still those copied in."""
+    """Checks that calling the layer has not changed its weights."""
     after = layer.answer.weights()
     changed = [
         name
@@ -30,12 +30,15 @@ def _weights_stay(layer: ExpectLayer) -> None:
 
 
 def _tokens(draw: Draw, *shape: int) -> torch.Tensor:
-    """Inputs without outliers: with the weights of these tests, scores stay below 50."""
+    """Draws inputs without outliers, so that scores stay below 50."""
     return draw.uniform(*shape, low=-2.0, high=2.0)
 
 
 def _in_float64(layer: ExpectLayer, draw: Draw, inputs_dim: int) -> None:
-    """Compares on inputs with two large entries that cancel: float32 would lose the rest."""
+    """Compares results in float64 for inputs with two large entries that cancel.
+
+    float32 would lose the digits of the other entries.
+    """
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
         drawn = draw.normal(*shape, scale=0.5)
@@ -88,7 +91,7 @@ def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
         likely="with square matrices, an extra transpose or a softmax over the wrong dimension "
         "raises no error; no token is masked",
     )
-    layer = expect.layer("SelfAttentionV1", 4, 4)  # the root of 4 is the same anywhere
+    layer = expect.layer("SelfAttentionV1", 4, 4)  # the root of 4 is exact in any dtype
     layer.fill(low_scoring(draw, 4))
     layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 5, 4), likely=FAR)
 
@@ -149,7 +152,7 @@ def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
         likely="with square matrices, an extra transpose or a softmax over the wrong dimension "
         "raises no error; no token is masked",
     )
-    layer = expect.layer("SelfAttentionV2", 4, 4, True)  # the root of 4 is the same anywhere
+    layer = expect.layer("SelfAttentionV2", 4, 4, True)  # the root of 4 is exact in any dtype
     layer.fill(low_scoring(draw, 4))
     layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 5, 4), likely=FAR)
 
@@ -168,7 +171,7 @@ def test_float64_and_any_memory_layout_linear(expect: Expect, draw: Draw) -> Non
     _in_float64(expect.layer("SelfAttentionV2", 4, 3, True), draw, inputs_dim=1)
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 V1 = Traits(
     "SelfAttentionV1",

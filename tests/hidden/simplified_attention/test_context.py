@@ -19,9 +19,9 @@ PRECISION = (
 
 
 def cancelling(draw: Draw, *leading: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Float64 weights and values whose products are large and nearly cancel in the sum.
+    """Draws float64 weights and values whose products are large and nearly cancel in the sum.
 
-    The context stays small, and float32 has no digits left for it.
+    The context is small, so float32 would have no digits left for it.
     """
     weights = draw.uniform(*leading, size, 6).double()
     values = draw.normal(*leading, 6, 3, dtype=torch.float64)
@@ -166,13 +166,13 @@ def test_two_dimensions_before_the_tokens(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("simplified_self_attention", points=1)
 def test_self_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    # a common entry makes scores near 31: too large for float32 to keep the digits of the weights
+    # a common entry makes scores near 31, for which float32 loses digits of the weights
     common = draw.uniform(2, 3, 7, 1, low=5.5, high=5.7).double()
     others = 0.8 * draw.normal(2, 3, 7, 5, dtype=torch.float64).clamp(-1.8, 1.8)
     expect.same("simplified_self_attention", torch.cat([common, others], dim=-1), likely=PRECISION)
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 CONTEXT_VECTOR = Traits(
     "context_vector",

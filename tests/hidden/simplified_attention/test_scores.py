@@ -19,9 +19,9 @@ PRECISION = (
 
 
 def cancelling(draw: Draw, *leading: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Float64 queries and keys whose products are large and nearly cancel in the sum.
+    """Draws float64 queries and keys whose products are large and nearly cancel in the sum.
 
-    The scores stay small, and float32 has no digits left for them.
+    The scores are small, so float32 would have no digits left for them.
     """
     queries = draw.normal(*leading, rows, 6, dtype=torch.float64)
     keys = draw.normal(*leading, rows + 2, 6, dtype=torch.float64)
@@ -137,7 +137,7 @@ def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
     likely = (
         "batch and head are both leading dimensions: count the last two dimensions from the end"
     )
-    # equal sizes first: mistakes that differ in their numbers all fail alike on unequal ones
+    # equal sizes first, for which different mistakes give different numbers instead of errors
     queries, keys = draw.strided(4, 4, 4, 4), draw.normal(4, 4, 4, 4)
     expect.same("attention_scores", queries, keys, likely=likely)
     queries, keys = draw.normal(2, 3, 5, 4), draw.normal(2, 3, 7, 4)
@@ -151,7 +151,7 @@ def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
     expect.same("attention_scores", 7.0 * apart, -7.0 * apart, likely="do not clip scores")
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 QUERY_SCORES = Traits(
     "query_scores",

@@ -24,17 +24,17 @@ ROWS = (
     "instead of the rows"
 )
 
-#: at 1e3 the spacing of float32 alone moves a weight by 6e-5 of itself
+#: near scores of 1e3, rounding to float32 changes a weight by up to 6e-5 of its value
 LARGE = Tolerance(atol=1e-5, rtol=1e-3)
 
 RULES = rules_of(__file__)
 
 
 def between_float32_numbers(draw: Draw, *shape: int) -> torch.Tensor:
-    """Float64 scores near 44, each almost half a float32 step away from the next float32 number.
+    """Draws float64 scores near 44 that float32 would round by almost half a step.
 
-    The first column is moved up, the others down, so that rounding to float32 moves the weights
-    by more than the tolerance of float64.
+    The first column is moved up and the others down, so that rounding moves the weights by more
+    than the tolerance of float64.
     """
     scores = draw.uniform(*shape, low=44.0, high=44.5).double()
     step = 2.0**-18  # the spacing of float32 between 32 and 64
@@ -44,7 +44,7 @@ def between_float32_numbers(draw: Draw, *shape: int) -> torch.Tensor:
 
 
 def positive(draw: Draw, *shape: int) -> torch.Tensor:
-    """Scores whose rows have a sum well above zero."""
+    """Draws scores whose rows have a sum well above zero."""
     return draw.uniform(*shape, low=0.2, high=3.0)
 
 
@@ -62,14 +62,14 @@ def test_one_row_of_shares(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("normalize_by_sum", points=2)
 def test_each_row_of_a_square_has_its_sum(expect: Expect, draw: Draw) -> None:
     scores = positive(draw, 5, 5)
-    scores[1] *= 1.05e-7 / scores[1].sum()  # in float32 no larger than the step from 1
+    scores[1] *= 1.05e-7 / scores[1].sum()  # below the spacing of float32 at 1
     scores[3] *= 1e5
     expect.same("normalize_by_sum", scores, likely=ROWS)
 
 
 @pytest.mark.question("normalize_by_sum", points=2)
 def test_negative_scores_keep_their_sign(expect: Expect, draw: Draw) -> None:
-    scores = positive(draw, 4, 7) + 0.3  # 6 x 0.5 at least
+    scores = positive(draw, 4, 7) + 0.3  # sums of the others are at least 6 x 0.5
     scores[:, 2] = -scores[:, 2].clamp(max=2.0)
     scores[3] = -scores[3]
     expect.same(
@@ -90,7 +90,7 @@ def test_shares_with_leading_dimensions(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("normalize_by_sum", points=1)
 def test_shares_in_float64(expect: Expect, draw: Draw) -> None:
-    # of so many large numbers, some lose digits of their sum in float32
+    # with so many large numbers, some sums lose digits in float32
     scores = positive(draw, 12, 6).double()
     large = draw.uniform(12, low=1000.0, high=3000.0, dtype=torch.float64)
     scores[:, 1] += large
@@ -118,7 +118,7 @@ def test_one_row_of_exponentials(expect: Expect, draw: Draw) -> None:
             likely="scores of this size have a finite exponential: do not clip them",
         )
     one_of_many = draw.normal(2, 128, scale=0.2, dtype=torch.float64)
-    one_of_many[:, draw.integer(0, 127)] += 5.0  # as much as all the others together
+    one_of_many[:, draw.integer(0, 127)] += 5.0  # outweighs all the others together
     expect.same(
         "naive_softmax",
         one_of_many,
@@ -171,7 +171,7 @@ def test_every_dimension_of_a_cube(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("softmax", points=2)
 def test_any_shape_and_dimension(expect: Expect, draw: Draw) -> None:
     likely = "`dim` counts from the front, or from the end if it is negative"
-    expect.same("softmax", torch.full((7,), 1.5), 0, likely=likely)  # equal scores
+    expect.same("softmax", torch.full((7,), 1.5), 0, likely=likely)  # all scores are equal
     expect.same("softmax", draw.strided(3, 5), 0, likely=likely)
     expect.same("softmax", draw.normal(2, 5, 3, 4), 1, likely=likely)
     expect.same("softmax", draw.normal(3, 2, 2, 4), 0, likely=likely)
@@ -243,8 +243,8 @@ def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     likely = (
         "if the value is finite, the gradient must be finite, too: 0 times infinity is not a number"
     )
-    # the smallest weight is zero, and exp() of the largest score is finite: that it may not be is
-    # what the tests of large scores ask
+    # the smallest weight is zero, but exp() of the largest score is finite; other tests check
+    # larger scores
     padded = [-INF, -INF, 1.0, -INF, 2.0]
     rows = torch.tensor([[200.0, 0.0, -600.0, 199.0, 1.0], padded], dtype=torch.float64)
     narrow = torch.tensor([[80.0, 0.0, -300.0, 79.0, 1.0], padded])
@@ -261,13 +261,13 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
     expect.allowed("softmax", rows, rule=RULES["softmax"], backward=True)
     check_rule(expect, SOFTMAX, RULES["softmax"])
     expect.allowed("softmax", cube, 1, rule=RULES["softmax"], backward=False)
-    # what breaks no rule only because it does nothing has earned nothing yet
+    # an answer that does nothing breaks no rule, so the result is checked as well
     expect.same(
         "softmax", row, likely="take the exponentials, and divide each one by the sum of its row"
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 NORMALIZE = Traits(
     "normalize_by_sum",
@@ -309,7 +309,7 @@ SOFTMAX = Traits(
         Tensor("... S"),
         CustomInput(lambda draw, sizes: draw.integer(-1 - len(sizes.leading), len(sizes.leading))),
     ],
-    factors=(8,),  # rows that are one and zeros have no gradient
+    factors=(8,),  # rows of a one and zeros have no gradient
     own={"float64": "test_precision_of_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

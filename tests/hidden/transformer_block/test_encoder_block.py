@@ -7,9 +7,9 @@ from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 RULES = rules_of(__file__)
-#: so wide that eps does not show: it has tests of its own, and points must not hang on the draw.
-#: In float32 tokens have 8 entries and more: hardly any lies so far from zero, and its entries so
-#: near together, that the mean of the squares less the squared mean loses digits
+#: the spread of tokens, so large that eps does not matter, because other tests check eps. Float32
+#: tokens have at least 8 entries, so hardly any is so far from zero, with entries so near together,
+#: that the mean of the squares minus the squared mean loses digits.
 WIDE = 30.0
 
 
@@ -43,9 +43,9 @@ def test_weight_and_bias_of_every_entry(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("add_and_norm", points=2)
 def test_every_token_of_a_batch_is_normalised_alone(expect: Expect, draw: Draw) -> None:
-    # rows of different place: a mean over more than one token shows. In float64, because one
-    # formula of the variance loses digits where a token lies far from zero; it is compared more
-    # closely, so that its tokens must be wider for eps not to show
+    # Tokens have different means, so that a mean over several tokens is noticed. They are float64,
+    # because one right formula of the variance loses digits far from zero. The tolerance of float64
+    # is smaller, so tokens need a larger spread for eps not to matter.
     wide = 100 * WIDE
     offsets = draw.normal(3, 5, 1, scale=3 * wide, dtype=torch.float64)
     expect.same(
@@ -73,7 +73,7 @@ def test_four_dimensions(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("add_and_norm", points=2)
 def test_tokens_that_hardly_vary(expect: Expect, draw: Draw) -> None:
-    # float64, so that one formula of the variance rounds as well as another
+    # in float64, so that all right formulas of the variance are exact enough
     expect.same(
         "add_and_norm",
         draw.normal(4, 6, scale=3e-3, dtype=torch.float64),
@@ -107,7 +107,7 @@ def test_another_eps(expect: Expect, draw: Draw) -> None:
         likely="use the eps that is passed in, and add it to the variance before taking the "
         "square root",
     )
-    # as small as the variance is, so that an eps that is never below a bound shows
+    # the variance is as small as eps, so that a lower bound on eps is noticed
     for eps, scale in ((1e-9, 3e-5), (1e-12, 1e-6)):
         arguments = [draw.normal(2, 4, 6, scale=scale, dtype=torch.float64) for _ in range(2)]
         arguments += [draw.normal(6, dtype=torch.float64) for _ in range(2)]
@@ -163,7 +163,7 @@ def test_layer_norm_is_written_out(expect: Expect, draw: Draw) -> None:
 
 
 def _block(expect: Expect, d_model: int, num_heads: int, hidden_dim: int) -> ExpectLayer:
-    """The block in eval mode; one test alone looks at train mode. Both norms see wide tokens."""
+    """Builds the block in eval mode, with weights that give both norms a large spread."""
     layer = expect.layer("EncoderBlock", d_model, num_heads, hidden_dim)
     layer.fill(
         lambda name, shape: expect.draw.normal(
@@ -210,7 +210,7 @@ def test_several_sequences(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("EncoderBlock", points=3)
 def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
     layer = _block(expect, 8, 2, 5)
-    # what both norms see has a variance near eps: small steps, and a small scale after norm1
+    # the inputs of both norms have a variance near eps, because sublayers and norm1 are scaled down
     small = ("out_proj", "linear2", "norm1")
     layer.fill(
         lambda name, shape: draw.normal(
@@ -231,7 +231,7 @@ def test_float64(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 
 def wide(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -242,7 +242,7 @@ ADD_AND_NORM = Traits(
     "add_and_norm",
     [Tensor("... D", wide), Tensor("... D", wide), Tensor("D"), Tensor("D")],
     dtype=torch.float64,
-    smallest={"D": 4},  # of fewer numbers some tokens hardly vary, as the draw falls
+    smallest={"D": 4},  # with fewer entries, some tokens hardly vary
     factors=(32, 32, 1, 32),
     own={"float64": "test_every_token_of_a_batch_is_normalised_alone"},
     without={"errors": "none is promised", "chance": "nothing is random"},
@@ -263,7 +263,7 @@ def test_add_and_norm_in_general(expect: Expect, trait: str) -> None:
 
 
 def _block_weights(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Both norms see wide tokens."""
+    """Draws weights that give both norms inputs with a large spread."""
     wide = any(part in name for part in ("out_proj", "norm1"))
     return draw.normal(*shape, scale=WIDE if wide else 0.4 * min(1.0, (8 / shape[-1]) ** 0.5))
 

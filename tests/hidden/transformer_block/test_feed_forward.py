@@ -8,7 +8,7 @@ from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 
 def _network(expect: Expect, d_model: int, hidden_dim: int) -> ExpectLayer:
-    """The network in eval mode; one test alone looks at train mode."""
+    """Builds the network in eval mode; only one test uses train mode."""
     return expect.layer("FeedForward", d_model, hidden_dim).eval()
 
 
@@ -54,13 +54,13 @@ def test_large_inputs_in_float64(expect: Expect, draw: Draw) -> None:
         "exactly 0, however close to 0; nothing is converted to float32 on the way"
     )
     layer = _network(expect, 5, 8).move(dtype=torch.float64)
-    # so many tokens that some of their sums are near zero, where float32 shows
+    # with so many tokens, some sums are near zero, which shows float32
     layer.same(draw.normal(40, 5, scale=30.0, dtype=torch.float64), likely=likely)
     layer.fill(lambda name, shape: draw.normal(*shape, scale=float(name.endswith("weight"))))
     layer.same(draw.normal(6, 5, scale=1e-5, dtype=torch.float64), likely=likely)
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 FEED_FORWARD = Traits(
     "FeedForward",

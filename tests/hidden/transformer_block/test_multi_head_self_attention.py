@@ -7,12 +7,12 @@ from autograder.attention.suites.low_scores import loud, low_scoring, low_tokens
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
-# weights of this scale keep the scores moderate at the sizes used here
+# a scale of weights that keeps scores moderate for the sizes of these tests
 SCALE = 0.4
 
 
 def _attention(expect: Expect, d_model: int, num_heads: int) -> ExpectLayer:
-    """The layer in eval mode; one test alone looks at train mode."""
+    """Builds the layer in eval mode; only one test uses train mode."""
     return expect.layer("MultiHeadSelfAttention", d_model, num_heads, scale=SCALE).eval()
 
 
@@ -79,7 +79,7 @@ def test_heads_of_size_one(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("MultiHeadSelfAttention", points=2)
 def test_float64(expect: Expect, draw: Draw) -> None:
-    layer = _attention(expect, 8, 2).move(dtype=torch.float64)  # the root of 4 is exact
+    layer = _attention(expect, 8, 2).move(dtype=torch.float64)  # the square root of 4 is exact
     layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.same(
         draw.normal(4, 20, 8, dtype=torch.float64),
@@ -88,7 +88,7 @@ def test_float64(expect: Expect, draw: Draw) -> None:
     )
 
 
-# What holds for every question.
+# general properties, tested from declarations
 
 SELF_ATTENTION = Traits(
     "MultiHeadSelfAttention",

@@ -24,14 +24,17 @@ def test_entries_are_zero_or_larger(expect: Expect) -> None:
     got = expect.result("dropout", torch.full((50, 21), 3.0), 0.25)
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
-        shape == (50, 21), got=str(shape), expected="(50, 21)", likely="the shape stays as it is"
+        shape == (50, 21),
+        got=str(shape),
+        expected="(50, 21)",
+        likely="dropout does not change the shape",
     )
     found = sorted({round(value, 4) for value in got.flatten().tolist()})
     expect.that(
         found == [0.0, 4.0],
         got=f"from entries of 3 and p = 0.25, the numbers {found[:6]}",
         expected="[0.0, 4.0], because 3 / (1 - 0.25) is 4",
-        likely="in training, every entry is either dropped or made larger; none stays as it was",
+        likely="in training, every entry is either dropped or made larger; none stays the same",
     )
     zeros = int((got == 0).sum())
     expect.that(
@@ -91,7 +94,8 @@ def test_context_by_hand(expect: Expect) -> None:
         "dropout_attention_weights",
         (WEIGHTS, VALUES, 0.7, False),
         torch.tensor([[3.0, 4.0], [4.5, 1.0]]),
-        likely="outside training, all weights count: row 0 is halfway between the first two values",
+        likely="outside training, no weight is dropped: row 0 is halfway between the first two "
+        "values",
     )
 
 
@@ -103,20 +107,24 @@ def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
     got = expect.result("dropout_attention_weights", torch.ones(200, 3), values, 0.5)
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
-        shape == (200, 2), got=str(shape), expected="(200, 2)", likely="one context per query"
+        shape == (200, 2),
+        got=str(shape),
+        expected="(200, 2)",
+        likely="the result has one context vector for each query",
     )
     found = {round(value / 2, 3) for value in got[:, 0].tolist()}
     expect.that(
         found <= {0, 1, 10, 11, 100, 101, 110, 111} and len(found) > 2,
         got=f"first entries, divided by 2: {sorted(found)[:8]}",
-        expected="some of 0, 1, 10, 11, 100, 101, 110, 111: sums of some of the values 1, 10, 100",
+        expected="numbers such as 0, 1, 10, 11 or 111, which are sums of some of the values 1, 10 "
+        "and 100",
         likely="drop entries of the weights before they are multiplied by the values; with p = "
         "0.5, the weights that are kept are doubled",
     )
     expect.that(
         bool(torch.allclose(got[:, 1], 2 * got[:, 0])),
-        got="one entry of a value without the other",
-        expected="a value with all of its entries, or not at all",
+        got="one entry of a value, but not the other",
+        expected="all entries of a value, or none",
         likely="a dropped weight takes its whole value out of this context vector",
     )
 
@@ -153,7 +161,7 @@ def test_a_probability_below_zero_is_refused_in_eval_too(expect: Expect) -> None
             -0.25,
             training,
             error=ValueError,
-            likely="the range has two ends, and p is checked before anything else",
+            likely="check both ends of the range, and check p before anything else",
         )
 
 
@@ -166,7 +174,7 @@ def test_what_is_dropped_has_no_gradient_and_the_rest_has(expect: Expect) -> Non
     expect.that(
         text is None,
         got=f"{text}",
-        expected="of ones, the gradient is the result itself",
+        expected="if x has only ones, the gradient equals the result",
         likely="the same factor multiplies x in the forward pass and the gradient in the "
         "backward pass",
     )
@@ -175,7 +183,7 @@ def test_what_is_dropped_has_no_gradient_and_the_rest_has(expect: Expect) -> Non
 @pytest.mark.question("dropout_attention_weights", points=0)
 @pytest.mark.by_chance
 def test_weights_are_dropped_one_by_one_and_afresh(expect: Expect) -> None:
-    # unit vectors as values show the weights
+    # with unit vectors as values, the result contains the weights
     args = (torch.ones(30, 24, 20), torch.eye(20).repeat(30, 1, 1), 0.4)
     calls = [expect.result("dropout_attention_weights", *args) for _ in range(2)]
     _is_dropped_one_by_one(expect, calls[0], 0.4)
@@ -203,7 +211,7 @@ def _is_dropped_one_by_one(expect: Expect, got: object, p: float) -> None:
         fits,
         got=describe(got),
         expected="shape (30, 24, 20)",
-        likely="dropped entries are zeros, and the shape stays as it is",
+        likely="dropped entries are zeros, and the shape stays the same",
     )
     assert isinstance(got, torch.Tensor)
     problem = dependence_problem(got == 0, p) or rate_problem(got == 0, p)

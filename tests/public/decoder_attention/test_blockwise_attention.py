@@ -35,8 +35,7 @@ def test_a_block_of_one_key(expect: Expect) -> None:
         "attend_block",
         (QUERY, KEYS[2:], VALUES[2:]),
         (torch.tensor([[15.0]]), torch.tensor([math.log(12)])),
-        likely="a key that is alone has the weight 1, and the logarithm of its exponential is its "
-        "score",
+        likely="a single key has weight 1, and the logarithm of its exponential is its score",
     )
 
 
@@ -70,7 +69,7 @@ def test_sums_of_four_and_twelve(expect: Expect) -> None:
 def test_nothing_joined_with_something(expect: Expect) -> None:
     block = (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0.5, -1.5]))
     empty = (torch.zeros(2, 2), torch.full((2,), -torch.inf))
-    likely = "a block without keys has the share 0, and the other is returned unchanged"
+    likely = "a block without keys has a share of 0, and the other block is returned unchanged"
     expect.value("merge_blocks", (*empty, *block), block, likely=likely)
     expect.value("merge_blocks", (*block, *empty), block, likely=likely)
 
@@ -94,8 +93,8 @@ def test_the_largest_score_comes_first_or_last(expect: Expect) -> None:
         "blockwise_attention",
         (queries, torch.tensor([[200.0], [0.0], [-200.0]]), torch.tensor([[1.0], [2.0], [3.0]]), 1),
         torch.tensor([[1.0], [3.0]]),
-        likely="for one query the scores fall, for the other they rise: when the largest score "
-        "grows, what was added up before is multiplied by exp(old - new)",
+        likely="the scores fall for one query and rise for the other: when the largest score "
+        "grows, multiply the sums so far by exp(old - new)",
     )
 
 
@@ -139,8 +138,8 @@ def test_sums_that_no_number_can_hold(expect: Expect) -> None:
         "merge_blocks",
         (output_a, lse_a, output_b, lse_b),
         (torch.tensor([[7.0], [5.0], [6.0]]).double(), lse_a + steps),
-        likely="every query has shares of its own, here 1/4, 3/4 and 1/2; exp(900) is infinite and "
-        "exp(-900) is 0, so the larger of the two goes out of both first",
+        likely="every query has its own shares, here 1/4, 3/4 and 1/2; exp(900) is infinite and "
+        "exp(-900) is 0, so first subtract the larger lse from both",
     )
 
 
@@ -152,8 +151,8 @@ def test_queries_with_scores_far_from_each_other(expect: Expect) -> None:
         "blockwise_attention",
         (queries, keys, torch.tensor([[2.0], [4.0], [7.0]], dtype=torch.float64), 2),
         torch.tensor([[3.0], [7.0]], dtype=torch.float64),
-        likely="all scores of the first query are far below 0, all of the second far above: each "
-        "query has its own largest score, which begins at -inf",
+        likely="all scores of the first query are far below 0, and all of the second far above: "
+        "each query has its own largest score, which begins at -inf",
     )
 
 

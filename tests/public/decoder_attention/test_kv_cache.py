@@ -23,8 +23,8 @@ def test_two_queries_over_five_keys(expect: Expect) -> None:
         "decoding_mask",
         (2, 5),
         torch.tensor([[0, 0, 0, 0, 1], [0, 0, 0, 0, 0]]).bool(),
-        likely="the queries are the positions 3 and 4: position 3 must not see 4, position 4 sees "
-        "all",
+        likely="the queries are positions 3 and 4: position 3 must not see position 4, and "
+        "position 4 sees all positions",
     )
 
 
@@ -34,7 +34,7 @@ def test_three_queries_without_a_past(expect: Expect) -> None:
         "decoding_mask",
         (3, 3),
         torch.tensor([[0, 1, 1], [0, 0, 1], [0, 0, 0]]).bool(),
-        likely="three positions and no past: above the diagonal is the future",
+        likely="with three positions and no past, the future is above the diagonal",
     )
 
 
@@ -44,8 +44,8 @@ def test_a_window_of_two(expect: Expect) -> None:
         "sliding_window_mask",
         (3, 5, 2),
         torch.tensor([[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 0, 0]]).bool(),
-        likely="the queries are the positions 2, 3 and 4. With window 2, each sees itself and the "
-        "position before it",
+        likely="the queries are positions 2, 3 and 4; with a window of 2, each sees itself and "
+        "the position before it",
     )
 
 
@@ -57,12 +57,12 @@ def test_windows_of_no_position(expect: Expect) -> None:
         4,
         0,
         error=ValueError,
-        likely="a query sees its own position at least: raise a ValueError if window is below 1",
+        likely="a query sees at least its own position: raise a ValueError if window is below 1",
     )
 
 
 def _row(*numbers: float) -> torch.Tensor:
-    """Positions of one head in one sequence, one number each and three zeros: (1, 1, T, 4)."""
+    """Returns positions of one head, each a number and three zeros: (1, 1, T, 4)."""
     return torch.nn.functional.pad(torch.tensor(numbers)[None, None, :, None], (0, 3))
 
 
@@ -77,7 +77,7 @@ def test_one_new_position_after_one(expect: Expect) -> None:
         (_row(2.0), _row(LN_3), _values(8.0), (_row(0.0), _values(4.0))),
         (_values(7.0), (_row(0.0, LN_3), _values(4.0, 8.0))),
         likely="the scaled scores are 0 and ln 3, so the weights are 1/4 for the past and 3/4 for "
-        "the new position; the present holds both positions, past first",
+        "the new position; the present has both positions, with the past first",
     )
 
 
@@ -87,8 +87,8 @@ def test_two_new_positions_after_one(expect: Expect) -> None:
         "cached_attention",
         (_row(2.0, 2.0), _row(LN_3, LN_12), _values(8.0, 15.0), (_row(0.0), _values(4.0))),
         (_values(7.0, 13.0), (_row(0.0, LN_3, LN_12), _values(4.0, 8.0, 15.0))),
-        likely="the first new position sees the past and itself, not the second new one: its "
-        "context is 7. The second sees all three",
+        likely="the first new position sees the past and itself, but not the second one, so its "
+        "context is 7; the second new position sees all three",
     )
 
 
@@ -98,12 +98,12 @@ def test_a_prefill_of_two_positions(expect: Expect) -> None:
         "cached_attention",
         (_row(2.0, 2.0), _row(0.0, LN_3), _values(4.0, 8.0)),
         (_values(4.0, 7.0), (_row(0.0, LN_3), _values(4.0, 8.0))),
-        likely="without a past, this is causal attention, and the present holds the keys and "
-        "values that were passed in",
+        likely="without a past, this is causal attention, and the present is the pair of the keys "
+        "and values that were passed in",
     )
 
 
-#: the layer of the notebook's example: one head of size 2, all its layers are the identity
+#: the weights of the notebook's example: one head of size 2, whose linear layers are the identity
 PLAIN = {
     f"{name}.{part}": torch.eye(2) if part == "weight" else torch.zeros(2)
     for name in ("W_query", "W_key", "W_value", "out_proj")
@@ -128,8 +128,8 @@ def test_two_tokens_by_hand(expect: Expect) -> None:
                 torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]]),
             ),
         ),
-        likely="queries and keys of token 1 are turned by one radian, values are not; the scaled "
-        "scores of token 1 are -0.5950 and 0.7071",
+        likely="the query and key of token 1 are rotated by one radian, but its value is not; the "
+        "scaled scores of token 1 are -0.5950 and 0.7071",
         tolerance=FROM_PRINTED,
     )
 
@@ -139,8 +139,8 @@ def test_prefill_and_step_give_what_one_call_gives(expect: Expect) -> None:
     layer = _plain_layer(expect)
     tokens = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]])
     likely = (
-        "the new tokens are at the positions after the past and see all of it; the past keys have "
-        "already been turned"
+        "the new tokens are at the positions after the past, and see all of it; the past keys "
+        "have already been rotated"
     )
     whole = _pair(layer, layer.result(tokens, likely=likely), likely)
     first = _pair(layer, layer.result(tokens[:, :2], likely=likely), likely)
@@ -190,7 +190,7 @@ def test_cached_attention_layer_called_in_other_ways(expect: Expect) -> None:
 
 
 def _two_heads(expect: Expect) -> Any:
-    """Two heads of size 4; out_proj reverses the columns."""
+    """Builds a layer with two heads of size 4, whose out_proj reverses the columns."""
     layer = expect.layer("CachedAttention", 8, 2)
     names = ("W_query", "W_key", "W_value", "out_proj")
     weights = {f"{name}.weight": torch.eye(8) for name in names}
@@ -201,7 +201,7 @@ def _two_heads(expect: Expect) -> Any:
 
 @pytest.mark.question("CachedAttention", points=0)
 def test_two_heads_after_a_past(expect: Expect) -> None:
-    # at position 1, coordinates 0 and 2 of a head turn by one radian, 1 and 3 by a hundredth
+    # at position 1, a head's coordinates 0 and 2 turn by 1 radian, and 1 and 3 by 0.01
     cos, sin = math.cos(1.0), math.sin(1.0)
     token = torch.tensor([[[2.0, 0, 0, 0, 0, 0, 4, 0]]])
     keys = torch.tensor([[[[0.0, 0, 0, 0]], [[0.0, 0, 0, 0]]]])
@@ -216,16 +216,16 @@ def test_two_heads_after_a_past(expect: Expect) -> None:
             torch.tensor([[[5 * (1 - b), 4 * b, 0, 0, 0, 0, 7 * (1 - a), 2 * a]]]),
             (torch.cat([keys, turned], dim=2), torch.cat([values, new], dim=2)),
         ),
-        likely="columns 0 to 3 are head 0; after the split its coordinate 0 turns with 2, and 1 "
-        "with 3, at the position after the past; scores are divided by the root of 4; "
-        "out_proj reverses the columns",
+        likely="columns 0 to 3 are head 0; after the split, coordinates 0 and 2 are rotated as a "
+        "pair, and so are 1 and 3, at the position after the past; scores are divided by the "
+        "square root of 4; out_proj reverses the columns",
     )
 
 
 @pytest.mark.question("CachedAttention", points=0)
 def test_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     layer = _two_heads(expect)
-    likely = "the layer keeps nothing: what a sequence has seen is in the `past` that is passed in"
+    likely = "keep nothing in the layer: the `past` that is passed in has everything seen so far"
     first, second = (draw.normal(1, 2, 8) for _ in range(2))
     _, past = _pair(layer, layer.result(first[:, :1], likely=likely), likely)
     layer.result(second, likely=likely)
@@ -233,9 +233,8 @@ def test_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     right, _ = _pair(layer, layer.result(first, likely=likely), likely)
     layer.that(
         difference(got, right[:, 1:], FROM_PRINTED) is None,
-        got="a different result for the second token, after a call with another sequence in "
-        "between",
-        expected="the same as without it",
+        got="a different result for the second token after a call with another sequence",
+        expected="the same result as without that call",
         likely=likely,
     )
 
@@ -245,7 +244,7 @@ def test_far_from_the_start(expect: Expect) -> None:
     past = (torch.zeros(1, 2, 472, 4).double(), torch.zeros(1, 2, 472, 4).double())
     layer = _two_heads(expect).move(dtype=torch.float64)
     token = torch.tensor([[[0.0, 1, 0, 0, 0, 0, 0, 1]]]).double()
-    likely = "in a float64 layer, positions and angles are float64 from the first line on"
+    likely = "in a float64 layer, compute positions and angles in float64 from the start"
     _, present = _pair(layer, layer.result(token, past, likely=likely), likely)
     got = present[0][0, 0, -1] if isinstance(present, tuple | list) else present
     right = [0.0, math.cos(4.72), 0.0, math.sin(4.72)]
@@ -253,7 +252,7 @@ def test_far_from_the_start(expect: Expect) -> None:
     layer.that(
         text is None,
         got=f"{text}",
-        expected="the key turned by 472 hundredths of a radian",
+        expected="the key rotated by 4.72 radians",
         likely=likely,
     )
 

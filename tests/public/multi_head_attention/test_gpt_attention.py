@@ -17,8 +17,8 @@ from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import CustomInput, Sizes, Tensor, Traits, check_by_itself
 
 GPT = "CausalSelfAttention"
-#: "The cat sleeps", the weights of the layers in the course's notes, drawn with a seed, and their
-#: two heads side by side: the input of the last projection
+#: "The cat sleeps" from the course's notes; below are the notes' weights, drawn with a seed, and
+#: the two heads side by side, which are the input of the last projection
 SENTENCE = torch.tensor(
     [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
 )
@@ -164,7 +164,10 @@ def test_causal_self_attention_called_in_other_ways(expect: Expect) -> None:
 
 
 def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tensor]]:
-    """Two heads of 9 columns that show the weights of 8 tokens; proj adds 3."""
+    """Returns a configuration and weights with which outputs show the weights of 8 tokens.
+
+    There are two heads of 9 columns, and proj adds 3 to every output.
+    """
     shown = torch.nn.functional.pad(shown_weights(8, 2), (0, 10))
     weights = {f"{name}.weight": torch.full((18, 18), 0.25) for name in ("query", "key")}
     weights |= {f"{name}.bias": torch.zeros(18) for name in ("query", "key", "value")}
@@ -212,7 +215,7 @@ def test_scores_are_divided_by_the_root_of_the_head_size(expect: Expect) -> None
     weights = {f"{name}.weight": torch.eye(4) for name in names}
     layer.load(weights | {f"{name}.bias": torch.zeros(4) for name in names})
     layer.value(
-        # the scores of the second token are 0 and 2 ln 3, divided by 2
+        # before the division by 2, the scores of the second token are 0 and 2 ln 3
         (torch.tensor([[[0.0, 0, 4, 0], [1.4823038, 0, 0, 0]]]),),
         torch.tensor([[[0.0, 0, 4, 0], [1.1117279, 0, 1, 0]]]),
         likely="one head of size 4: the second token gives itself 3/4 and the first one 1/4; the "

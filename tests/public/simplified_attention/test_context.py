@@ -71,7 +71,7 @@ def test_two_queries_by_hand(expect: Expect) -> None:
         "context_vectors",
         (weights, values),
         torch.tensor([[1.0, 2.0, 3.0], [8.5, 13.0, 3.5]]),
-        likely="the first query wants the first value alone; the second wants half of the first "
+        likely="the first query gets only the first value; the second gets half of the first "
         "value and twice the second",
     )
 
@@ -82,7 +82,8 @@ def test_contexts_of_all_words(expect: Expect) -> None:
         "context_vectors",
         (WEIGHTS, INPUTS),
         CONTEXTS,
-        likely="six rows of weights and six values of three entries make six contexts of three",
+        likely="six rows of weights and six values with three entries give six contexts with "
+        "three entries",
         tolerance=FROM_PRINTED,
     )
 
@@ -101,7 +102,7 @@ def test_two_sentences_by_hand(expect: Expect) -> None:
 
 @pytest.mark.question("simplified_self_attention", points=0)
 def test_two_tokens_by_hand(expect: Expect) -> None:
-    # the second token's score with itself is log(3), all other scores are 0
+    # the second token's score with itself is log(3), and all other scores are 0
     inputs = torch.tensor([[0.0, 0.0], [0.0, 1.0481471]])
     expect.value(
         "simplified_self_attention",

@@ -113,11 +113,11 @@ def test_batch_of_heads_keeps_its_place(expect: Expect) -> None:
         shape == (1, 2, 3, 3),
         got=f"shape {shape}",
         expected="shape (1, 2, 3, 3)",
-        likely="all dimensions but the last two stay in front as they are",
+        likely="all dimensions except the last two stay in front, unchanged",
     )
     expect.that(
         abs(float(got[0, 1, 0, 2]) - 0.4753) < 1e-3,
-        got=f"{float(got[0, 1, 0, 2]):.4f} in place [0, 1, 0, 2]",
+        got=f"{float(got[0, 1, 0, 2]):.4f} at index [0, 1, 0, 2]",
         expected="0.4753",
         likely="queries of the second head are scored with keys of the second head only",
     )

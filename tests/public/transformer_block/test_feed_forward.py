@@ -6,7 +6,7 @@ import torch
 from autograder.suite import Draw, Expect, Tolerance
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
-# computed from numbers that were rounded to four decimals
+# for numbers computed from others that were rounded to four decimals
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 
@@ -19,7 +19,8 @@ def test_shape_is_kept(expect: Expect, draw: Draw) -> None:
             isinstance(got, torch.Tensor) and got.shape == shape,
             got=f"{tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__}",
             expected=f"{shape}, the shape of the input",
-            likely="linear1 goes from D to hidden_dim, linear2 back to D; other dimensions stay",
+            likely="linear1 maps from D to hidden_dim, and linear2 back to D; the other "
+            "dimensions do not change",
         )
 
 
@@ -37,8 +38,8 @@ def test_three_tokens_by_hand(expect: Expect) -> None:
     layer.value(
         (torch.tensor([[3.0, -2], [-1, 4], [-1, -2]]),),
         torch.tensor([[3.5, 11.5], [14.5, 31.5], [0.5, -0.5]]),
-        likely="for the last token all three hidden entries are negative, so only the bias of "
-        "linear2 is left of it",
+        likely="for the last token, all three hidden entries are negative, so its result is the "
+        "bias of linear2",
     )
 
 
@@ -85,7 +86,7 @@ def test_numbers_above_six(expect: Expect) -> None:
     one, zero = torch.ones(1, 1), torch.zeros(1)
     weights = {"linear1.weight": one, "linear1.bias": zero, "linear2.weight": one}
     layer.load(weights | {"linear2.bias": zero})
-    likely = "ReLU stops at 0, and nowhere else"
+    likely = "ReLU replaces negative numbers with 0 and leaves all others unchanged"
     layer.value((torch.tensor([[50.0], [-50.0]]),), torch.tensor([[50.0], [0.0]]), likely=likely)
 
 
