@@ -16,7 +16,7 @@ class MultiHeadSelfAttention(nn.Module):
 
     Args:
         d_model: size D of an input token and of an output token.
-        num_heads: number of heads H. It divides `d_model`; other numbers are not judged.
+        num_heads: number of heads H. It divides `d_model`; other numbers are not tested.
 
     Any way to compute the result is allowed, including torch's own attention.
 

@@ -277,7 +277,7 @@ def _way(way: CourseMap, assignment: Assignment) -> str:
     return (
         f"## Where you are\n\n{way.before}\n\n{map_table(way, assignment.name)}\n\nEach "
         "assignment works on its own: it imports the parts of earlier assignments that it needs, "
-        "ready to use. If you skip something, you only lose its points.\n\n![A transformer; "
+        "ready to use. If you skip something, you lose only its points.\n\n![A transformer; "
         "orange is what this assignment builds](map.svg)\n\n"
     )
 
