@@ -17,7 +17,7 @@ from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from . import late
 from .devices import second_device
-from .wire import memory_of
+from .wire import as_view, memory_of
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
@@ -40,15 +40,10 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
 
 
 def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns a copy with the same strides, even if elements share memory or have gaps.
-
-    The copy of a view starts after the beginning of its memory, as the view does.
-    """
+    """Returns a copy with the same strides, even if elements share memory or have gaps."""
     if tensor.is_meta or (tensor.is_contiguous() and not tensor.storage_offset()):
         return tensor.clone()
-    memory = memory_of(tensor)
-    before = torch.cat([memory[:1], memory])
-    return before.as_strided(tensor.shape, tensor.stride(), 1)
+    return as_view(memory_of(tensor).clone(), tensor.shape, tensor.stride())
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
@@ -157,7 +152,7 @@ def gradients(
         roots, seeds = _roots(value, cotangent)
         before = [seed.clone() for seed in seeds] if ways else []
         grads = _pulled(roots, seeds, sources, BACKWARD in ways, earlier)
-    by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
+    by_tensor = {id(leaf): _summed(leaf, grad) for leaf, grad in zip(wanted, grads, strict=False)}
     inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
     found = value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
     if ways:
@@ -246,6 +241,19 @@ def _pulled(
         )
     # `F.embedding(..., sparse=True)` returns the same gradient in a sparse layout.
     return [None if grad is None else grad.to_dense() for grad in found]
+
+
+def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | None:
+    """Returns the gradient with the sum of all entries that share memory in each of them.
+
+    Expanded entries are one number, and only the sum of their gradients reaches it: `as_strided`
+    distributes it differently from `view`.
+    """
+    steps = zip(leaf.shape, leaf.stride(), strict=True)
+    shared = [dim for dim, (size, step) in enumerate(steps) if size > 1 and not step]
+    if grad is None or not shared:
+        return grad
+    return grad.sum(shared, keepdim=True).expand_as(grad)
 
 
 def _left_behind(

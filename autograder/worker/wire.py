@@ -50,6 +50,19 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
 
 
+def as_view(memory: torch.Tensor, shape: Sequence[int], strides: Sequence[int]) -> torch.Tensor:
+    """Returns a view of a tensor's memory.
+
+    A tensor whose dimensions are in a different order is a view of exactly these elements, like
+    the result of `transpose`; any other view begins after the beginning of its memory, as a slice
+    does.
+    """
+    view = memory.as_strided(shape, strides)
+    if view.numel() == len(memory) and not view.is_contiguous():
+        return view
+    return torch.cat([memory[:1], memory]).as_strided(shape, strides, 1)
+
+
 def is_plain(tensor: torch.Tensor) -> bool:
     """Returns whether a tensor's memory can be sent directly, which is true of most tensors."""
     return (
@@ -293,8 +306,8 @@ class _Decoder:
                 self._data, dtype=dtype, count=size // dtype.itemsize, offset=start
             )
             tensor = row.clone().resize_(memory)  # aligned, and separate from its neighbors
-        if strides is not None:  # a view of a larger tensor, whose memory begins before it
-            tensor = torch.cat([tensor[:1], tensor]).as_strided(shape, strides, 1)
+        if strides is not None:
+            tensor = as_view(tensor, shape, strides)
         self._tensors.append(tensor)
         return tensor
 
