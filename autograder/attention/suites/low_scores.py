@@ -32,7 +32,8 @@ _LOUD = 1e5
 class ScaledScores:
     """Declares that scores are divided by the root of a size, and makes very low scores.
 
-    The first three tensors of a function are its queries, keys and values.
+    The first three tensors of a function are its queries, keys and values, or tokens and the
+    weights (H, d, d_in) that make queries and keys of them.
     """
 
     letter: str
@@ -47,16 +48,21 @@ class ScaledScores:
         )
 
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
-        """Return arguments with low scores if the first two of `made` have the size that is scaled.
+        """Return arguments with low scores if `made` are of a kind that the class describes.
 
         All values except the first are large.
         """
-        queries, keys = made[0].shape, made[1].shape
-        if queries[-1] != size or keys[-1] != size:
+        first, second = made[0].shape, made[1].shape
+        if second[-2] == size and first[-1] != size:
+            low = [_near(draw, weights.shape, torch.float64) for weights in made[1:3]]
+            root = math.sqrt(_LOW / size) / first[-1]
+            tokens = _rising(_near(draw, first, torch.float64))
+            return [tokens, low[0] * root, low[1] * -root, *made[3:]]
+        if first[-1] != size or second[-1] != size:
             return [*made]
         for values in made[2:3]:
             values[..., 1:, :] *= _LOUD
-        return [*low_queries_and_keys(draw, queries, keys, torch.float64), *made[2:]]
+        return [*low_queries_and_keys(draw, first, second, torch.float64), *made[2:]]
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
         """Return `low_scoring`, for `nn.Linear` and for matrices of shape (d_in, d_out)."""

@@ -25,6 +25,7 @@ from .inputs import (
     expanded,
     falling,
     level,
+    negative,
     of_turn,
     rising,
     small,
@@ -164,7 +165,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)
     # build it before the calls that drop nothing: each layer must keep its own rate
-    dropping = built(expect, traits, traits.usual(rate=RATE)) if traits.has_rate else None
+    rates = (RATE, float(expect.draw.uniform(low=_LEAST_RATE, high=_SLIGHT_RATE)))
+    dropping = [built(expect, traits, traits.usual(rate=p)) for p in rates if traits.has_rate]
     restored = layer.restored(likely=_RESTORED)
 
     def inputs() -> list[Any]:
@@ -179,7 +181,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     third = arguments(expect, traits, sizes, layout=both(falling, small))
     longer = CallSizes(traits, expect.draw).other(sizes)
     others = arguments(expect, traits, longer, layout=rising)
-    calls = [Step(tuple(args)) for args in (others, second, third, second)]
+    calls = [Step(tuple(args)) for args in (others, second, second, third, second)]
     layer.steps(*calls, likely=_HELD)
     for given in traits.each_way()[1:]:
         again = [arguments(expect, given, sizes, layout=numbers) for numbers in (small, falling)]
@@ -206,8 +208,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         *first, likely=_RESTORED, options=GradientOptions(frozen=tuple(range(len(first))))
     )
     layer.has_weights(weights, likely=_NO_MORE_WEIGHTS)
-    if dropping is not None:
-        check_dropping(expect, traits, dropping)
+    if dropping:
+        check_dropping(expect, traits, *dropping)
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
@@ -331,6 +333,12 @@ LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
 
 #: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
+#: the range of rates of which few drop anything in a small call, but all enlarge the rest
+_LEAST_RATE, _SLIGHT_RATE = 0.001, 0.01
+_SLIGHT = (
+    "the rate of dropout may be as small as 0.001: every rate above 0 drops some entries in train "
+    "mode, and divides the others by 1 - p"
+)
 EVAL = "in eval mode nothing is dropped, even after a call in train mode"
 _TRAIN = (
     "dropout works in train mode, even after a call in eval mode and under `torch.no_grad()`: "
@@ -338,8 +346,11 @@ _TRAIN = (
 )
 
 
-def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """Check that a layer with this rate drops in train mode only, in calls of any size."""
+def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: ExpectLayer) -> None:
+    """Check that two layers, the second with a small rate, drop in train mode only.
+
+    The calls of the first layer have any size.
+    """
     sizes = traits.usual(rate=RATE)
     first = arguments(expect, traits, sizes)
     layer.train().result(*first, likely=EVAL)
@@ -347,11 +358,12 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     middle = CallSizes(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
     # the weight of a single token is dropped like any other
-    for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):
+    for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), negative)):
         args = arguments(expect, traits, now, layout=numbers)
         check_drops(layer, args, _in_eval_mode(layer, args))
     check_drops(layer, first, right)
     check_drops(layer, first, right, no_grad=True)
+    check_drops(slight, first, _in_eval_mode(slight, first), likely=_SLIGHT)
 
 
 def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
@@ -360,12 +372,18 @@ def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
     return layer.reference.forward(args).value
 
 
-def check_drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = False) -> None:
+def check_drops(
+    layer: ExpectLayer,
+    args: list[Any],
+    right: Any,
+    no_grad: bool = False,
+    likely: str = _TRAIN,
+) -> None:
     """Check that a call in train mode differs from the `right` value of eval mode."""
-    got = layer.train().result(*args, likely=_TRAIN, no_grad=no_grad)
+    got = layer.train().result(*args, likely=likely, no_grad=no_grad)
     layer.that(
         is_apart(got, right),
         got="the output of eval mode, although the layer is back in train mode",
         expected="a different output: some entries are dropped, and the others are larger",
-        likely=_TRAIN,
+        likely=likely,
     )

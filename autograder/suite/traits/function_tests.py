@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -43,6 +44,7 @@ from .inputs import (
 from .size_cells import FEW, LENGTHS, LONG, ONE_LARGE, CallSizes
 
 _TWICE = "one tensor may be passed as several arguments: writing into one of them writes into all"
+_EQUAL = "two tensors with equal numbers are still two tensors: each has its own gradient"
 _NUMBERS = (
     "use large and small numbers as they are, and zero like any other number: do not "
     "clip, round or leave out any"
@@ -187,7 +189,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
         # an answer may wrongly keep a result, an argument or its numbers from the last call
-        steps = (made[1], made[0], made[2], made[0])
+        steps = (made[1], made[0], made[0], made[2], made[0])
         for no_grad in (False, True):
             expect.steps(traits.question, *steps, likely=_HELD, after=traits.after, no_grad=no_grad)
         for dtype in (traits.dtype, torch.float64):
@@ -290,6 +292,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     samples = (2,) * (len(asked.leads.four()) - 1)
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE, samples)
     check(alike, _TWICE)
+    if any(one is other for one, other in combinations(alike, 2) if isinstance(one, torch.Tensor)):
+        check([arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in alike], _EQUAL)
     middle = asked.middling(FEW)
     for given in traits.each_way():
         check(_small_and_zero(expect, given, middle), _SINGLE)

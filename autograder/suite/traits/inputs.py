@@ -345,6 +345,11 @@ def falling(tensor: torch.Tensor) -> torch.Tensor:
     return one_sign.sort(-1, descending=True).values
 
 
+def negative(tensor: torch.Tensor) -> torch.Tensor:
+    """Make all numbers negative, even the few of a single token."""
+    return -tensor.abs() if _is_free(tensor) else tensor
+
+
 def level(tensor: torch.Tensor) -> torch.Tensor:
     """Fill each row with one number, a multiple of 1/8 other than 0.
 

@@ -338,6 +338,32 @@ def test_dropout_that_is_left_out_for_some_inputs_fails(condition: str) -> None:
         check_trait(_expect(wrong), SCALED, "call after call")
 
 
+def test_a_small_rate_that_counts_as_none_fails() -> None:
+    wrong = SOLUTION.replace("nn.Dropout(p)", "nn.Dropout(p if p > 0.01 else 0.0)")
+    with pytest.raises(Exception, match="as small as 0.001"):
+        check_trait(_expect(wrong), SCALED, "call after call")
+
+
+def test_a_result_that_is_returned_twice_in_a_row_fails() -> None:
+    kept = (
+        "last = vars(torch).setdefault('_last', [x.clone(), x.sum(-1)])\n"
+        "    if last[0].shape != x.shape or not torch.equal(last[0], x):\n"
+        "        last[:] = [x.clone(), x.sum(-1)]\n"
+        "    return last[1]"
+    )
+    with pytest.raises(Exception, match="a result belongs to the caller"):
+        check_trait(_expect(SOLUTION.replace("return x.sum(-1)", kept)), SUMS, "call after call")
+
+
+def test_gradients_of_equal_tensors_must_reach_each_of_them() -> None:
+    right = "def product(x, y):\n    return x * y"
+    wrong = "import torch\ndef product(x, y):\n    return x * x if torch.equal(x, y) else x * y"
+    traits = Traits("product", [Tensor("... d"), Tensor("... d")])
+    expect = Expect(_implementation(wrong), _implementation(right), Draw(0, "traits"))
+    with pytest.raises(Exception, match="two tensors with equal numbers"):
+        check_trait(expect, traits, "gradients")
+
+
 def test_caching_by_a_large_shape_fails_when_it_recurs() -> None:
     held = "return (kept.setdefault(x.shape, x) if x.numel() > 1000 else x).sum(-1)"
     expect = _expect("kept = {}\n" + SOLUTION.replace("return x.sum(-1)", held))

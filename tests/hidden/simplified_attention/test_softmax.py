@@ -269,6 +269,8 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
 
 # general properties, tested from declarations
 
+_SHARES = "the sum depends on every number, even if it is 1 already: do not skip the division"
+
 NORMALIZE = Traits(
     "normalize_by_sum",
     [Tensor("... S", positive_values)],
@@ -286,6 +288,9 @@ NORMALIZE = Traits(
 @pytest.mark.parametrize("trait", NORMALIZE.tested)
 def test_normalize_by_sum_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, NORMALIZE, trait)
+    if trait == "gradients":
+        shares = torch.softmax(expect.draw.normal(3, 4, dtype=torch.float64), dim=-1)
+        expect.gradients("normalize_by_sum", shares, likely=_SHARES)
 
 
 NAIVE = Traits(
