@@ -81,7 +81,7 @@ def configure(settings: Path, theme: str) -> None:
 
 @contextlib.contextmanager
 def lab(folder: Path, settings: Path) -> Iterator[str]:
-    """Runs JupyterLab in a folder; yields its address, and ends it."""
+    """Runs JupyterLab in a folder during a block, and yields its address."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]

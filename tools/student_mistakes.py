@@ -82,7 +82,7 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns sealed sentences of the mistakes of an exercise, by question."""
+    """Returns the sealed sentences of an exercise's mistakes, by question."""
     found: defaultdict[str, dict[Key, dict[int, set[tuple[str, str]]]]]
     found = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     variants = variants_in(course.variants("misconceptions", exercise))
@@ -99,7 +99,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns sealed sentences of only the entries of an exercise, by question."""
+    """Returns the sealed sentences of only an exercise's catalogue entries, by question."""
     found: defaultdict[str, defaultdict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -191,7 +191,8 @@ def _read(course: Course, assignment: Assignment) -> dict[str, Any]:
 def _reword(course: Course, assignment: Assignment) -> bool:
     """Writes the file again if only words of the catalogue have changed; returns whether it did.
 
-    An entry's sentence precedes those of changes with the same answers, so all others stay.
+    An entry's sentence precedes those of changes with the same answers, so all other sentences
+    stay.
     """
     document = _read(course, assignment)
     if document.get("of") != _digest(course, assignment):

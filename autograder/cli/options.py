@@ -23,7 +23,7 @@ class ClassFolder(click.Path):
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Converts the path as click does, then finds the class folder around it."""
+        """Converts the path as click does, and returns the class folder that contains it."""
         return class_home(Path(os.fsdecode(super().convert(value, param, ctx))))
 
 

@@ -62,7 +62,7 @@ class PlatformName:
 
 
 def platform_name(name: str) -> PlatformName | None:
-    """Returns the facts in an outermost name that Moodle or Canvas wrote, otherwise None."""
+    """Returns the facts in an outermost name that Moodle or Canvas wrote, or None for others."""
     return _moodle(name) or _canvas(name)
 
 

@@ -27,7 +27,7 @@ GradedKey = tuple[str, str, str, str]
 class History:
     """The graded submissions of a results file; its length is their number.
 
-    The history has a key only if it belongs to the submission's last line, because only that line
+    A key is in the history only if the submission's last line has it, because only the last line
     counts: files and suites may return to an earlier version.
     """
 

@@ -27,8 +27,8 @@ def write(grades: Grades, path: Path) -> Exported:
     if path.suffix == ".json":
         if len(own) != 1:
             raise UserError(
-                f"{path} can contain only one submission of {len(own)}: choose one with "
-                "--student and --assignment, or name a folder"
+                f"{path} can contain only one submission, but there are {len(own)}: choose one "
+                "with --student and --assignment, or name a folder"
             )
         return Exported(path, tuple(_write_one(own[0], path)))
     notes = [note for result in own for note in _write_one(result, _place(path, result))]

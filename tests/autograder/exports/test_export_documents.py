@@ -109,7 +109,7 @@ def test_gradescope_takes_one_submission_as_one_file(
 ) -> None:
     written = export("gradescope", [make_result()], tmp_path / "results" / "results.json")
     assert gradescope(written.path)["score"] == 4.0
-    with pytest.raises(UserError, match="there are 2: choose one with --student"):
+    with pytest.raises(UserError, match="but there are 2: choose one with --student"):
         export("gradescope", [make_result(), make_result("b")], tmp_path / "results.json")
 
 
