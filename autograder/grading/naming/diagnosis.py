@@ -172,7 +172,8 @@ class Diagnosis:
             return SearchResult((), members)
         causes = of_causes(known, question, asked)
         ask, changed = partial(known.of_pair, question), known.changed_entries(question)
-        members = causes or search.pair(ask, changed) or parameters
+        pair = () if members else search.pair(ask, changed)  # one mistake explains everything
+        members = causes or pair or parameters
         if members:
             return SearchResult((), members)
         most = search.most()

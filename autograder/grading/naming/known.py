@@ -35,7 +35,7 @@ from .where import CallDeclaration
 
 #: the version of the contents of tables. Raise it if rows, figures or the choice of members change
 #: in a way that the solution's answers do not show
-VERSION = 12
+VERSION = 13
 _FAMILIES = Path(__file__).with_name("families")
 #: the files on which members and their details depend
 _TABLES = ("steps", "details")
@@ -48,7 +48,7 @@ _DIGITS = 32
 #: how many of the tests that an entry fails by chance are sampled: those with the fewest requests
 _SAMPLED = 2
 #: the most members of families in a table; more would take minutes and rarely name anything
-_MOST_MEMBERS = 400
+_MOST_MEMBERS = 450
 #: how many left-out steps belong to one turn of the families, and the turn of the first change that
 #: applies to any step
 _STEPS_A_TURN, _LATER = 12, 6
@@ -166,9 +166,9 @@ class KnownMistakes:
         With `count`, only the first requests of the test are made.
         """
         with silence():  # some changes cause warnings of the compiler
-            own = changed()
+            own, probe = changed(), self.probe(question)
         names = {**self._namespace, question: own}
-        return self._asked(question, names, test, count) if own else None
+        return probe.answered(test, probe.ask(names, test, count)) if own else None
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def of_member(self, question: str, number: int, test: str) -> AnswerRecord | None:
@@ -193,12 +193,6 @@ class KnownMistakes:
         texts = {name: text for (of, name), text in self._texts.items() if of == question}
         members, probe = self.members(question), self.probe(question)
         return ChangedEntries(question, texts, members, probe, self._ask_text)
-
-    def _asked(
-        self, question: str, names: Mapping[str, Any], test: str, count: int | None = None
-    ) -> AnswerRecord:
-        probe = self.probe(question)
-        return probe.answered(test, probe.ask(names, test, count))
 
     def entry_replies(
         self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
@@ -292,19 +286,24 @@ def likeliest(all_members: Sequence[Member]) -> list[tuple[int, Member]]:
     """Returns the members for a table, some of every family, with their numbers.
 
     A large class has hundreds of changes of known steps. Members of one family often answer alike,
-    so the second member of a family follows the first of every other family, and members that
-    change all parallel steps precede the rest. Left-out steps, and confusions of two values of the
-    question, precede most others.
+    so the second member of a family follows the first of every other family. Members that change
+    all parallel steps precede the rest, and those that change a result, or confuse two layers,
+    their family. Left-out steps, and confusions of two values of the question, precede most others.
     """
     turns: Counter[tuple[int, str, bool]] = Counter()
     ordered: list[tuple[float, int, Member]] = []
-    for number, member in enumerate(all_members):
+    for number, member in sorted(enumerate(all_members), key=lambda item: not _is_first(item[1])):
         family = member.rank, member.key, member.is_confusion
         turn = 0 if len(member.change.parts) > 1 else turns[family]
         turns[family] += len(member.change.parts) == 1
         ordered.append((_place(member, turn), number, member))
     ordered.sort(key=lambda item: item[:2])
     return sorted(((n, m) for _, n, m in ordered[:_MOST_MEMBERS]), key=lambda item: item[0])
+
+
+def _is_first(member: Member) -> bool:
+    """Returns whether a member changes what is returned, or which layer is used."""
+    return isinstance(member.change.parts[0][1], ast.Return | ast.Attribute)
 
 
 def _place(member: Member, turn: int) -> float:

@@ -39,6 +39,8 @@ _TRIED_CALLS, _EXECUTED = 30, 2
 _MOST_BASES, _MOST_REQUESTS = 16, 8
 
 _CALLS = ("call", "forward")
+#: the beginning of the form of a call that returns a list
+_LIST = "tuple(list("
 
 Cells = NDArray[np.bool_]
 #: returns the answers of two combined members to the first requests of a test, or to all
@@ -94,7 +96,7 @@ class PairSearch:
     def first(self, ask: AskPair) -> list[Row]:
         """Returns a row for the first pair that explains the answer, or an empty list."""
         columns = self._columns()
-        if not columns:
+        if not columns or self._returns_lists():
             return []
         likely, with_entries, entries = self._likely(columns)
         return (
@@ -103,6 +105,14 @@ class PairSearch:
             or self._executed(self._of_entry(with_entries))
             or self._apart(entries)
         )
+
+    def _returns_lists(self) -> bool:
+        """Returns whether the answer returns lists: leaving out a step may undo the other mistake.
+
+        An entry that joins parts in a wrong way, without the step that joins them, is no longer it.
+        """
+        calls = zip(self._came, self._right, strict=True)
+        return any(_LIST in own.form and _LIST not in right.form for own, right in calls)
 
     def _apart(self, pairs: Sequence[tuple[int, int]]) -> list[Row]:
         """Returns a row for two entries if each number equals one entry's where the other is right.
@@ -122,7 +132,8 @@ class PairSearch:
     def _of_entry(self, pairs: Sequence[tuple[int, int]]) -> Iterator[_Pair]:
         """Yields pairs of the likeliest entry and each change that may be the second mistake."""
         rows = self._table.rows
-        likeliest = next((row for pair in pairs for row in pair if rows[row].is_entry), None)
+        entries = (row for pair in pairs for row in pair if rows[row].is_entry)
+        likeliest = next((row for row in entries if row not in self._table.right_rows), None)
         for pair in pairs:
             one, other = (rows[row] for row in pair)
             if likeliest in pair:
@@ -319,7 +330,7 @@ def _bases(table: Table, at: int, test: str) -> list[int]:
         for row, cell in enumerate(cells)
         if cell != table.right[at] and not answers[cell].raised and (row, test) not in table.samples
     ]
-    entries = [row for row in shown if table.rows[row].is_entry]
+    entries = [row for row in shown if table.rows[row].is_entry and row not in table.right_rows]
     members = {cells[row]: (table.rows[row].name, row) for row in reversed(shown)}
     return entries + most_frequent(members.values())[:_MOST_BASES]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...suite.variants import Variant
 from .families import Member
-from .families.words import LEAD, id_of, lead_of, words_of
+from .families.words import LEAD, frequency_place, id_of, lead_of, words_of
 
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
@@ -115,15 +115,22 @@ class Row:
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
     """Returns a name and a hint for rows that all fit: entries first, then the lowest rank.
 
-    The name or the hint is empty if the rows disagree about it.
+    Of members that answer alike, those of the most frequent family count: the others are rarer
+    ways to the same behavior. The name or the hint is empty if the rows still disagree about it.
     """
     rank = min((row.rank for row in members), default=0)
-    rows = entries or [row for row in members if row.rank == rank]
+    rows = entries or _of_most_frequent([row for row in members if row.rank == rank])
     names, hints = {row.name for row in rows}, {row.hint for row in rows}
     details = {row.precise for row in rows if row.detail}
     if len(hints) == 1 and len(details) == 1:  # rows with equal answers may differ in their places
         hints = details
     return names.pop() if len(names) == 1 else "", hints.pop() if len(hints) == 1 else ""
+
+
+def _of_most_frequent(rows: Sequence[Row]) -> Sequence[Row]:
+    """Returns the rows of the most frequent family, or all of them if none is frequent."""
+    places = [place for row in rows if (place := frequency_place(row.name)) is not None]
+    return [row for row in rows if not places or frequency_place(row.name) == min(places)]
 
 
 def hint_of(variant: Variant) -> str:

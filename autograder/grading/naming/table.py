@@ -157,6 +157,11 @@ class Table:
             self._columns[at] = Column(self.answers[at])
         return self._columns[at]
 
+    @property
+    def right_rows(self) -> frozenset[int]:
+        """The entries whose answers are all right; they break a rule, for example."""
+        return frozenset(row for row, _ in self.words)
+
     def with_words(self, entries: Mapping[str, Row]) -> Table:
         """Returns the table with these rows for its entries, which are found by their names."""
         rows = (entries[row.name] if row.is_entry else row for row in self.rows)

@@ -113,6 +113,8 @@ class CallDeclaration:
                 if default is None:
                     yield f"where `{name}` is given", value is not None
                     yield f"where `{name}` is left out", value is None
+                elif isinstance(default, float):
+                    yield f"where `{name}` is given", at < len(values)
                 elif isinstance(default, bool):
                     yield f"with `{name}={default}`", value is default
                     yield f"with `{name}={not default}`", value is not default

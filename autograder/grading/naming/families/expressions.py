@@ -10,6 +10,8 @@ from typing import Any
 
 from .words import STEPS
 
+_ONE_SIDED = ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.Pow
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -32,9 +34,9 @@ def _others(table: str, operation: ast.AST) -> list[Any]:
 
 
 def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """Yields each of the two operands alone."""
+    """Yields each of the two operands alone, but not a divisor, or a number that is subtracted."""
     if isinstance(node, ast.BinOp):
-        yield from (node.left, node.right)
+        yield from (node.left,) if isinstance(node.op, _ONE_SIDED) else (node.left, node.right)
 
 
 def operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -102,18 +104,9 @@ def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """Yields the other layers, both where they are built and where they are used."""
-    if _is_own(node) and isinstance(node, ast.Attribute) and node.attr in scope.attributes:
-        for other in scope.attributes:
-            if other != node.attr:
-                yield ast.Attribute(node.value, other, node.ctx)
-
-
-def _is_own(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    )
+    if isinstance(node, ast.Attribute) and node.attr in scope.attributes:
+        others = scope.attributes if ast.unparse(node.value) == "self" else ()
+        yield from (ast.Attribute(node.value, o, node.ctx) for o in others if o != node.attr)
 
 
 def slice_bound(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:

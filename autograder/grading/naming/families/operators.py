@@ -86,11 +86,8 @@ def _in_place(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("masked_fill", "exp", "sqrt", "tril", "triu", "clamp", "relu")
     ):
-        yield ast.Call(
-            ast.Attribute(node.func.value, node.func.attr + "_", ast.Load()),
-            node.args,
-            node.keywords,
-        )
+        method = ast.Attribute(node.func.value, node.func.attr + "_", ast.Load())
+        yield ast.Call(method, node.args, node.keywords)
 
 
 def _statement_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST | None]:
@@ -112,13 +109,9 @@ def _error(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 def _buffer(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """Yields `self.mask = value` for `self.register_buffer("mask", value)`."""
-    if (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Attribute)
-        and node.value.func.attr == "register_buffer"
-    ):
-        name, value = node.value.args[:2]
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and _called(call) == "register_buffer":
+        name, value = call.args[:2]
         assert isinstance(name, ast.Constant)
         target = ast.Attribute(ast.Name("self", ast.Load()), str(name.value), ast.Store())
         yield ast.Assign([target], value)

@@ -86,16 +86,9 @@ def _names(function: ast.FunctionDef) -> tuple[str, ...]:
 
 
 def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
-    return tuple(
-        dict.fromkeys(
-            node.attr
-            for node in ast.walk(owner)
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "self"
-        )
-    )
+    found = [node for node in ast.walk(owner) if isinstance(node, ast.Attribute)]
+    stored = [node for node in found if isinstance(node.ctx, ast.Store)]
+    return tuple(dict.fromkeys(node.attr for node in stored if ast.unparse(node.value) == "self"))
 
 
 def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:

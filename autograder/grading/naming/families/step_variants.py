@@ -29,7 +29,7 @@ Text = tuple[str, str]
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
     """Yields other ways to write one step, each with its effect."""
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         for text, words in _of_value(node.value, scope):
             yield ast.Assign(node.targets, _parsed(text)), words
     if isinstance(node, ast.Return) and node.value is not None:
@@ -50,7 +50,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _of_value(value: ast.expr, scope: Scope) -> Iterator[Text]:
-    """Yields changes of any value that is assigned or returned and is not a step itself."""
+    """Yields changes of any value that gets a name or is returned, and is not a step itself."""
     if not isinstance(value, ast.Tuple | ast.Constant):
         yield from _filled(_WRAPPED, e=ast.unparse(value))
         for text in STEPS["kept"] if scope.attributes else ():

@@ -33,7 +33,7 @@ from autograder.grading.naming.record import (
     behaviour_of,
     figures_of,
 )
-from autograder.grading.naming.rows import Row
+from autograder.grading.naming.rows import Row, name_and_hint
 from autograder.grading.naming.search import ExplainedCalls, Outcome, explained
 from autograder.grading.naming.store import Store
 from autograder.grading.naming.table import Column, Table
@@ -384,7 +384,10 @@ def test_a_large_class_has_members_of_every_known_step(course: Course) -> None:
     chosen = [member for _, member in known_module.likeliest(found)]
     of_steps = {id_of(member.key) for member in found if member.rank == 0}
     assert of_steps <= {id_of(member.key) for member in chosen}
-    assert len(chosen) < len(found) / 3
+    relus = [m.detail() for m in chosen if m.key == "a_relu_is_applied_that_is_one_too_many"]
+    assert "one ReLU too many is applied (in the result)" in relus
+    assert not any("W_" in detail for detail in relus)  # a layer that is stored is no result
+    assert len(chosen) < len(found) / 2
 
 
 def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
@@ -868,6 +871,37 @@ def test_an_entry_that_is_right_is_no_second_mistake(course: Course) -> None:
     found = _named(course, "simplified_attention/scores", "query_scores", namespace["query_scores"])
     assert found.misconception == "scores.cosine"
     assert "gradient" not in (found.hint or "")
+
+
+def test_a_rule_that_is_broken_is_no_second_mistake(course: Course) -> None:
+    """An entry of a forbidden function has right values, so that it fits any other mistake."""
+
+    def heads_first(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Any:
+        scores = queries @ keys.mT / queries.shape[-1] ** 0.5
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        return (torch.softmax(scores.masked_fill(future, -torch.inf), -1) @ values).transpose(0, 1)
+
+    found = _named(course, "multi_head_attention/heads", "causal_head_attention", heads_first)
+    assert "torch's own function" not in (found.hint or "")
+
+
+def test_a_list_is_named_by_what_it_is(course: Course) -> None:
+    """Joined in a wrong way, and without the step that joins, are not two mistakes."""
+
+    def projected(inputs: torch.Tensor, weights: torch.Tensor) -> Any:
+        return [inputs @ weight.T for weight in weights]
+
+    found = _named(course, "multi_head_attention/head_weights", "project_heads", projected)
+    assert "side by side" not in (found.hint or "")
+
+
+def test_of_mistakes_that_answer_alike_the_most_frequent_is_named() -> None:
+    def row(name: str) -> Row:
+        return Row(name, f"{name}.", member=0)
+
+    rare, frequent = row("one_part_of_a_sum_is_added_twice"), row("softmax_is_left_out")
+    assert name_and_hint((), [rare, frequent])[0] == frequent.name
+    assert name_and_hint((), [rare, row("rows_are_gone")]) == ("", "")
 
 
 def test_an_entry_that_families_can_not_change_has_no_changes() -> None:

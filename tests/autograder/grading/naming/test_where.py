@@ -155,3 +155,16 @@ def test_an_expected_error_explains_nothing() -> None:
     raised = answered([Event("call", raised="ValueError")]).calls
     requests: list[Request] = [("call", "attend", _SIZES[0])]
     assert not list(CallDeclaration(_ATTENTION, _attend).cases(requests, raised, raised))
+
+
+def test_another_default_is_right_where_the_number_is_given() -> None:
+    def angles(positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+        return positions / base
+
+    positions = [torch.ones(n) for n in range(2, 12)]
+    requests: list[Request] = [("call", "angles", (p, 100.0)) for p in positions[:5]]
+    requests += [("call", "angles", (p,)) for p in positions[5:]]
+    right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
+    own = answered([Event("call", torch.ones(1) * n) for n in [1] * 5 + [2] * 5]).calls
+    calls = CallDeclaration(Traits("angles", [Tensor("T")]), angles)
+    assert _words([*calls.cases(requests, own, right)]) == "it is right where `base` is given only"
