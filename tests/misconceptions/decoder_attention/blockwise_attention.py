@@ -696,3 +696,198 @@ def one_sum_for_all_queries(queries, keys, values, block_size):
 def log_sum_exp_over_queries(queries, keys, values):
     scores = scores_of(queries, keys)
     return weights_of(scores) @ values, torch.logsumexp(scores, dim=-2)
+
+
+@misconception(
+    "attend_block",
+    confuses="the largest score of each query with the largest of all: one number is subtracted "
+    "from all scores, and queries with much smaller scores are lost",
+    hint="Take two queries, one with scores near 1000 and one with scores near 0. What is "
+    "exp(0 - 1000)?",
+)
+def largest_of_all_subtracted(queries, keys, values):
+    scores = scores_of(queries, keys)
+    numbers = torch.exp(scores - scores.max())
+    total = numbers.sum(dim=-1, keepdim=True)
+    return (numbers / total) @ values, scores.max() + torch.log(total.squeeze(-1))
+
+
+@misconception(
+    "attend_block",
+    confuses="the largest score with the smallest: the smallest score is subtracted, and large "
+    "differences overflow",
+    hint="What is exp(1000)? Which score must be subtracted so that no exponent is above 0?",
+)
+def smallest_subtracted(queries, keys, values):
+    scores = scores_of(queries, keys)
+    low = scores.amin(dim=-1, keepdim=True)
+    numbers = torch.exp(scores - low)
+    total = numbers.sum(dim=-1, keepdim=True)
+    return (numbers / total) @ values, (low + torch.log(total)).squeeze(-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="the sum over the keys with the sum over everything: one sum for all queries is the "
+    "divisor",
+    hint="Sum the weights of each query. Which sums should be one?",
+)
+def one_sum_for_all(queries, keys, values):
+    scores = scores_of(queries, keys)
+    high = scores.amax(dim=-1, keepdim=True)
+    numbers = torch.exp(scores - high)
+    total = numbers.sum()
+    return (numbers / total) @ values, (high + torch.log(total)).squeeze(-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="the logarithm of the sum with that of one more: one is added to the sum before the "
+    "logarithm",
+    hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
+)
+def one_added_to_the_sum(queries, keys, values):
+    scores = scores_of(queries, keys)
+    high = scores.amax(dim=-1)
+    total = torch.exp(scores - high.unsqueeze(-1)).sum(dim=-1)
+    return weights_of(scores) @ values, high + torch.log1p(total)
+
+
+@misconception(
+    "attend_block",
+    confuses="one number per query with a result without dimensions of size one: dimensions of "
+    "size one are dropped from the second result",
+    hint="Try one query. What is the shape of your second result, and what should it be?",
+)
+def second_result_squeezed(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.logsumexp(scores, dim=-1, keepdim=True).squeeze()
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the shifted sum with the whole: the larger log-sum-exp is not added back to the "
+    "logarithm",
+    hint="If both log-sum-exps grow by 1, what should happen to the merged one?",
+)
+def shift_not_added_back_to_the_merged(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).unsqueeze(-1)
+    output = share_a * output_a + (1 - share_a) * output_b
+    return output, lse - torch.maximum(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="minus infinity with a number: the output is right, but an empty first block gives "
+    "nan as log-sum-exp, and a much larger second one gives infinity",
+    hint="What is minus infinity minus minus infinity? What is exp(1000)?",
+)
+def built_on_the_first_log_sum_exp(output_a, lse_a, output_b, lse_b):
+    share_b = torch.sigmoid(lse_b - lse_a).unsqueeze(-1)
+    output = (1 - share_b) * output_a + share_b * output_b
+    return output, lse_a + torch.log1p(torch.exp(lse_b - lse_a))
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the larger log-sum-exp with the smaller one: the smaller one is subtracted before "
+    "the exponentials",
+    hint="What is minus infinity minus minus infinity? Which of the two may be subtracted so that "
+    "no exponent is above 0?",
+)
+def smaller_one_subtracted(output_a, lse_a, output_b, lse_b):
+    low = torch.minimum(lse_a, lse_b)
+    sum_a, sum_b = torch.exp(lse_a - low), torch.exp(lse_b - low)
+    share_a = (sum_a / (sum_a + sum_b)).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, low + torch.log(sum_a + sum_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the larger of two with the largest of all: one number is subtracted for all queries, "
+    "and queries with much smaller log-sum-exps are lost",
+    hint="Take two queries, one with log-sum-exps near 1000 and one near 0. What is exp(0 - 1000)?",
+)
+def largest_of_all_queries_subtracted(output_a, lse_a, output_b, lse_b):
+    high = torch.maximum(lse_a, lse_b).max()
+    sum_a, sum_b = torch.exp(lse_a - high), torch.exp(lse_b - high)
+    share_a = (sum_a / (sum_a + sum_b)).unsqueeze(-1)
+    share_b = (sum_b / (sum_a + sum_b)).unsqueeze(-1)
+    return share_a * output_a + share_b * output_b, high + torch.log(sum_a + sum_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the logarithm of a sum with the mean of two logarithms: the second result is the "
+    "mean of the two log-sum-exps",
+    hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its logarithm?",
+)
+def mean_of_the_log_sum_exps(output_a, lse_a, output_b, lse_b):
+    share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, (lse_a + lse_b) / 2
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the natural logarithm with the one to base two: the logarithm of the shifted sum is "
+    "to base two",
+    hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its natural logarithm?",
+)
+def merged_logarithm_to_base_two(output_a, lse_a, output_b, lse_b):
+    high, lse = torch.maximum(lse_a, lse_b), torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, high + (lse - high) / math.log(2)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the block of one query with that of all queries: if one query's second block is "
+    "empty, the second block is dropped for all queries",
+    hint="Take two queries; only the first one has an empty second block. Does the second query "
+    "still see both?",
+)
+def second_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
+    if torch.isinf(lse_b).any():
+        return output_a, lse_a
+    share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the block of one query with that of all queries: if one query's first block is "
+    "empty, the first block is dropped for all queries",
+    hint="Take two queries; only the first one has an empty first block. Does the second query "
+    "still see both?",
+)
+def first_block_dropped_for_all(output_a, lse_a, output_b, lse_b):
+    if torch.isinf(lse_a).any():
+        return output_b, lse_b
+    share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="a short last block with a full one: the last block is filled up with keys of zeros, "
+    "which get a share",
+    hint="Five keys in blocks of two: how many keys take part in your sum?",
+)
+def last_block_filled_up(queries, keys, values, block_size):
+    more = -keys.shape[-2] % block_size
+    keys, values = (torch.nn.functional.pad(part, (0, 0, 0, more)) for part in (keys, values))
+    return weights_of(scores_of(queries, keys)) @ values
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="a short last block with a full one: the last block begins earlier, so some keys "
+    "count twice",
+    hint="Five keys in blocks of two: which keys are in each block, and is one in two of them?",
+)
+def last_block_moved_back(queries, keys, values, block_size):
+    size = keys.shape[-2]
+    starts = [min(place, max(size - block_size, 0)) for place in range(0, size, block_size)]
+    order = [at for start in starts for at in range(start, min(start + block_size, size))]
+    return weights_of(scores_of(queries, keys[..., order, :])) @ values[..., order, :]

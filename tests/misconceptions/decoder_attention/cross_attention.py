@@ -940,3 +940,97 @@ class first_context_itself_kept(_Cross):
         if self.kept is None:
             self.kept = context
         return super().project(x, self.kept)
+
+
+@misconception(
+    "padding_mask",
+    confuses="the first key of the padding with all of it: only the first key of the padding is "
+    "marked",
+    hint="For a length of 2 and 5 keys, how many keys are padding, and how many are marked?",
+)
+def first_padding_marked(lengths, num_keys):
+    return torch.arange(num_keys) == lengths[:, None]
+
+
+@misconception(
+    "masked_attention",
+    confuses="a query's own row of the mask with all rows: a key that one query must not see is "
+    "hidden from all queries",
+    hint="Forbid a key for the first query only. Does the result of the second one change?",
+)
+def hidden_from_one_hidden_from_all(queries, keys, values, mask):
+    scores = _scores(queries, keys)
+    hidden = mask.expand(scores.shape).any(-2, keepdim=True)
+    return torch.softmax(scores.masked_fill(hidden, -1e30), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="a query's own row of the mask with all rows: a key is hidden only if no query may "
+    "see it",
+    hint="Forbid a key for the first query only. What weight does it have there?",
+)
+def hidden_only_if_hidden_from_all(queries, keys, values, mask):
+    scores = _scores(queries, keys)
+    hidden = mask.expand(scores.shape).all(-2, keepdim=True)
+    return torch.softmax(scores.masked_fill(hidden, -torch.inf), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="the first sample with all of them: all samples use the mask of the first one",
+    hint="Give two samples different masks, and change the second one. Does the result change?",
+)
+def mask_of_sample_0(queries, keys, values, mask):
+    scores = _scores(queries, keys)
+    first = mask.expand(scores.shape)[:1] if scores.dim() > 2 else mask
+    return torch.softmax(scores.masked_fill(first, -torch.inf), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="a mask that is broadcast with one of the full shape: a mask that must be broadcast "
+    "raises an error",
+    hint="Try a mask of shape (1, S), as for padding. Which step needs one entry for each score?",
+)
+def mask_of_the_full_shape_only(queries, keys, values, mask):
+    scores = _scores(queries, keys)
+    scores[mask] = -torch.inf
+    return torch.softmax(scores, -1) @ values
+
+
+@misconception(
+    "CrossAttention",
+    confuses="padding anywhere with padding at the end: only the number of padded tokens counts, "
+    "and the last ones are hidden",
+    hint="Mark the first token of the context as padding and change it. Does your result change?",
+)
+class padding_at_the_end(_Cross):
+    def masked(self, scores, mask):
+        real = (~mask).sum(1, keepdim=True)
+        last = torch.arange(mask.shape[1], device=mask.device) >= real
+        return super().masked(scores, last)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the padding of each sample with that of all samples: a token is hidden only if it is "
+    "padding in every sample",
+    hint="Mark a token of the first sample only, and change it. Does your result change?",
+)
+class padding_of_all_samples_only(_Cross):
+    def masked(self, scores, mask):
+        return super().masked(scores, mask.all(0, keepdim=True).expand_as(mask))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the first sample with all of them: the values are those of the first sample's "
+    "context",
+    hint="Change the context of the second sample only, so that its weights stay equal. Does its "
+    "result change?",
+)
+class values_of_the_first_sample(_Cross):
+    def project(self, x, context):
+        queries, keys, values = super().project(x, context)
+        return queries, keys, values[:1].expand_as(values)

@@ -545,3 +545,62 @@ class both_sums_normalised(_Block):
         attended, present = self.attention(self.norm1(x), past)
         h = self.norm1(x + attended)
         return self.norm2(h + self.feed_forward(self.norm2(h))), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the order of the present: the values come before the keys",
+    hint="A past is the pair (keys, values). In which order is your present?",
+)
+class values_before_keys(_Block):
+    def forward(self, x, past=None):
+        out, (keys, values) = super().forward(x, past)
+        return out, (values, keys)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a pair of tensors with one tensor: the present is one stacked tensor",
+    hint="Print the type of the present. Is it a pair?",
+)
+class present_stacked(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out, torch.stack(present)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a pair that contains a pair with three results: out, keys and values are returned "
+    "side by side",
+    hint="How many results does your block return, and how many does the docstring name?",
+)
+class three_results(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out, *present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the new positions with all positions: the present holds the new positions only",
+    hint="After three positions and two more, how many positions does the present hold?",
+)
+class present_of_the_new_positions(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out, tuple(part[:, :, -x.shape[1] :] for part in present)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a present that holds the past with one that lacks it: the past is in the present "
+    "twice",
+    hint="After three positions and two more, how many positions does the present hold?",
+)
+class past_in_the_present_twice(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        if past is not None:
+            present = tuple(torch.cat(parts, 2) for parts in zip(past, present, strict=True))
+        return out, present

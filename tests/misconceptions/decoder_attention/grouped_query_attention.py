@@ -663,3 +663,23 @@ class ValuesFromWKey(_Grouped):
         q = self.split(self.W_query(x), self.num_heads)
         k = self.share(self.split(self.W_key(x), self.num_kv_heads))
         return self.merge(self.weights(q @ k.mT / self.scale()) @ k)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="shared keys with shared queries: the queries of a group are averaged",
+    hint="Two query heads share keys. Do they also have the same queries?",
+)
+class queries_averaged(_Grouped):
+    def split(self, x, num_heads):
+        heads = super().split(x, num_heads)
+        if num_heads != self.num_heads:
+            return heads
+        means = heads.unflatten(1, (self.num_kv_heads, -1)).mean(2)
+        return self.share(means)
+
+    def heads(self, x):
+        q = self.split(self.W_query(x), self.num_heads)
+        k, v = (_Grouped.split(self, w(x), self.num_kv_heads) for w in (self.W_key, self.W_value))
+        weights = self.weights(q @ self.share(k).mT / self.scale())
+        return self.merge(weights @ self.share(v))

@@ -1002,3 +1002,57 @@ def window_begins_below_zero(num_queries, num_keys, window):
         position = num_keys - num_queries + query
         mask[query, position - window + 1 : position + 1] = False
     return mask
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="the last positions before a query with the first ones of the sequence: every query "
+    "sees the first keys only",
+    hint="With a window of 2, which keys does the query at position 5 see, and which should it?",
+)
+def the_first_keys_for_all(num_queries, num_keys, window):
+    needs_a_window(window)
+    mask = future(num_queries, num_keys)
+    return mask | (torch.arange(num_keys) >= window)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the number of heads with the number of past positions: the mask is moved by the "
+    "number of heads",
+    hint="Which dimension of past[0] counts positions? Try two heads and three past positions.",
+)
+def mask_moved_by_the_heads(queries, keys, values, past=None):
+    moved = 0 if past is None else past[0].shape[1]
+    keys, values = after(past, keys, values)
+    mask = torch.ones(queries.shape[2], keys.shape[2], dtype=torch.bool).triu(moved + 1)
+    return attend(queries, keys, values, mask), (keys, values)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="blocks of columns with every n-th column, when cutting and when merging: each head "
+    "gets every n-th column instead of neighboring ones, when cutting and when merging",
+    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+)
+class HeadsInterleavedBothWays(Cached):
+    def split(self, x):
+        return x.unflatten(-1, (self.head_dim, self.num_heads)).permute(0, 3, 1, 2)
+
+    def merge(self, context):
+        return context.permute(0, 2, 3, 1).flatten(2)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="heads with merged heads in the present: the heads are side by side in the present",
+    hint="The keys of the present are (B, H, P + T, d). What is the shape of yours?",
+)
+class PresentMerged(Cached):
+    def present(self, keys, values, new):
+        return self.merge(keys), self.merge(values)
+
+    def forward(self, x, past=None):
+        if past is not None and past[0].dim() == 3:
+            past = tuple(self.split(part) for part in past)
+        return super().forward(x, past)

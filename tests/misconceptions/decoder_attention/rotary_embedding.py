@@ -530,3 +530,84 @@ def angles_taken_for_degrees(x, angles):
     first, second = halves(x)
     cos, sin = torch.deg2rad(angles).cos(), torch.deg2rad(angles).sin()
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="the order of the positions with a rising order: the rows are sorted by position",
+    hint="Call it with the positions 2, 0, 1. Which row is zero?",
+)
+def positions_sorted(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return positions.sort().values[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="a position with its share of the largest one: the positions are divided by the "
+    "largest",
+    hint="Call it with the position 3 alone. Is the angle of the first pair 3?",
+)
+def positions_divided_by_the_largest(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    shares = positions / positions.max().clamp(min=1)
+    return shares[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="radians with turns: every angle is multiplied by two pi",
+    hint="From one position to the next, the first pair rotates by one radian. By how much does "
+    "yours?",
+)
+def whole_turns_for_radians(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return 2 * math.pi * positions[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="any number of leading dimensions with (B, T, H, d): the angles get a dimension for "
+    "heads after the tokens, whatever the input is",
+    hint="The tokens are the second-to-last dimension. How does (T, 1, d/2) meet (..., T, d/2)?",
+)
+def dimension_for_heads_after_the_tokens(x, angles):
+    first, second = halves(x)
+    cos, sin = angles[:, None].cos(), angles[:, None].sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="any number of leading dimensions with (B, T, H, d): the angles get dimensions for "
+    "the batch and, after the tokens, for heads, whatever the input is",
+    hint="The tokens are the second-to-last dimension. How does (1, T, 1, d/2) meet (..., T, d/2)?",
+)
+def dimensions_for_batch_and_heads(x, angles):
+    first, second = halves(x)
+    table = angles[None, :, None]
+    cos, sin = table.cos(), table.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="an angle with half of it: the rotation is by half of each angle",
+    hint="Rotate (1, 0) by the angle pi. What should it become?",
+)
+def half_of_the_angles(x, angles):
+    first, second = halves(x)
+    cos, sin = (angles / 2).cos(), (angles / 2).sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the first token with the last one: the rows of the angles are used in the opposite "
+    "order",
+    hint="Set the first row of the angles to zero. Which token stays as it was?",
+)
+def angles_in_the_opposite_order(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.flip(0).cos(), angles.flip(0).sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)

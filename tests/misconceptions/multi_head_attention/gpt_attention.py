@@ -625,3 +625,56 @@ class resid_rate_cut_at_a_half(_Layers):
 class detached_before_a_frozen_proj(_Layers):
     def finish(self, merged):
         return super().finish(merged if self.proj.weight.requires_grad else merged.detach())
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="neighboring columns with every H-th column, when cutting and when merging: each head "
+    "gets every H-th column instead of neighboring ones, when cutting and when merging",
+    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+)
+class heads_interleaved_both_ways(_Layers):
+    def split(self, x):
+        batch, tokens, size = x.shape
+        return x.view(batch, tokens, size // self.n_head, self.n_head).permute(0, 3, 1, 2)
+
+    def merge(self, context):
+        return context.permute(0, 2, 3, 1).flatten(2)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the rows of the first tokens with those of the last ones: the last rows of the "
+    "stored mask are used, with its first columns",
+    hint="Give it fewer tokens than block_size and print the part of the mask that you use. How "
+    "many keys does its first row allow?",
+)
+class last_rows_of_the_mask(_Layers):
+    def hide(self, scores):
+        tokens = scores.size(-1)
+        return scores.masked_fill(self.mask[:, :, -tokens:, :tokens] == 0, float("-inf"))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="one probability with two: resid_pdrop is used in both places",
+    hint="In train mode with attn_pdrop 0.5 and resid_pdrop 0, do two calls give the same result?",
+)
+class resid_pdrop_used_twice(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        self.attn_drop = nn.Dropout(config.resid_pdrop)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="tokens with samples: the samples of a batch attend to each other, token by token",
+    hint="Change the first sample only. Does the result of the second one change?",
+)
+class attention_over_the_batch(_Layers):
+    def hide(self, scores):
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return scores.masked_fill(future, float("-inf"))
+
+    def forward(self, x):
+        return super().forward(x.transpose(0, 1)).transpose(0, 1)

@@ -718,3 +718,15 @@ def heads_and_tokens_transposed(queries, keys, values):
     scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
     future = _future(queries.shape[2])
     return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the scores of one head with those of all heads together: the scores of all heads are "
+    "added up, and every head uses the sum",
+    hint="Change the keys of head 1 only. Do the weights of head 0 change?",
+)
+def scores_of_all_heads_added(queries, keys, values):
+    scores = _scores(queries, keys).sum(dim=1, keepdim=True)
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values

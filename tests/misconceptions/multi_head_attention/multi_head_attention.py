@@ -810,3 +810,55 @@ class keys_reshaped(_Layers):
         keys = keys.reshape(batch, self.num_heads, tokens, self.head_dim)
         weights = self.weigh(self.hide(self.scores(self.split(queries), keys)))
         return self.out_proj(self.merge(weights @ self.split(values)))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="neighboring columns with every H-th column, when cutting and when merging: each head "
+    "gets every H-th column instead of neighboring ones, when cutting and when merging",
+    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+)
+class heads_interleaved_both_ways(_Layers):
+    def split(self, x):
+        batch, tokens, _ = x.shape
+        return x.view(batch, tokens, self.head_dim, self.num_heads).permute(0, 3, 1, 2)
+
+    def merge(self, context):
+        return context.permute(0, 2, 3, 1).flatten(2)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the rows of the first tokens with those of the last ones: the last rows of the "
+    "stored mask are used, with its first columns",
+    hint="Give it fewer tokens than context_length and print the part of the mask that you use. "
+    "How many keys does its first row allow?",
+)
+class last_rows_of_the_mask(_Layers):
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        return scores.masked_fill(self.mask.bool()[-tokens:, :tokens], -torch.inf)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="dropout of the weights with dropout in more places: the output loses entries, too",
+    hint="In train mode with dropout 0.5, how many outputs are exactly zero?",
+)
+class dropout_on_output_as_well(_Layers):
+    def forward(self, x):
+        return self.dropout(super().forward(x))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="tokens with samples: the samples of a batch attend to each other, token by token",
+    hint="Change the first sample only. Does the result of the second one change?",
+)
+class attention_over_the_batch(_Layers):
+    def hide(self, scores):
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return scores.masked_fill(future, -torch.inf)
+
+    def forward(self, x):
+        return super().forward(x.transpose(0, 1)).transpose(0, 1)

@@ -857,3 +857,71 @@ class first_norm_before_attention_as_well(_Parts):
     def forward(self, x):
         x = self.norm1(x + self.attention(self.norm1(x)))
         return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the variance with the mean of the squares: the divisor is the root of the mean "
+    "square, although the mean is subtracted above",
+    hint="Take a token whose entries are all near 100. What is the variance of your result?",
+)
+def variance_around_zero(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    mean_square = total.square().mean(-1, keepdim=True)
+    return weight * (total - total.mean(-1, keepdim=True)) / torch.sqrt(mean_square + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="an addition with a lower limit: eps is the smallest variance, and is not added",
+    hint="Pass a large eps such as 1. Does it change the result of a token with variance 2?",
+)
+def eps_as_the_smallest_variance(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    variance = total.var(-1, keepdim=True, unbiased=False).clamp(min=eps)
+    return weight * (total - total.mean(-1, keepdim=True)) / torch.sqrt(variance) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="eps with its square: the square of eps is added to the variance",
+    hint="Pass eps=0.1 and a constant token plus a small change. What is added to the variance?",
+)
+def eps_squared(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, eps**2)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="mean and variance with smallest and largest entry: every token is brought to the "
+    "range from 0 to 1",
+    hint="With weight 1 and bias 0, what is the mean of a token of your result?",
+)
+def scaled_to_a_range(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    low, high = total.amin(-1, keepdim=True), total.amax(-1, keepdim=True)
+    return weight * (total - low) / (high - low + eps) + bias
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the attention's output with the result of the first step in the second residual: the "
+    "second residual starts at the attention's output",
+    hint="What went into the feed-forward network? That is what its output is added to.",
+)
+class second_residual_from_the_attention(_Parts):
+    def forward(self, x):
+        attended = self.attention(x)
+        return self.norm2(attended + self.feed_forward(self.norm1(x + attended)))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the last residual with another one from the beginning: the block's input is added to "
+    "the second sum as well",
+    hint="How many terms does the sum before norm2 have in the question, and in your code?",
+)
+class input_in_the_second_sum_as_well(_Parts):
+    def forward(self, x):
+        h = self.norm1(x + self.attention(x))
+        return self.norm2(x + h + self.feed_forward(h))

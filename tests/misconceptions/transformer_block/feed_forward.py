@@ -311,3 +311,54 @@ class hidden_entries_kept(_TwoLayers):
         if self.hidden is None or self.hidden.shape[:-1] != x.shape[:-1]:
             self.hidden = torch.relu(self.linear1(x))
         return self.linear2(self.hidden)
+
+
+@misconception(
+    "FeedForward",
+    confuses="ELU with ReLU: ELU is used instead of ReLU",
+    hint="Which function does the question name, and what does it give for -0.5?",
+)
+class elu(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.elu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="an entry with its square: positive entries are squared",
+    hint="What should become of a hidden entry of 3, and what becomes of it?",
+)
+class relu_squared(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.relu(self.linear1(x)).square())
+
+
+@misconception(
+    "FeedForward",
+    confuses="ReLU with a function that has an upper limit: hidden entries above one become one",
+    hint="What should become of a hidden entry of 3, and what becomes of it?",
+)
+class entries_cut_at_one(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(self.linear1(x).clamp(0, 1))
+
+
+@misconception(
+    "FeedForward",
+    confuses="a positive entry with the fact that it is positive: hidden entries become 0 or 1",
+    hint="What should become of a hidden entry of 3, and what becomes of it?",
+)
+class zero_or_one(_TwoLayers):
+    def forward(self, x):
+        return self.linear2((self.linear1(x) > 0).to(x.dtype))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the network with the norm before it: the input is normalized first",
+    hint="Multiply a token by ten. Should the result stay nearly the same?",
+)
+class input_normalised(_TwoLayers):
+    def forward(self, x):
+        normed = F.layer_norm(x, x.shape[-1:])
+        return self.linear2(F.relu(self.linear1(normed)))

@@ -550,3 +550,25 @@ class values_reshaped(_FourLayers):
         B, T, _ = x.shape
         values = self.W_value(x).reshape(B, self.num_heads, T, self.head_dim)
         return self.out_proj(self.merge(weights @ values))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="tokens with samples, as torch's own layer has it without batch_first: the samples of "
+    "a batch attend to each other, token by token",
+    hint="Change the first sequence only. Does the result of the second one change?",
+)
+class attention_over_the_batch(_FourLayers):
+    def forward(self, x):
+        return super().forward(x.transpose(0, 1)).transpose(0, 1)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="a batch of sequences with one long sequence: all tokens of the batch attend to each "
+    "other",
+    hint="Change the first sequence only. Does the result of the second one change?",
+)
+class batch_as_one_sequence(_FourLayers):
+    def forward(self, x):
+        return super().forward(x.reshape(1, -1, self.d_model)).reshape(x.shape)
