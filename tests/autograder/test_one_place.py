@@ -1,4 +1,4 @@
-"""Only one module reads times, decides rules, and so on, so that two can't disagree."""
+"""Each decision, such as how a time is read, is made in one module, so no two modules disagree."""
 
 from __future__ import annotations
 

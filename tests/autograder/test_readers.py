@@ -75,7 +75,7 @@ _MECHANISMS = {
         *("*.write_bytes", "*.write_text", "*.extractall"),
     ),
 }
-#: how the table begins if students control something, or anybody except the instructor
+#: how an entry of the table begins if students, or others except the instructor, are in control
 _STUDENTS = "students'"
 _OTHERS = (_STUDENTS, "a platform's", "the results")
 

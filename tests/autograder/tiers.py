@@ -1,4 +1,4 @@
-"""Tells a tier that this machine can't have, for which tests are skipped, from a broken tier."""
+"""Distinguishes a tier that this machine can't have, whose tests are skipped, from a broken one."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
 #: the steps of the capstone's training, and the most processor time that it may take
 STEPS, MOST_CPU_SECONDS = 1000, 90.0
 _SOME_STEPS = 10
-#: replacements that shorten a training and a generation of text of a minute
+#: replacements with which training and generating text take seconds instead of a minute
 SHORTER = {
     f"steps = {STEPS}": "steps = 6",
     ", 300,": ", 20,",

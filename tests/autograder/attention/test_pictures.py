@@ -51,7 +51,7 @@ def texts(figure: Figure) -> set[str]:
 @pytest.mark.parametrize("columns", [1, 2, 3, 6, 10, 64])
 def test_a_comparison_is_no_wider_than_a_phone_shows(columns: int) -> None:
     side_by_side(lambda: torch.rand(6, columns), torch.rand(6, columns), "title", rows=WORDS)
-    assert drawn().get_size_inches()[0] <= WIDEST + 0.9  # 0.9: the scale of colors, and labels
+    assert drawn().get_size_inches()[0] <= WIDEST + 0.9  # 0.9 is for the color bar and labels
 
 
 def test_small_panels_are_side_by_side_and_wide_ones_stacked() -> None:

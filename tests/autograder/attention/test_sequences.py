@@ -1,4 +1,4 @@
-"""Pictures of sequences have the right contents, and refuse sizes that would be unreadable."""
+"""Pictures of sequences have the right contents, and sizes that are unreadable are refused."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 LESSONS = sorted((ROOT / "source").glob("*/**/*.md"))
-#: code in headings does not break; JupyterLab leaves 258 of a phone's 390 pixels for text, and a
-#: letter of a heading of the third level takes 12.1 of them, of the second 14.6, and of code 8.4
+#: the most letters of code in a heading of each level, because code in headings is never wrapped.
+#: JupyterLab leaves 258 of a phone's 390 pixels for text. A letter takes 12.1 pixels in a heading
+#: of the third level, 14.6 in one of the second, and 8.4 in code within text.
 LONGEST = {"#": 11, "##": 16, "###": 20}
 
 

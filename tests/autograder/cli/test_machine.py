@@ -1,4 +1,4 @@
-"""Operations that the machine refuses are reported with a remedy, and closed streams replaced."""
+"""Operations that the machine refuses are reported with a remedy; closed streams are replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands for a class over a term: lateness, extensions, missing work, withdrawals."""
+"""The commands for lateness, extensions, missing work and withdrawals work together in a class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CSV table has the right rows and columns, and names are only data."""
+"""The CSV table has the right rows and columns, and treats names only as data."""
 
 from __future__ import annotations
 

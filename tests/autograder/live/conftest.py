@@ -1,4 +1,4 @@
-"""Provides a class next to a course, and platforms to connect it with."""
+"""Provides a class folder, and servers that act as the platforms to which it is connected."""
 
 from __future__ import annotations
 

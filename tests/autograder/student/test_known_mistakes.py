@@ -122,7 +122,7 @@ def test_a_mistake_is_named_that_explains_most_failing_checks(tmp_path: Path) ->
     # both mistakes explain most of the failures, so neither is certain
     assert told(answers, "one two three", "two three four") == ""
     assert told(answers, "one two three", "one two three four") == "Mistake 1?"
-    assert told(error, "one two") == ""  # an error may have another cause
+    assert told(error, "one two") == ""  # an error alone may have another cause
 
 
 def test_a_sentence_about_code_needs_an_answer_with_it(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_checks_need_no_network(tmp_path: Path) -> None:
         if event in ("socket.connect", "socket.getaddrinfo"):
             calls.append(f"{event}{arguments}")
 
-    sys.addaudithook(note)  # can't be removed, but only counts
+    sys.addaudithook(note)  # an audit hook can't be removed, but this one only counts
     (checked,) = check_folder(folder, ["query_scores"])
     standings = [question.standing for question in checked.questions]
     assert (standings, calls) == ([Standing.PASSED], [])

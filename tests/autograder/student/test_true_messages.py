@@ -1,4 +1,4 @@
-"""Messages about failures are true for every check and test, tried with known faults."""
+"""Messages about failures are true, for all checks and tests and for answers with known faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Students' names in any script are only data in grade, record, feedback, report and export."""
+"""grade, record, feedback, report and export treat students' names in any script only as data."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw)
     x = draw.normal(4, 3)
     expect.raises("dropout", x, 2, False, error=ValueError, likely=likely)
     expect.raises("dropout", x, -1, False, error=ValueError, likely=likely)
-    for p in (1.3, -0.4):  # would be valid after rounding
+    for p in (1.3, -0.4):  # these rates would be valid if they were rounded
         expect.raises("dropout", draw.normal(1, 1), p, False, error=ValueError, likely=likely)
     expect.same("dropout", x, 0.5, False, likely=likely)
 

@@ -25,7 +25,7 @@ from autograder.suite.traits import (
 )
 
 RULES = rules_of(__file__)
-#: a number of samples from which on each sample gets its own mask
+#: with at least this many samples, each sample gets its own mask
 MANY = 17
 
 
@@ -233,7 +233,7 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
         "compute everything in the dtype of the inputs; gradients reach queries, keys and values, "
         "and are 0 for a key that is forbidden to all queries"
     )
-    # with many large values, some sums are near zero, which shows float32
+    # with many large values, some sums are near zero, which reveals any use of float32
     large = draw.normal(2, 5, 64, scale=1e3, dtype=torch.float64)
     expect.same(ATTENTION, *arguments[:2], large, arguments[3], likely=likely)
     expect.gradients(ATTENTION, *arguments, likely=likely)
@@ -296,7 +296,7 @@ def test_weights_of_four_layers(expect: Expect, draw: Draw) -> None:
         expect.construction_raises(
             "CrossAttention",
             d_model,
-            (num_heads, 5)[turn % 2],  # d_context need not be divisible
+            (num_heads, 5)[turn % 2],  # num_heads need not divide d_context
             num_heads,
             error=ValueError,
             likely="check in `__init__` that num_heads divides d_model; if not, `raise "

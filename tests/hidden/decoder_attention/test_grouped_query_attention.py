@@ -116,7 +116,7 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(GROUPED, points=0.5)
 def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
     queries, keys, values = _heads(draw, 2, 6, 3, (4, 5, 3, 2), torch.float64)
-    # with many large values, some sums are near zero, which shows float32
+    # with many large values, some sums are near zero, which reveals any use of float32
     large = draw.normal(2, 3, 5, 64, scale=1e3, dtype=torch.float64)
     likely = (
         "compute everything in the dtype of the inputs; the gradient of keys and values is the "

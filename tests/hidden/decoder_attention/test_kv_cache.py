@@ -199,7 +199,7 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
     double = torch.float64
 
     def large(num_tokens: int) -> torch.Tensor:
-        """Draws so many large values that some sums are near zero, which shows float32."""
+        """Draws so many large values that some sums are near zero, which reveals float32."""
         return draw.normal(2, 3, num_tokens, 64, scale=1e3, dtype=double)
 
     check_rule(expect, CACHED_TRAITS, RULES[CACHED])

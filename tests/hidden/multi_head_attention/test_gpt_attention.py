@@ -136,7 +136,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
     likely = (
         "after `module.double()`, everything is computed in float64: no tensor stays in float32"
     )
-    # large values nearly cancel each other, which shows any use of float32
+    # large values nearly cancel each other, which reveals any use of float32
     layer.fill(
         lambda name, shape: draw.normal(
             *shape, scale=2.0 if name.startswith(("value", "proj")) else 0.2
@@ -149,7 +149,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(GPT, points=1)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(GPT, config(6, 3, 6, 0.3, 0.2))  # dropout patterns must also be there
+    layer = expect.layer(GPT, config(6, 3, 6, 0.3, 0.2))  # its dropout must also work there
     x = draw.normal(2, 4, 6)
     likely = (
         "`module.to(device)` moves parameters and registered buffers, but not a tensor that is a "

@@ -125,7 +125,7 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
         "for float64 inputs, compute in float64 and return float64: a new tensor needs that dtype"
     )
     x = draw.normal(24, 5, dtype=torch.float64)
-    # large values nearly cancel each other, which shows any use of float32
+    # large values nearly cancel each other, which reveals any use of float32
     q, k, v = (
         draw.normal(4, size, 5, scale=scale, dtype=torch.float64)
         for size, scale in ((4, 0.3), (4, 0.3), (8, 20.0))

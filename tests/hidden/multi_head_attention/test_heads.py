@@ -188,7 +188,7 @@ def test_attention_of_shared_and_non_contiguous_inputs(expect: Expect, draw: Dra
 
 @pytest.mark.question("causal_head_attention", points=1)
 def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    # large values nearly cancel each other, which shows any use of float32
+    # large values nearly cancel each other, which reveals any use of float32
     q, k, v = (
         draw.normal(4, 4, 14, 4, scale=scale, dtype=torch.float64) for scale in (0.7, 0.7, 30.0)
     )

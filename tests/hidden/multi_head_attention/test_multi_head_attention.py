@@ -129,7 +129,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
     likely = (
         "after `module.double()`, everything is computed in float64: no tensor stays in float32"
     )
-    # large values nearly cancel each other, which shows any use of float32
+    # large values nearly cancel each other, which reveals any use of float32
     layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.result(draw.normal(2, 4, 4), likely=likely)
     layer.move(dtype=torch.float64)
@@ -138,7 +138,7 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MHA, points=2)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(MHA, 4, 6, 6, 0.3, 3)  # dropout patterns must also be there
+    layer = expect.layer(MHA, 4, 6, 6, 0.3, 3)  # its dropout must also work there
     x = draw.normal(2, 4, 4)
     likely = (
         "`module.to(device)` moves parameters and registered buffers, but not a tensor that is a "

@@ -54,7 +54,7 @@ def test_large_inputs_in_float64(expect: Expect, draw: Draw) -> None:
         "exactly 0, however close to 0; nothing is converted to float32 on the way"
     )
     layer = _network(expect, 5, 8).move(dtype=torch.float64)
-    # with so many tokens, some sums are near zero, which shows float32
+    # with so many tokens, some sums are near zero, which reveals any use of float32
     layer.same(draw.normal(40, 5, scale=30.0, dtype=torch.float64), likely=likely)
     layer.fill(lambda name, shape: draw.normal(*shape, scale=float(name.endswith("weight"))))
     layer.same(draw.normal(6, 5, scale=1e-5, dtype=torch.float64), likely=likely)
