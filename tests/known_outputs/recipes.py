@@ -352,7 +352,7 @@ def several_causal_heads(count: int) -> torch.Tensor:
 
 
 def hidden_input() -> torch.Tensor:
-    """Returns two sequences of four tokens of size 3, which the document does not print."""
+    """Returns two sequences of four tokens of size 3, drawn after 12 other numbers."""
     with _seed(123, drawn_before=12):
         return torch.randn(2, 4, 3)
 

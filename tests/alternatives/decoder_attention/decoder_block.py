@@ -58,7 +58,7 @@ class functional_norms(_Submodules):
 
 @alternative("DecoderBlock")
 class token_by_token(_Submodules):
-    """Passes one token at a time, with the cache of those before it."""
+    """Processes one token at a time, with the cache of the earlier tokens."""
 
     def forward(self, x, past=None):
         results = []

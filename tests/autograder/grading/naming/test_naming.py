@@ -874,7 +874,7 @@ def test_an_entry_that_is_right_is_no_second_mistake(course: Course) -> None:
 
 
 def test_a_rule_that_is_broken_is_no_second_mistake(course: Course) -> None:
-    """An entry of a forbidden function has right values, so that it fits any other mistake."""
+    """A known mistake that only breaks a rule has right values, so it would fit any other one."""
 
     def heads_first(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Any:
         scores = queries @ keys.mT / queries.shape[-1] ** 0.5
@@ -886,7 +886,7 @@ def test_a_rule_that_is_broken_is_no_second_mistake(course: Course) -> None:
 
 
 def test_a_list_is_named_by_what_it_is(course: Course) -> None:
-    """Joined in a wrong way, and without the step that joins, are not two mistakes."""
+    """A missing join must not also be named as a wrong way to join."""
 
     def projected(inputs: torch.Tensor, weights: torch.Tensor) -> Any:
         return [inputs @ weight.T for weight in weights]
