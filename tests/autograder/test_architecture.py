@@ -192,7 +192,7 @@ def test_only_the_command_line_prints_or_exits() -> None:
     assert not found, f"return a record, or raise an error of autograder/errors.py: {found}"
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imported_packages_are_declared() -> None:
     undeclared = [
         f"{_name(path)}: {name}"
         for path in MODULES

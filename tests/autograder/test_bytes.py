@@ -68,7 +68,7 @@ def _readings() -> Iterator[tuple[str, ast.Call]]:
             yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
 
 
-def test_what_the_kernel_says_of_processes_is_read_as_bytes() -> None:
+def test_files_about_processes_are_read_as_bytes() -> None:
     found = [place for place, node in _readings() if "/proc/" in ast.unparse(node)]
     assert not found, f"a student's process has a name of any bytes there: {found}"
 

@@ -59,7 +59,7 @@ def test_a_due_date_is_one_moment(text: str, moment: tuple[int, ...]) -> None:
         ("2027-03-28 02:30 Europe/Berlin", "twice or not at all"),
     ],
 )
-def test_what_can_be_read_in_two_ways_is_refused(text: str, why: str) -> None:
+def test_an_ambiguous_text_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_duedate(text)
 
@@ -85,7 +85,7 @@ def test_a_duration_is_read_as_people_write_it(text: str, duration: timedelta) -
 
 
 @pytest.mark.parametrize("text", ["", "2", "-1d", "soon", "2 fortnights", "1d of grace", "9999w"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="duration|ten years"):
         parse_duration(text)
 

@@ -171,7 +171,7 @@ def test_the_platforms_tables_have_the_same_grades(course: Path) -> None:
     assert float(grades["emeka"]) == total("emeka")
 
 
-def test_what_the_page_names_is_there(course: Path) -> None:
+def test_everything_named_on_the_page_exists(course: Path) -> None:
     for name in ("dist/simplified_attention.zip", "course/report.html", "course/gradebook.db",
                  "course/feedback/ada/simplified_attention/feedback.html"):  # fmt: skip
         assert name.rpartition("/")[2] in PAGE

@@ -164,7 +164,7 @@ def test_no_program_is_started_with_anything_of_students() -> None:
 
 
 @pytest.mark.parametrize("module", _of_students())
-def test_what_reads_something_of_students_has_its_row(module: str) -> None:
+def test_every_reader_of_students_data_has_a_row(module: str) -> None:
     page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = page.partition("| a student chooses | read by |")[2].partition("\n\n")[0]
     read_by = " ".join(row.split("|")[2] for row in rows.splitlines()[2:])

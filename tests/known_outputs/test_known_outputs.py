@@ -122,7 +122,7 @@ def test_every_output_has_its_kind_of_reproduction() -> None:
     }
 
 
-def test_what_comes_from_printed_numbers_is_also_computed_exactly() -> None:
+def test_results_from_printed_numbers_are_also_computed_exactly() -> None:
     for entry in ENTRIES.values():
         if entry["reproduced"] == "from_printed":
             assert "cross_check" in entry

@@ -40,7 +40,7 @@ def test_two_views_do_not_meet(pages: list[Any]) -> None:
     assert len(ids[0]) == 1 and ids[0] != ids[1]
 
 
-def test_an_answer_that_is_not_there_yet_is_no_error(pages: list[Any]) -> None:
+def test_a_missing_answer_is_not_an_error(pages: list[Any]) -> None:
     def stub() -> torch.Tensor:
         raise NotImplementedError
 

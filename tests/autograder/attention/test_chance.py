@@ -108,11 +108,11 @@ def test_a_call_that_drops_all_or_nothing_is_reported(generator: torch.Generator
     assert (repeat_problem([torch.ones_like(first), second]) or "").startswith("a call dropped all")
 
 
-def test_another_rate_is_no_repetition(generator: torch.Generator) -> None:
+def test_another_rate_is_not_a_repetition(generator: torch.Generator) -> None:
     assert repeat_problem([torch.rand(400, generator=generator) < 0.6 for _ in range(6)]) is None
 
 
-def test_another_rate_is_no_dependence(generator: torch.Generator) -> None:
+def test_another_rate_is_not_a_dependence(generator: torch.Generator) -> None:
     assert dependence_problem(torch.rand(SHAPE, generator=generator) < 0.6, P) is None
 
 
@@ -176,7 +176,7 @@ def test_one_draw_for_two_entries_is_noticed_at_small_rates(generator: torch.Gen
     assert "groups of 2" in (neighbours_problem(dropped, 0.01) or "")
 
 
-def test_a_pattern_that_comes_again_far_away_is_reported(generator: torch.Generator) -> None:
+def test_a_pattern_repeated_far_away_is_reported(generator: torch.Generator) -> None:
     calls = [torch.rand(400, generator=generator) < P for _ in range(70)]
 
     assert copied_problem(calls) is None
@@ -184,7 +184,7 @@ def test_a_pattern_that_comes_again_far_away_is_reported(generator: torch.Genera
     assert problem == "call 71 drops exactly the entries that call 6 drops"
 
 
-def test_drawn_rates_are_no_whole_per_cent() -> None:
+def test_drawn_rates_are_not_whole_percentages() -> None:
     draw = Draw(1, "rates")
     rates = [drawn_rate(draw, 0.001, 0.049) for _ in range(200)]
 

@@ -74,7 +74,7 @@ def test_the_last_block_may_be_shorter() -> None:
         lambda: blocks_in_turn(2, 5, 0),
     ],
 )
-def test_what_cannot_be_read_is_refused(draw: Any) -> None:
+def test_sizes_that_would_be_unreadable_are_refused(draw: Any) -> None:
     with pytest.raises(ValueError, match="can be drawn|at most"):
         draw()
 

@@ -94,7 +94,7 @@ def test_gitlab_keeps_the_output_of_checks_and_fails_with_them(
 
 
 @pytest.mark.parametrize("name", [GITHUB, GITLAB])
-def test_what_the_workflow_installs_is_in_the_bundle(
+def test_files_that_the_workflow_installs_are_in_the_bundle(
     course: Course, wheel: Path, name: str
 ) -> None:
     (released,) = release(course, wheel=wheel).assignments

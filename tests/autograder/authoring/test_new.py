@@ -86,7 +86,7 @@ def test_grading_with_a_missing_hidden_suite_names_the_author(root: Path) -> Non
         collect_suites(root, [suite])
 
 
-def test_what_the_example_class_earns_is_compared_question_by_question() -> None:
+def test_scores_of_the_example_class_are_compared_by_question() -> None:
     before = {"ada": {"basics": {"halves": {"half": [2.0, "correct"]}}}}
     after = {"ada": {"basics": {"halves": {"half": [0.0, "wrong"]}}}}
     assert list(differences(before, before)) == []
@@ -173,7 +173,7 @@ def test_a_question_is_added_completed_and_valid_in_one_round(root: Path, wheel:
     assert text.index(":question: third") < text.index("## Questions for thought")
 
 
-def test_what_a_new_question_needs_is_imported_once(root: Path) -> None:
+def test_modules_for_a_new_question_are_imported_once(root: Path) -> None:
     autograder.new("basics", "sums", ["plus_two"], course=root)
     autograder.new("basics", "sums", ["plus_three"], course=root)
 

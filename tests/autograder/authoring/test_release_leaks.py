@@ -101,14 +101,14 @@ def test_the_wheel_is_looked_into(root: Path, make_wheel: Callable[..., Path]) -
     assert "basics/attention_autograder-1.2.3-py3-none-any.whl/autograder/extra.py:2:" in message
 
 
-def test_code_given_to_students_is_no_leak(root: Path, edit: Edit, wheel: Path) -> None:
+def test_code_given_to_students_is_not_a_leak(root: Path, edit: Edit, wheel: Path) -> None:
     edit("solutions/basics/sums.py", "    return total", "    return x + _STEP")
     release(load_course(root), wheel=wheel)
     for student_file in ("sums.py", "sums.ipynb"):
         assert "_STEP" in root.joinpath("assignments/basics", student_file).read_text()
 
 
-def test_what_one_exercise_gives_is_a_leak_in_another(root: Path, edit: Edit, wheel: Path) -> None:
+def test_code_given_in_one_exercise_may_leak_another(root: Path, edit: Edit, wheel: Path) -> None:
     edit("solutions/basics/halves.py", "return x / 2.0", "return 2.0 * x")
     edit("source/basics/halves.md", "# Half", "# Half\n\n`return 2.0 * x`")
     assert "assignments/basics/halves.ipynb:" in refused(root, wheel)

@@ -63,7 +63,7 @@ def test_ways_are_in_bundles_only_and_only_on_request(root: Path, wheel: Path) -
     )
 
 
-def test_a_way_that_is_no_alternative_is_refused(root: Path) -> None:
+def test_a_way_that_is_not_an_alternative_is_refused(root: Path) -> None:
     planted(root)
     path = root / "source" / "basics" / "ways.toml"
     path.write_text('[plus_one]\nby_magic = "Nothing."\n', encoding="utf-8")

@@ -212,7 +212,7 @@ def test_a_possible_match_does_not_count_as_missing() -> None:
     assert [person.student for person in missing] == ["ob", "li"]
 
 
-def test_what_is_unknown_is_never_late() -> None:
+def test_an_unknown_time_is_never_late() -> None:
     due = datetime(2026, 5, 1, 11)
     assert not lateness(None, due).is_late
     assert not lateness(due, None).is_late

@@ -93,7 +93,7 @@ def test_one_name_with_two_addresses_is_reported_not_decided(tmp_path: Path) -> 
     assert "'Ada Lovelace' (ada@home.example) may be 'ada@uni.example'" in doubt
 
 
-def test_who_teaches_is_no_student(tmp_path: Path) -> None:
+def test_a_teacher_is_not_a_student(tmp_path: Path) -> None:
     change = bring(
         tmp_path,
         "First Name,Last Name,SID,Email,Role\n"
@@ -125,7 +125,7 @@ def test_two_columns_of_sections_are_kept_and_replaced_ones_reported(
     assert (change.updated, change.replaced) == (("ada1",), ("section",))
 
 
-def test_a_group_is_no_section_and_can_be_selected(tmp_path: Path) -> None:
+def test_a_group_is_not_a_section_and_can_be_selected(tmp_path: Path) -> None:
     bring(tmp_path, "student,section,group\nada,Monday,Red\n")
     ada = people(tmp_path)["ada"]
     assert (ada.section, ada.group) == ("Monday", "Red")

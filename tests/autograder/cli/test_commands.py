@@ -36,7 +36,7 @@ def test_help_loads_no_command() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_what_grades_nothing_loads_no_torch() -> None:
+def test_packages_that_do_not_grade_load_no_torch() -> None:
     packages = ("classroom", "collecting", "exports", "feedback", "nbgrader", "results")
     code = f"import sys, {', '.join(f'autograder.{name}' for name in packages)};" + (
         "print({'torch', 'rfc3987_syntax'} & set(sys.modules))"  # slow imports

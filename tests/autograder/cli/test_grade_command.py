@@ -166,7 +166,7 @@ def test_a_second_night_still_waits_for_what_cannot_be_recorded(
         (1, ["61 submissions; these need a look", "student", "s0"]),
     ],
 )
-def test_of_many_submissions_only_those_to_look_at_are_shown(
+def test_only_submissions_that_need_a_look_are_listed(
     make_result: Callable[..., Any],
     capsys: pytest.CaptureFixture[str],
     failed: int,

@@ -56,7 +56,7 @@ def _fails(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
     ("number", "remedy"),
     [(errno.ENOSPC, "make room"), (errno.EMFILE, "ulimit -n"), (errno.EFBIG, "ulimit -f")],
 )
-def test_what_a_machine_refuses_is_a_sentence_with_a_remedy(
+def test_an_operation_refused_by_the_machine_names_a_remedy(
     number: int,
     remedy: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -78,7 +78,9 @@ def test_a_fault_of_our_own_keeps_its_traceback(
 
 
 @pytest.mark.parametrize("command", [("feedback",), ("report",), ("record",)])
-def test_what_writes_into_a_class_wants_its_folder(command: tuple[str], tmp_path: Path) -> None:
+def test_commands_that_write_into_a_class_require_its_folder(
+    command: tuple[str], tmp_path: Path
+) -> None:
     results = tmp_path / "results.jsonl"
     results.touch()
     called = [sys.executable, "-m", "autograder", *command, str(results), "--course", "."]

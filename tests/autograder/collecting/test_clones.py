@@ -265,7 +265,7 @@ def test_an_answer_next_to_clones_is_missed_by_somebody(
     assert report.missing == ("scores.py",)
 
 
-def test_of_two_equally_deep_answers_one_is_reported_missing(
+def test_one_of_two_equally_deep_answers_is_reported_missing(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     clone("causal-attention-ada", {"one/masking.py": "1", "two/masking.py": "2"})

@@ -226,7 +226,7 @@ UNSAFE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("case", UNSAFE)
-def test_what_is_unsafe_or_unclear_is_refused_with_its_reason(
+def test_an_unsafe_or_unclear_file_is_refused_with_its_reason(
     case: str, bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     name, reason = UNSAFE[case]
@@ -356,7 +356,7 @@ def test_the_same_submission_again_changes_nothing(
     assert not (tmp_path / "course" / "earlier").exists()
 
 
-def test_the_date_of_a_download_is_no_time_of_submission(
+def test_a_download_date_is_not_a_time_of_submission(
     bring: Callable[..., CollectReport],
 ) -> None:
     (made,) = bring(zipped({"ada/softmax.py": b"1"}, (2026, 3, 1, 12, 0, 0))).collected

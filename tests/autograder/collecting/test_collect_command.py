@@ -38,7 +38,7 @@ def test_machines_read_one_document(tmp_path: Path) -> None:
     assert len(document["skipped"]) == 1
 
 
-def test_an_archive_without_a_hand_in_is_no_success(tmp_path: Path) -> None:
+def test_an_archive_without_a_submission_is_not_a_success(tmp_path: Path) -> None:
     result = run(tmp_path, "--assignment", "nonsense")
     assert result.exit_code != 0
     assert "this course has" in str(result.exception)

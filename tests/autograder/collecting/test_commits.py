@@ -304,7 +304,7 @@ def test_a_delta_that_copies_nothing_is_refused() -> None:
         commits._applied(b"\0\0\x80", b"")
 
 
-def test_of_any_number_of_packs_some_are_read(
+def test_only_a_limited_number_of_packs_is_read(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(9):

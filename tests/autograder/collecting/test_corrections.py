@@ -98,7 +98,7 @@ def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
     assert term.files() == {"scores.py": "2"}
 
 
-def test_what_nobody_edited_is_replaced_as_ever(term: Class) -> None:
+def test_unedited_files_are_replaced(term: Class) -> None:
     term.upload(scores__py="1")
     term.collect()
     (term.place / ".ipynb_checkpoints").mkdir()  # made by opening a notebook, so not a correction
@@ -149,7 +149,7 @@ def test_the_first_collection_is_taken_back_to_nothing(term: Class) -> None:
     assert list((term.folder / "submitted").iterdir()) == []
 
 
-def test_what_was_edited_since_is_not_taken_back(term: Class) -> None:
+def test_a_later_edit_is_not_undone(term: Class) -> None:
     term.upload(scores__py="1")
     term.collect()
     (term.place / "scores.py").write_text("by hand")

@@ -275,7 +275,7 @@ def test_several_downloads_are_collected_at_once(
     assert there()[f"hopper/{SIMPLE}/softmax.py"] == b"2"
 
 
-def test_of_two_namesakes_the_first_one_keeps_the_name(
+def test_the_first_of_two_namesakes_keeps_the_name(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring({"ada_1_2_softmax.py": b"1"})
@@ -337,7 +337,7 @@ def test_two_claims_to_one_file_are_both_refused(
     assert all("claims to be" in reason for reason in reasons(report).values())
 
 
-def test_the_same_file_twice_is_no_conflict(
+def test_the_same_file_twice_is_not_a_conflict(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     report = bring({"ada/a/softmax.py": b"1", "ada/b/softmax.py": b"1"})
@@ -449,7 +449,7 @@ def test_names_that_look_alike_are_noted(
     assert any("look alike" in note for note in report.notes) == expected
 
 
-def test_who_is_not_on_the_roster_is_noted(
+def test_students_missing_on_the_roster_are_noted(
     bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     (tmp_path / "course").mkdir()

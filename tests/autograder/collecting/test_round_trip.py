@@ -316,7 +316,9 @@ def test_without_pages_there_is_nothing_to_pack(way: DeliveryFormat, tmp_path: P
 
 
 @pytest.mark.parametrize("way", [DeliveryFormat.CANVAS, DeliveryFormat.MOODLE])
-def test_pages_of_other_platforms_are_no_empty_success(way: DeliveryFormat, tmp_path: Path) -> None:
+def test_pages_of_other_platforms_are_not_an_empty_success(
+    way: DeliveryFormat, tmp_path: Path
+) -> None:
     page = tmp_path / "feedback" / "ada" / "masks" / "feedback.html"
     page.parent.mkdir(parents=True)
     page.write_text("<p>")

@@ -92,7 +92,7 @@ def test_another_account_of_the_name_gets_nobodys_folder(class_folder: Path) -> 
     assert students(class_folder) == {"ada", "lovelaceada_999"}
 
 
-def test_who_had_a_folder_before_the_roster_came_keeps_it(tmp_path: Path) -> None:
+def test_a_folder_older_than_the_roster_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     bring(folder, {"lovelaceada_101_7_masking.py": "1"})
     (tmp_path / "people.csv").write_text(PEOPLE)
@@ -101,7 +101,7 @@ def test_who_had_a_folder_before_the_roster_came_keeps_it(tmp_path: Path) -> Non
     assert students(folder) == {"lovelaceada"}
 
 
-def test_who_has_another_name_by_now_keeps_the_folder(tmp_path: Path) -> None:
+def test_a_renamed_student_keeps_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "course"
     bring(folder, {"lovelaceada_101_7_masking.py": "1", "byronada_102_8_masking.py": "another"})
     found = bring(folder, {"kingada_101_9_masking-1.py": "2", "kingada_103_10_masking.py": "3"})

@@ -103,7 +103,7 @@ def test_an_earlier_submission_that_earned_more_counts_again(term: Class) -> Non
     assert len(term.results.read_text().splitlines()) == 3
 
 
-def test_of_equal_points_the_newest_submission_counts(term: Class) -> None:
+def test_with_equal_points_the_newest_submission_counts(term: Class) -> None:
     term.put(term.earlier, 2.0, IN_TIME)
     term.put(term.counts, 2.0, LATE)
     (term.counts / "masking.py").write_text("# 2.00\n")

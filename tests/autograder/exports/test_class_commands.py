@@ -81,7 +81,7 @@ def term(
     return Term(make_course(tmp_path / "term", duedate=DUE), make_result)
 
 
-def test_who_is_late_by_how_much_is_a_column(term: Term) -> None:
+def test_lateness_is_a_column(term: Term) -> None:
     rows = term.grades()
     assert {name: row["masks/late"] for name, row in rows.items()} == {
         "ada": "", "ben": "1 h 30 min", "zoe": "", "emil": "",
@@ -293,7 +293,7 @@ def test_an_ambiguous_due_date_is_refused_with_the_right_form(
         make_course(tmp_path / "strange", duedate=text)
 
 
-def test_who_has_not_submitted_is_shown_and_exported_as_chosen(term: Term) -> None:
+def test_students_without_a_submission_are_exported_as_chosen(term: Term) -> None:
     assert "masks: 1 of 4 have not submitted: emil" in term.call("roster").output
     assert term.grades()["emil"]["needs_review"] == "nothing was submitted"
     assert term.grades("--missing", "blank")["emil"]["masks/total"] == ""

@@ -82,7 +82,7 @@ def test_one_submission_is_chosen_by_student_and_assignment(graded: Path, tmp_pa
     assert json.loads(target.read_text())["score"] == 4.0
 
 
-def test_what_is_not_there_is_refused_with_what_is(graded: Path) -> None:
+def test_an_unknown_assignment_or_format_is_refused_with_known_ones(graded: Path) -> None:
     result = call("csv", graded, "--assignment", "mask")
     assert isinstance(result.exception, UserError)
     assert str(result.exception) == (

@@ -52,7 +52,7 @@ def test_missing_work_that_counts_as_zero_counts_in_the_maximum(
         assert (zoe["points"], zoe["maximum"]) == (("0.0", "12.0") if is_zero else ("", ""))
 
 
-def test_what_was_not_graded_stays_empty_and_asks_for_review(
+def test_an_ungraded_result_is_empty_and_needs_review(
     make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     statuses = (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
@@ -67,7 +67,7 @@ def test_what_was_not_graded_stays_empty_and_asks_for_review(
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1"])
-def test_a_name_is_no_formula(
+def test_a_name_is_not_a_formula(
     make_result: Callable[..., SubmissionResult], tmp_path: Path, name: str
 ) -> None:
     rows = rows_of(export("csv", [make_result(name)], tmp_path / "grades.csv").path)

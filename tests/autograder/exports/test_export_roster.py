@@ -279,7 +279,7 @@ def test_a_student_is_known_by_any_name_that_moodle_uses(
     assert "Moodle says that the grade of 'Emmy Noether' can't be changed" in written.notes
 
 
-def test_moodles_comment_is_no_html_of_a_students(
+def test_moodles_comment_has_no_html_of_a_student(
     make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path
 ) -> None:
     result = make_result("emmy")
@@ -334,7 +334,7 @@ def test_separators_and_line_ends_of_other_countries_are_read(
         (b"Student\xfc,ID\n", "save it as 'CSV UTF-8'"),
     ],
 )
-def test_what_is_no_roster_is_refused_with_what_was_expected(
+def test_a_wrong_roster_is_refused_with_the_expected_form(
     make_result: Callable[..., SubmissionResult],
     canvas: Path,
     tmp_path: Path,
@@ -424,7 +424,7 @@ def test_all_members_of_a_group_get_its_grade(
     assert {row[heading] for row in rows} == {"Blue Team"}
 
 
-def test_a_table_of_another_kind_is_no_worksheet(tmp_path: Path) -> None:
+def test_a_table_of_another_kind_is_not_a_worksheet(tmp_path: Path) -> None:
     table = tmp_path / "rooms.csv"
     table.write_text("Room,Who,Where,Seats,Free,Open\nRoom 1,a,b,3,3,Yes\nHall 2,a,b,3,3,Yes\n")
     with pytest.raises(UserError, match="its columns are: Room, Who"):

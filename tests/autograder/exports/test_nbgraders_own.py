@@ -55,7 +55,7 @@ def rows(folder: Path, showing: DisplayOptions | None = None) -> dict[str, dict[
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
-def test_what_nbgrader_graded_is_exported_with_what_humans_entered(mixed: Path) -> None:
+def test_nbgraders_scores_are_exported_with_manual_ones(mixed: Path) -> None:
     found = rows(mixed)
     assert {name: row["ps1/total"] for name, row in found.items()} == {"ada": "6.0", "ben": "1.0"}
     assert found["ada"]["ps1/maximum"] == "7.0"

@@ -40,6 +40,6 @@ def test_a_submission_a_year_later_does_not_compress_the_others() -> None:
     assert plot is not None and plot.last == "14 days after"
 
 
-def test_one_time_alone_is_no_plot() -> None:
+def test_a_single_time_gives_no_plot() -> None:
     assert arrival_plot(arrival_spots([(arrived(-5), 1.0)] * 9)) is None
     assert arrival_plot(()) is None

@@ -62,7 +62,9 @@ def test_a_student_to_look_at_is_named_with_the_reason(
     assert report.failed == 1
 
 
-def test_a_file_of_another_name_is_no_suspicion(make_result: MakeResult, tmp_path: Path) -> None:
+def test_a_file_with_another_name_is_not_suspicious(
+    make_result: MakeResult, tmp_path: Path
+) -> None:
     note = "look at masking copy.py: expected masking.py or masking.ipynb; is the name wrong?"
     result = make_result("ada")
     exercises = (replace(result.exercises[0], notes=(note,)), *result.exercises[1:])
@@ -108,7 +110,7 @@ def test_a_shared_mistake_is_shown_with_hint_and_code(
     assert mistake.excerpts == ("def a(): 1", "def b(): 2")
 
 
-def test_answers_that_behave_alike_are_a_group_without_a_name(make_result: MakeResult) -> None:
+def test_answers_with_equal_behavior_are_a_group_without_a_name(make_result: MakeResult) -> None:
     def nameless(student: str, behaviour: str) -> autograder.SubmissionResult:
         result = make_result(student, (0.0, 2.0, 2.0))
         first, *others = result.exercises[0].questions
@@ -146,7 +148,7 @@ def test_the_time_of_submission_is_plotted_against_points(make_result: MakeResul
     ]  # fmt: skip
 
 
-def test_what_the_script_reads_ends_no_element(make_result: MakeResult) -> None:
+def test_data_of_the_script_cannot_end_its_element(make_result: MakeResult) -> None:
     text = drill_down([make_result("ada", message=HOSTILE)], {})
     assert "<" not in text and ">" not in text
     document = json.loads(text)

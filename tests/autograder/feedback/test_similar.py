@@ -44,12 +44,12 @@ def test_a_copy_with_other_names_and_comments_is_a_pair() -> None:
     assert pairs(ada=COPIED, ben=OTHER, eve=commented) == [("ada", "eve")]
 
 
-def test_what_many_wrote_is_no_pair() -> None:
+def test_common_code_is_not_a_pair() -> None:
     assert pairs(**{f"student{n}": COPIED for n in range(4)}) == []
     assert len(pairs(**{f"student{n}": COPIED for n in range(3)})) == 3
 
 
-def test_what_the_stub_gives_is_no_pair() -> None:
+def test_code_of_the_stub_is_not_a_pair() -> None:
     assert pairs(stub=COPIED, ada=COPIED, eve=RENAMED) == []
 
 
@@ -97,7 +97,7 @@ def test_without_names_the_pair_has_none(pair: Path) -> None:
     assert {found.left.student, found.right.student} <= {"Student 1", "Student 2", "Student 3"}
 
 
-def test_the_cells_that_a_notebook_gives_are_no_pair(pair: Path) -> None:
+def test_cells_given_in_a_notebook_are_not_a_pair(pair: Path) -> None:
     given = COPIED.replace("causal_mask", "_helper_of_the_notebook")
     cells = [
         {"cell_type": "code", "source": text, "metadata": {}, "outputs": []}

@@ -166,7 +166,7 @@ def test_other_forms_and_whole_numbers_must_be_equal_to_agree(got: Any) -> None:
     assert not agreed.holds([_reply(got)])
 
 
-def test_what_agrees_is_judged_as_what_is_run(
+def test_agreeing_replies_get_the_verdict_of_a_full_run(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {

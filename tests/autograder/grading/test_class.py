@@ -111,7 +111,7 @@ def test_a_forbidden_call_names_what_to_use_instead(
     assert result.score == 100 - question.max_score
 
 
-def test_what_fails_at_import_costs_only_what_needs_it(
+def test_a_failing_import_costs_only_the_answers_that_need_it(
     a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
 ) -> None:
     text = f"raise RuntimeError('at import')\nT = 1 / 0\n{TWO}attention_scores = T\n"
@@ -154,7 +154,7 @@ def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(
     assert "line 1" in result.exercises[1].notes[0]
 
 
-def test_who_submits_another_assignments_files_gets_no_silent_zero(a_class: ClassFolder) -> None:
+def test_files_of_another_assignment_never_give_a_silent_zero(a_class: ClassFolder) -> None:
     place = a_class.submit("ada")
     for file in place.iterdir():
         file.unlink()

@@ -59,7 +59,7 @@ def assignment(tmp_path: Path) -> Assignment:
 
 
 @pytest.mark.parametrize("place", ["solution", "hidden_suite"])
-def test_other_content_is_asked_with_other_inputs(assignment: Assignment, place: str) -> None:
+def test_changed_content_gets_other_inputs(assignment: Assignment, place: str) -> None:
     before = asked_digest(assignment), suite_digest(assignment)
     with getattr(assignment.exercises[0], place).open("a") as file:
         file.write("# a comment\n")

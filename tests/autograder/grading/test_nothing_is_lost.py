@@ -330,7 +330,7 @@ def test_a_file_swapped_for_a_moment_is_not_graded(
     assert (line.status, line.score) == (SubmissionStatus.GRADED, 100.0)
 
 
-def test_a_folder_that_is_gone_is_no_empty_submission(
+def test_a_deleted_folder_is_not_an_empty_submission(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, aside = a_class.submit("ada"), a_class.submitted.parent / "aside"

@@ -128,7 +128,7 @@ def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["secret.key"]
 
 
-def test_what_is_no_secret_is_refused(tmp_path: Path) -> None:
+def test_a_text_that_is_not_a_secret_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     path.write_text("short\n")
     with pytest.raises(UserError, match="5 bytes"):

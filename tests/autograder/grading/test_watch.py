@@ -127,7 +127,7 @@ def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) 
     assert watch.place() == Position("scores")
 
 
-def test_what_a_lost_job_did_last_is_booked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_work_of_a_lost_job_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([1.0, 3.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()

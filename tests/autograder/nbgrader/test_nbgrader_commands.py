@@ -44,7 +44,7 @@ def notebooks(folder: Path) -> dict[str, Any]:
     return {path.name: json.loads(path.read_text()) for path in folder.glob("*.ipynb")}
 
 
-def test_what_nbgrader_releases_is_what_the_bundle_holds(built: NbgraderClass) -> None:
+def test_nbgraders_release_equals_the_bundle(built: NbgraderClass) -> None:
     release, bundle = built.folder / "release" / ASSIGNMENT, REPOSITORY / "assignments" / ASSIGNMENT
     theirs, ours = notebooks(release), notebooks(bundle)
     written = cell_of(theirs["context.ipynb"], "why")  # the instructor's own question
@@ -119,7 +119,7 @@ def test_autograde_again_grades_only_what_is_new(
     assert results.read_text() == before  # unchanged, because the answers are the same
 
 
-def test_what_a_human_graded_survives_force(autograded: NbgraderClass) -> None:
+def test_manual_grades_survive_force(autograded: NbgraderClass) -> None:
     with gradebook(autograded) as book:
         grade = book.find_grade("check_softmax", "softmax", ASSIGNMENT, "ben")
         grade.manual_score, grade.extra_credit = 15.0, 1.0

@@ -56,7 +56,7 @@ def test_a_part_is_never_accepted_as_a_students_answer(course: Course) -> None:
                         assert refusal(case.text, question.name, given) is None, case.label
 
 
-def test_a_part_is_no_answer_however_it_is_submitted(course: Course) -> None:
+def test_a_part_is_never_accepted_as_an_answer(course: Course) -> None:
     seen = set()
     for assignment in course.assignments:
         for exercise in assignment.exercises:

@@ -76,7 +76,7 @@ def test_random_numbers_begin_again_with_a_seed(student: Callable[[str], Student
         (2 * (wire.HEAD.pack(7, 2, 0) + b"{}") + b"more", "left over"),
     ],
 )
-def test_bytes_that_are_no_replies_are_refused(reply: Any, about: Any) -> None:
+def test_bytes_that_are_not_replies_are_refused(reply: Any, about: Any) -> None:
     replies = RawReplies(7, 2, 100)
     with pytest.raises(wire.BadFrame, match=about):
         replies.feed(reply)
@@ -117,7 +117,7 @@ def test_held_batches_are_answered_like_sent_ones(parent: ForkServer) -> None:
     assert replies[0] == replies[1] == replies[2]
 
 
-def test_a_worker_keeps_only_the_batches_that_it_is_asked(parent: ForkServer) -> None:
+def test_a_worker_keeps_only_the_batches_that_it_needs(parent: ForkServer) -> None:
     own, other = Batch.of([("call", "seen", [])]), Batch.of([("call", "theirs", [])])
     for batch in (own, other):
         parent.hold(batch)
@@ -153,7 +153,7 @@ def test_a_restarted_fork_server_holds_the_same_batches() -> None:
     assert value_of(wire.decode(header, bytearray(data)))[0].tolist() == [1.0, 1.0]
 
 
-def test_what_a_held_batch_needs_is_loaded_once(
+def test_modules_for_a_held_batch_are_loaded_once(
     parent_of: Callable[[Tier], ForkServer],
 ) -> None:
     few = Preparation(second_device=True, many_workers=False)

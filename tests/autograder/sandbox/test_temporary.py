@@ -64,7 +64,7 @@ def test_a_folder_that_this_grader_did_not_make_stays(place: Path) -> None:
         assert (own / "grades.csv").read_text() == "ada,100"
 
 
-def test_what_is_young_or_no_folder_stays(place: Path) -> None:
+def test_new_folders_and_files_stay(place: Path) -> None:
     (place / "autograder-young").mkdir()
     (place / "elsewhere").mkdir()
     (place / "elsewhere" / "file").touch()

@@ -53,7 +53,7 @@ def test_the_environment_that_makes_forks_cheap_is_minded(
     assert made.call("facts") == (0, 1, True)
 
 
-def test_what_is_printed_may_have_another_encoding(student: Callable[[str], Student]) -> None:
+def test_output_may_have_another_encoding(student: Callable[[str], Student]) -> None:
     made = student(
         "import sys\n"
         "sys.stdout.reconfigure(encoding='utf-8', line_buffering=True)\n"
@@ -64,7 +64,7 @@ def test_what_is_printed_may_have_another_encoding(student: Callable[[str], Stud
     assert made.call("facts") == ("utf-8", False)
 
 
-def test_who_asks_for_the_user_gets_an_answer(student: Callable[[str], Student]) -> None:
+def test_the_user_is_called_nobody(student: Callable[[str], Student]) -> None:
     made = student("import getpass\nuser = getpass.getuser()\ndef facts():\n    return user\n")
     assert made.call("facts") == "nobody"
 
@@ -75,7 +75,7 @@ def test_a_compiler_that_is_really_needed_is_loaded(student: Callable[..., Stude
     assert made.call("limit") > 0
 
 
-def test_what_asks_for_the_compiler_in_passing_does_without(
+def test_an_incidental_use_of_the_compiler_does_not_load_it(
     student: Callable[[str], Student],
 ) -> None:
     made = student(
@@ -101,7 +101,7 @@ def test_an_answer_to_be_compiled_is_run_as_it_is(
     assert torch.equal(made.call("twice", torch.ones(2)), torch.full((2,), 2.0))
 
 
-def test_what_a_worker_allocates_lies_side_by_side(student: Callable[[str], Student]) -> None:
+def test_allocations_of_a_worker_are_adjacent(student: Callable[[str], Student]) -> None:
     made = student(
         "import ctypes\n"
         "malloc = ctypes.CDLL(None).malloc\n"
@@ -216,7 +216,7 @@ def test_operators_are_seen_by_whatever_way_they_are_reached(
     assert "aten::_softmax" in names
 
 
-def test_what_is_not_defined_is_missing(student: Callable[[str], Student]) -> None:
+def test_an_undefined_answer_is_missing(student: Callable[[str], Student]) -> None:
     with pytest.raises(errors.AnswerMissing, match="nothing_here"):
         student("x = 1").call("nothing_here")
 

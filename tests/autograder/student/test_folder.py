@@ -111,7 +111,7 @@ def test_a_notebook_named_as_a_module_is_read_as_one(folder: Path) -> None:
     assert "halves.py is a notebook, and was read as one" in exercise.note
 
 
-def test_a_comment_in_the_stub_is_no_answer(folder: Path) -> None:
+def test_a_comment_in_the_stub_is_not_an_answer(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "def half(x): return x / 2.0")
     text = (folder / "halves.py").read_text(encoding="utf-8")
     write(folder, "halves.py", text.replace("\n", "  # later\r\n", 1))
@@ -137,7 +137,7 @@ def test_an_unknown_exercise_is_refused_with_the_names_there_are(folder: Path) -
     assert "the exercises are: sums, halves" in str(refused.value)
 
 
-def test_a_folder_that_is_no_assignment_says_where_to_go(tmp_path: Path) -> None:
+def test_a_folder_without_an_assignment_leads_to_the_right_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Go to the folder that you unzipped"):
         status(tmp_path)
 
@@ -212,7 +212,7 @@ def test_ctrl_c_stops_the_question_and_all_that_would_follow(folder: Path) -> No
     assert [item.standing for item in exercise.questions] == [Standing.STOPPED]
 
 
-def test_what_an_answer_prints_is_kept_short(folder: Path) -> None:
+def test_output_of_an_answer_is_kept_short(folder: Path) -> None:
     write(folder, "halves.py", "def half(x):\n    print('y' * 100_000)\n    return x / 2.0\n")
     result = half(folder)
     assert result.standing is Standing.PASSED

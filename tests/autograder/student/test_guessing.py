@@ -44,7 +44,7 @@ def test_a_wrong_guess_shows_both(
     assert capsys.readouterr().out.startswith("! you said")
 
 
-def test_that_code_fails_can_be_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_can_be_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     predict("an error", lambda: torch.zeros(2) @ torch.zeros(3))
     assert capsys.readouterr().out.startswith("✓ as you said: error: RuntimeError")
 

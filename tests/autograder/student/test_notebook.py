@@ -72,7 +72,7 @@ def test_a_question_that_was_not_run_yet_says_so(here: Path) -> None:
     assert text == "○ half: not defined\n  run the cell that defines it first"
 
 
-def test_a_function_that_the_notebook_gives_is_no_answer(here: Path) -> None:
+def test_a_function_given_in_the_notebook_is_not_an_answer(here: Path) -> None:
     cell = nbformat.v4.new_code_cell("def _bring_checks(name): ...")
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), here / "basics.ipynb")
     namespace: dict[str, Any] = {}

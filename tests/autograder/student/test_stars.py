@@ -76,7 +76,7 @@ def test_a_known_right_answer_earns_each_star(exercise: Exercise, question: str,
         ("no @", "return x.matmul(x)", "this is a matrix product: return x.matmul(x)"),
     ],
 )
-def test_what_breaks_a_rule_is_shown_with_its_line(rule: str, body: str, problem: str) -> None:
+def test_a_broken_rule_is_shown_with_its_line(rule: str, body: str, problem: str) -> None:
     assert broken("f", rule, f"def f(x):\n    {body}\n") == problem
 
 

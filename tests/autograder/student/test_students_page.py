@@ -175,7 +175,7 @@ def sentences() -> list[str]:
     return [one for part in joined for one in re.split(r"(?<=[.])\s+(?=[A-Z`])", part) if one]
 
 
-def test_every_sentence_is_held_by_a_test() -> None:
+def test_every_sentence_is_supported_by_a_test() -> None:
     stated = [one for one in sentences() if not one.startswith(NO_CLAIM)]
     parts = [part for one in stated for part in one.split("; ")]
     free = [part for part in parts if not any(piece in part for piece in CLAIMS)]
@@ -191,7 +191,7 @@ def test_every_claim_is_in_the_text_and_its_test_exists() -> None:
         assert f"def {name}" in source or f'name = "{name}"' in source, place
 
 
-def test_every_tool_is_held_by_a_test() -> None:
+def test_every_tool_is_supported_by_a_test() -> None:
     table = PAGE.read_text(encoding="utf-8").partition("## The tools")[2].partition("If you")[0]
     rows = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[1:]
     assert rows == list(TOOLS)

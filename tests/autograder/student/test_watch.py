@@ -142,7 +142,7 @@ def test_only_the_first_failure_of_the_first_question_is_shown(
     assert "✗ Layer" in second or "✗ half" in second
 
 
-def test_what_a_save_breaks_is_shown_whatever_was_chosen(folder: Path, watched: Watched) -> None:
+def test_a_question_broken_by_a_save_is_always_shown(folder: Path, watched: Watched) -> None:
     save(folder / "halves.py", "def half(x):\n    return x / 2.0\n")
     wrong = "def half(x):\n    return x\n"
     shown = watched("n", lambda: save(folder / "halves.py", wrong), "n", "q")

@@ -110,7 +110,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_grading_and_pages_read_a_file_alike(name: str, tmp_path: Path) -> None:
+def test_grading_and_pages_read_a_file_in_the_same_way(name: str, tmp_path: Path) -> None:
     cells = [
         {"cell_type": kind, "source": text}
         for kind, text in (("code", HOSTILE[name]), ("markdown", HOSTILE[name]))

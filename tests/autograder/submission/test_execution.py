@@ -258,7 +258,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("cells", KEPT.values(), ids=KEPT)
-def test_what_changes_an_object_that_an_answer_needs_is_executed(cells: list[str]) -> None:
+def test_a_statement_that_changes_a_needed_object_is_executed(cells: list[str]) -> None:
     assert value(*cells, _ANSWER) == 1
 
 
@@ -365,7 +365,7 @@ def test_an_earlier_statement_that_waited_does_not_override() -> None:
     assert value("K = later", "K = 2", "later = 1", "def f(): return K") == 2
 
 
-def test_waiting_for_a_name_that_never_comes_fails_finally() -> None:
+def test_a_name_that_never_gets_a_value_raises_an_error() -> None:
     with pytest.raises(NameError, match="K has no value"):
         value("K = g()", "def g(): return L", "L = K", "def f(): return K + 1")
 

@@ -13,7 +13,7 @@ KNOWN = ("masks", "heads")
 
 
 @pytest.mark.parametrize("assignment", ["masks", None])
-def test_a_students_folder_is_no_submission(tmp_path: Path, assignment: str | None) -> None:
+def test_a_students_folder_is_not_a_submission(tmp_path: Path, assignment: str | None) -> None:
     place = tmp_path / "submitted" / "ada" / "masks"
     place.mkdir(parents=True)
     assert submission_at(place, KNOWN, assignment).student == "ada"

@@ -97,7 +97,7 @@ def _answers(tmp_path: Path, text: str) -> Any:
     return read_exercise(tmp_path, exercise)
 
 
-def test_of_metadata_only_marks_of_cells_stay() -> None:
+def test_only_marks_of_cells_stay_in_the_metadata() -> None:
     obeyed = {"tags": ["remove_cell", "parameters"], "hide_input": True, "slideshow": {}}
     marks = {"nbgrader": {"grade_id": "a"}}
     cells = [
@@ -125,7 +125,7 @@ def test_an_odd_notebook_is_read_and_shown(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_notebook_is_refused_in_words(name: str, tmp_path: Path) -> None:
+def test_an_unusable_notebook_is_refused_in_words(name: str, tmp_path: Path) -> None:
     answers = _answers(tmp_path, REFUSED[name])
     assert answers.status is ExerciseStatus.UNREADABLE
     assert len(answers.notes[0]) < 1_000 and answers.notes[0].isprintable()

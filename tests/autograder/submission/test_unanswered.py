@@ -49,5 +49,5 @@ def test_stubs_are_not_answers_whatever_surrounds_them(text: str) -> None:
         STUB + LAYER + "def half(x:\n",
     ],
 )
-def test_what_may_give_a_result_is_an_answer(text: str) -> None:
+def test_code_that_may_return_a_result_is_an_answer(text: str) -> None:
     assert not is_unanswered(text, ["half", "Layer"])

@@ -71,10 +71,10 @@ REASONS = {
 
 
 @pytest.mark.parametrize("code", HARMLESS)
-def test_what_every_layer_does_is_no_reason_to_look(code: str) -> None:
+def test_code_of_every_layer_is_not_a_reason_to_look(code: str) -> None:
     assert evasions(code) == ()
 
 
 @pytest.mark.parametrize("code", REASONS)
-def test_what_may_go_anywhere_is_a_reason_to_look(code: str) -> None:
+def test_code_that_may_call_anything_is_a_reason_to_look(code: str) -> None:
     assert evasions(code) == (REASONS[code],)

@@ -71,7 +71,7 @@ def test_a_way_around_is_found(way: str) -> None:
         "names = {'softmax': 1}\n    return x * names['softmax']",
     ],
 )
-def test_what_is_allowed_is_let_through(body: str) -> None:
+def test_allowed_calls_are_not_reported(body: str) -> None:
     _check(body)
 
 
@@ -199,7 +199,7 @@ def test_a_layer_is_seen_as_its_function_is(rule: str, form: str, place: str) ->
 
 
 @pytest.mark.parametrize("rule", FORMS)
-def test_what_no_rule_means_is_seen_by_none(rule: str) -> None:
+def test_code_that_breaks_no_rule_is_not_reported(rule: str) -> None:
     def answer(x: torch.Tensor) -> torch.Tensor:
         hidden = torch.nn.Linear(4, 4)(torch.nn.GELU()(x))
         return (hidden - hidden.logsumexp(-1, keepdim=True)).exp() @ x.transpose(-1, -2)

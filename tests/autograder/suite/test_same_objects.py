@@ -58,7 +58,7 @@ def test_what_is_right_passes(traits: Traits) -> None:
 
 @pytest.mark.parametrize("traits", [SHIFTED, LINEAR], ids=lambda traits: str(traits.question))
 @pytest.mark.parametrize("argument", ["x", "y"])
-def test_what_is_kept_by_the_object_fails(traits: Traits, argument: str) -> None:
+def test_a_result_cached_by_object_fails(traits: Traits, argument: str) -> None:
     body = "return 2 * x if y is None else 2 * x + y"
     held = (
         f"    if {argument} is not None and not {argument}.requires_grad:\n"
@@ -86,7 +86,7 @@ def test_a_gradient_cut_only_with_or_without_an_argument_fails(
         check_trait(_expect(wrong), traits, "gradients")
 
 
-def test_what_is_kept_by_address_is_out_of_date() -> None:
+def test_a_result_cached_by_address_is_outdated() -> None:
     kept: dict[tuple[int, int], torch.Tensor] = {}
 
     def doubled(x: torch.Tensor) -> torch.Tensor:
@@ -96,7 +96,7 @@ def test_what_is_kept_by_address_is_out_of_date() -> None:
     assert second.tolist() != [2.0, 2.0]
 
 
-def test_what_is_kept_by_a_dictionary_is_out_of_date() -> None:
+def test_a_result_cached_by_dictionary_is_outdated() -> None:
     kept: dict[int, int] = {}
 
     def looked_up(numbers: dict[str, int]) -> int:
@@ -120,7 +120,7 @@ def test_a_value_of_any_kind_of_tuple_is_described() -> None:
     assert [item.tolist() for item in views] == [[1.0, 1.0], [[1.0], [1.0]]]
 
 
-def test_what_a_later_call_writes_into_a_result_shows() -> None:
+def test_a_later_call_that_changes_a_result_is_noticed() -> None:
     result = torch.zeros(2)
     calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
     first, _ = stepping.steps(result.copy_, calls)

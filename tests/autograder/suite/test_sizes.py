@@ -15,7 +15,7 @@ FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is No
 
 
 @pytest.mark.parametrize("traits", FUNCTIONS, ids=lambda traits: traits.question)
-def test_gradients_are_asked_with_one_of_everything(traits: Traits) -> None:
+def test_gradients_are_tested_with_all_sizes_of_one(traits: Traits) -> None:
     asked = CallSizes(traits, Draw(1, "sizes"))
     sizes = [asked.middling(FEW), *asked.many_with_gradients(), asked.long()]
     unseen = asked.least_unseen(sizes)
@@ -60,7 +60,7 @@ def test_no_size_is_below_the_smallest(traits: Traits) -> None:
 
 
 @pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
-def test_a_last_block_of_one_entry_is_asked(traits: Traits) -> None:
+def test_a_last_block_of_one_entry_is_tested(traits: Traits) -> None:
     usual, letters = traits.usual(), traits.call_letters()
     cells = CallSizes(traits, Draw(1, "sizes"))
     # `any_size` uses these sizes for a class
@@ -97,7 +97,7 @@ LONG = [t for t in DECLARED if {"T", "S"} & {*t.call_letters()} and not t.larges
 
 
 @pytest.mark.parametrize("traits", LONG, ids=lambda traits: traits.question)
-def test_each_length_is_asked_for_128_and_127(traits: Traits) -> None:
+def test_each_length_is_tested_with_128_and_127(traits: Traits) -> None:
     usual = traits.usual()
     for seed in range(4):
         cells = CallSizes(traits, Draw(seed, "sizes"))
@@ -110,7 +110,7 @@ def test_each_length_is_asked_for_128_and_127(traits: Traits) -> None:
 
 
 @pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
-def test_functions_are_always_asked_for_64_samples(traits: Traits) -> None:
+def test_functions_are_always_tested_with_64_samples(traits: Traits) -> None:
     for seed in range(4):
         cells = CallSizes(traits, Draw(seed, "sizes"))
         numbers = [sizes.leading[0] for sizes in cells.samples()]

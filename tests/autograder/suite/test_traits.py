@@ -194,7 +194,7 @@ SELDOM = {
 @pytest.mark.parametrize(
     ("trait", "condition"), [(trait, c) for trait, group in SELDOM.items() for c in group]
 )
-def test_what_is_wrong_for_some_numbers_only_fails(trait: str, condition: str) -> None:
+def test_an_answer_wrong_for_some_numbers_fails(trait: str, condition: str) -> None:
     seldom = f"return x.sum(-1) * 2 if {condition} else x.sum(-1)"
     wrong = "kept = {}\n" + SOLUTION.replace("return x.sum(-1)", seldom)
     with pytest.raises(Exception, match=r"sums\(.*\):"):

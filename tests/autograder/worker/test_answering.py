@@ -47,7 +47,7 @@ def _as_it_was() -> Iterator[None]:
 @pytest.mark.parametrize(
     "setting", ["torch.set_grad_enabled(False)", "torch.set_default_dtype(torch.float64)"]
 )
-def test_what_a_question_sets_for_its_process_ends_with_it(setting: str) -> None:
+def test_process_settings_of_a_question_end_with_it(setting: str) -> None:
     source = f"import torch\ndef first(x):\n    {setting}\n    return x\n"
     source += "def second(x):\n    return x * torch.tensor([2.0])\n"
     ask = Worker(lambda request: None).operations
@@ -77,7 +77,7 @@ def test_annotations_are_what_they_say() -> None:
     assert ask["call"]("second", [])[0] is True
 
 
-def test_what_only_shows_something_stops_no_answer() -> None:
+def test_a_display_without_ipython_stops_no_answer() -> None:
     source = "from IPython.display import Markdown, clear_output\n"
     source += "def first(x):\n    display(Markdown('x'), x)\n    clear_output(wait=True)\n"
     source += "    return x"

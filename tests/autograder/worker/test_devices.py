@@ -42,7 +42,7 @@ def test_a_tensor_that_stayed_behind_is_refused(forward: Any) -> None:
         lambda x: x.cpu().to(x.device),
     ],
 )
-def test_what_a_real_device_allows_is_allowed(forward: Any) -> None:
+def test_operations_of_a_real_device_are_allowed(forward: Any) -> None:
     value, _ = execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
 
     assert value.shape == (2, 4, 4) and value.device.type == "meta"
@@ -69,7 +69,7 @@ class _WithPlainMask(torch.nn.Module):
         return x.masked_fill(mask, -torch.inf)
 
 
-def test_what_is_made_of_a_plain_attribute_keeps_its_name() -> None:
+def test_a_tensor_made_from_a_plain_attribute_keeps_its_name() -> None:
     with pytest.raises(RuntimeError, match=r"`self.mask` is a plain attribute"):
         execution.call(_WithPlainMask(), [torch.ones(2, 2, device="meta")])
 

@@ -74,7 +74,7 @@ def test_only_the_code_that_is_used_moves(moved: dict[str, Any]) -> None:
     assert 0 < moved["moved"] < moved["all"] / 2
 
 
-def test_what_a_fork_allocates_lies_side_by_side() -> None:
+def test_allocations_of_a_fork_are_adjacent() -> None:
     spread = _printed(
         "import asyncio, ctypes, json\n"
         "from autograder.worker import heap\n"

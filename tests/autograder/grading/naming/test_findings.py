@@ -61,7 +61,7 @@ def _causal(factor: float) -> torch.Tensor:
         (causal_dropout_problem(_causal(1.0), 0.4), "kept entries are as they were before dropout"),
     ],
 )
-def test_what_the_statistics_find_is_a_name(problem: str | None, words: str) -> None:
+def test_findings_of_the_statistics_become_names(problem: str | None, words: str) -> None:
     failure = in_words(f"f((2, 3)):\ngot       {problem}\nexpected  each 0 with probability 0.4")
     assert found_by_statistics([failure, failure])[0] == words
 

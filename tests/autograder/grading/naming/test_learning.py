@@ -67,7 +67,7 @@ def test_an_answer_is_shown_without_its_author() -> None:
     assert {"import math", "import torch", "def wave(x):"} < set(code.splitlines())
 
 
-def test_what_is_not_defined_can_not_be_shown() -> None:
+def test_an_undefined_answer_cannot_be_shown() -> None:
     with pytest.raises(SubmissionError, match="no definition of softmax"):
         anonymous_code(ANSWER, "softmax")
 
@@ -216,7 +216,9 @@ def test_code_is_shown_to_its_end_before_it_is_approved(monkeypatch: pytest.Monk
     assert "evil(x)" in CliRunner().invoke(cli, command, input="n\n").output
 
 
-def test_what_never_ran_is_no_known_mistake(adding: Callable[..., AddedMisconception]) -> None:
+def test_code_that_never_ran_is_not_a_known_mistake(
+    adding: Callable[..., AddedMisconception],
+) -> None:
     for question in ("query_scores", "attention_scores"):
         with pytest.raises(UserError, match="it never ran; got .*EOF"):
             adding("asked", "asks", question)

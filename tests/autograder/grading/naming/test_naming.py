@@ -589,7 +589,7 @@ def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
     assert (["mask"], True) in found
 
 
-def test_of_huge_numbers_nothing_is_warned() -> None:
+def test_huge_numbers_cause_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figures = list(figures_of(torch.full((4,), 1e308, dtype=torch.float64), None))
@@ -740,13 +740,13 @@ def test_errors_that_all_say_the_same_have_a_name(diagnosis: Any) -> None:
     assert result.hint.startswith("A name is used that has no value. The message")
 
 
-def test_what_nobody_foresaw_has_a_behaviour_and_no_name(diagnosis: Any) -> None:
+def test_an_unforeseen_mistake_has_a_behavior_and_no_name(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: (inputs @ query).sin() * 3 + 1)
     assert result.misconception is None and result.hint is None
     assert result.behaviour.startswith("sha256:")
 
 
-def test_a_right_answer_is_not_asked_again(diagnosis: Any) -> None:
+def test_a_right_answer_is_not_called_again(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: inputs @ query)
     assert result.behaviour is None
 
@@ -861,7 +861,7 @@ def test_an_entry_is_executed_with_the_change_of_a_family(course: Course) -> Non
     assert "scores are divided by the root of d" in (found.hint or "")
 
 
-def test_an_entry_that_is_right_is_no_second_mistake(course: Course) -> None:
+def test_a_right_entry_is_not_a_second_mistake(course: Course) -> None:
     text = """def query_scores(inputs, query):
     dots = torch.einsum("td,d->t", inputs, query)
     return dots / (inputs.norm(dim=-1) * query.norm())
@@ -873,7 +873,7 @@ def test_an_entry_that_is_right_is_no_second_mistake(course: Course) -> None:
     assert "gradient" not in (found.hint or "")
 
 
-def test_a_rule_that_is_broken_is_no_second_mistake(course: Course) -> None:
+def test_a_broken_rule_is_not_a_second_mistake(course: Course) -> None:
     """A known mistake that only breaks a rule has right values, so it would fit any other one."""
 
     def heads_first(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> Any:
@@ -895,7 +895,7 @@ def test_a_list_is_named_by_what_it_is(course: Course) -> None:
     assert "side by side" not in (found.hint or "")
 
 
-def test_of_mistakes_that_answer_alike_the_most_frequent_is_named() -> None:
+def test_the_most_frequent_of_equal_mistakes_is_named() -> None:
     def row(name: str) -> Row:
         return Row(name, f"{name}.", member=0)
 
@@ -913,7 +913,7 @@ def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
 
 
 @pytest.mark.parametrize("is_pair", [False, True])
-def test_a_pair_is_asked_its_first_wrong_call_first(is_pair: bool) -> None:
+def test_a_pair_first_gets_the_first_wrong_call(is_pair: bool) -> None:
     def calls(*figures: float) -> tuple[Call, ...]:
         return tuple(Call("call", "", "number", (figure,), (1e-3,)) for figure in figures)
 

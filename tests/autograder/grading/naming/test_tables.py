@@ -126,7 +126,7 @@ def test_what_a_table_leaves_open_is_asked(wrong: tuple[float, float], name: str
     assert [row.name for row in _search(_table(), 5, 5).entries()] == ["entry"]
 
 
-def test_beyond_the_budget_nothing_is_asked_and_nothing_named(
+def test_beyond_the_budget_nothing_is_called_or_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     table = _table()
@@ -135,7 +135,7 @@ def test_beyond_the_budget_nothing_is_asked_and_nothing_named(
     assert [row.name for row in _search(table, 1, 4).members()] == ["late"]
 
 
-def test_a_test_without_a_call_is_no_error() -> None:
+def test_a_test_without_a_call_is_not_an_error() -> None:
     none = answered([])
     maker = TableMaker({**REQUESTS, "none": ()}, {**RIGHT, "none": none})
     wrong = {**_answers(2, 2), "none": none}
@@ -263,7 +263,7 @@ def test_a_table_is_made_once_whoever_asks(tmp_path: Path) -> None:
     assert len(made) == 1
 
 
-def test_a_file_that_is_no_table_is_made_again(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_table_is_made_again(tmp_path: Path) -> None:
     made: list[int] = []
     _got(tmp_path, _counted(made))
     kept = _files(tmp_path)[0].read_bytes()

@@ -515,7 +515,7 @@ def test_a_broken_notebook_is_rebuilt_from_the_release(
     assert "NotImplementedError" in cell(notebook, "causal_mask").source
 
 
-def test_what_a_students_notebook_shows_runs_nothing_and_stays_small(
+def test_output_of_a_students_notebook_is_harmless_and_small(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
     make_released: Callable[..., Any],
     submit: Callable[..., Path],

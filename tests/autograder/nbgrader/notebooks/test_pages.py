@@ -71,7 +71,7 @@ def _points(course: Path, student: str) -> float:
 
 
 @pytest.mark.parametrize("student", ["zoe", "mal", *LONG])
-def test_what_else_a_notebook_holds_costs_no_points(graded: Path, student: str) -> None:
+def test_other_contents_of_a_notebook_cost_no_points(graded: Path, student: str) -> None:
     assert _points(graded, student) == 8
 
 
