@@ -47,7 +47,7 @@ _CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
 _KINDS = re.compile(r"tuple\((?:(\{|None, )|(#\d+), |(?:tuple|list)\((#\d+(?:, #\d+)*)\), )")
-_DICT = "a dict"
+_DICT, _LIST = "a dict", "a list of numbers"
 _NUMBERS = ("no", "one", "two", "three", "four", "five")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 
@@ -301,7 +301,7 @@ def _kind(form: str) -> _Kind | str:
     short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
     match = _KINDS.match(short)
     if not match:
-        return form
+        return _LIST if form.startswith("tuple(list(") and "#" not in short else form
     other, one, several = match.groups()
     if other:
         return _DICT if other == "{" else None
@@ -313,7 +313,7 @@ def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
         return "", ""
     wanted = len(asked) if isinstance(asked, tuple) else 1
     required = f"{_NUMBERS[wanted]} tensor{'s are' if wanted > 1 else ' is'} required"
-    if own == _DICT:
+    if own in (_DICT, _LIST):
         return CONTAINER, f"{own} is returned where {required}"
     if isinstance(own, str):
         return "", ""

@@ -196,6 +196,7 @@ def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
         ((X, X), (X, X, X), "two tensors are returned where three tensors are required"),
         ([X], X, "a list or a tuple is returned where one tensor is required"),
         ({"q": X}, (X, X), "a dict is returned where two tensors are required"),
+        (X.tolist(), X, "a list of numbers is returned where one tensor is required"),
         (X[0], X, "the result has one dimension fewer than required"),
         (X[None, None], X, "the result has two dimensions more than required"),
         ((X, X[0]), (X, X), "the second result has one dimension fewer than required"),
