@@ -119,8 +119,8 @@ def test_sentence_of_the_shoes_in_two_dimensions(expect: Expect) -> None:
         "embed",
         (torch.tensor([0, 6, 2, 7, 5, 4, 2, 3]), table),
         expected,
-        likely="row t of the result is the row of the table that id t names; both `are` get the "
-        "same row",
+        likely="row t of the result is the row of the table that id t names; both words `are` "
+        "get the same row",
     )
 
 

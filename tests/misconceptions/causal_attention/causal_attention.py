@@ -335,7 +335,7 @@ class divided_by_d(_Right):
 @misconception(
     "CausalAttention",
     confuses="a square root with a whole number: the root is truncated to a whole number",
-    hint="What is the square root of 5? What does your code make of it?",
+    hint="What is the square root of 5? Which value does your code use?",
 )
 class whole_number_root(_Right):
     def scaled(self, scores, keys):

@@ -12,7 +12,7 @@ from autograder.suite import misconception
 
 @misconception(
     "causal_mask",
-    confuses="above the diagonal with the diagonal and above: a token must not even see itself",
+    confuses="above the diagonal with the diagonal and above: a token cannot even see itself",
     hint="What would the first token look at?",
 )
 def diagonal_forbidden(num_tokens):
@@ -669,7 +669,7 @@ def divided_by_d(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="a square root with a whole number: the root is truncated to a whole number",
-    hint="What is the square root of 3? What does your code make of it?",
+    hint="What is the square root of 3? Which value does your code use?",
 )
 def whole_number_root(queries, keys):
     root = int(math.sqrt(keys.shape[-1]))
@@ -885,7 +885,7 @@ def one_batch_dimension_only(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="softmax once with softmax twice: softmax is applied twice",
-    hint="A weight of zero must stay zero: what does a second softmax make of it?",
+    hint="A weight of zero must stay zero: what does a second softmax turn it into?",
 )
 def softmax_twice(queries, keys):
     scores = _causal(queries @ keys.transpose(-2, -1))

@@ -100,7 +100,7 @@ def minus_infinity_in_the_mask(num_queries, num_keys):
 @misconception(
     "decoding_mask",
     confuses="the required rows with all rows: the mask is square, with one row for each key",
-    hint="How many rows does the mask of two queries have?",
+    hint="How many rows must the mask for two queries have?",
 )
 def square_of_all_keys(num_queries, num_keys):
     return torch.ones(num_keys, num_keys, dtype=torch.bool).triu(1)
@@ -109,7 +109,7 @@ def square_of_all_keys(num_queries, num_keys):
 @misconception(
     "decoding_mask",
     confuses="the new positions with all of them: the past is left out of the mask",
-    hint="How many columns does the mask of five keys have?",
+    hint="How many columns must the mask for five keys have?",
 )
 def square_of_the_queries(num_queries, num_keys):
     return torch.ones(num_queries, num_queries, dtype=torch.bool).triu(1)

@@ -205,7 +205,7 @@ class next_token_seen(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the future with the present: a token may not attend to itself",
+    confuses="the future with the present: a token cannot attend to itself",
     hint="What is left for the first token to attend to?",
 )
 class present_hidden(_Layers):

@@ -440,7 +440,7 @@ def mask_without_effect(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="the future with the present: a token may not attend to itself either",
+    confuses="the future with the present: a token cannot attend to itself either",
     hint="What is left for the first token to attend to?",
 )
 def diagonal_masked(queries, keys, values):

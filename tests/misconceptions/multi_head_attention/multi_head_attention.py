@@ -227,7 +227,7 @@ class past_hidden(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the future with the present: a token may not attend to itself",
+    confuses="the future with the present: a token cannot attend to itself",
     hint="What is left for the first token to attend to?",
 )
 class present_hidden(_Layers):
