@@ -149,7 +149,7 @@ class ContainerTools:
         guards = [p for on, off in GUARDS.values() for p in (on if guarded else off)]
         other = ("--entrypoint", program) if program else ()
         own = ("--runtime", "runc", "--cgroup-manager", "cgroupfs")
-        # a machine may not allow more open files than it has itself
+        # a machine can't allow more open files than it has itself
         ulimits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096")
         before = ("run", "--rm", *ulimits, *guards, *other, *mounts)
         return self._call("podman", *own, *before, IMAGE, *arguments)

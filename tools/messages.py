@@ -5,7 +5,7 @@
 The sample in tests/unseen/messages.toml lists answers of tests/unseen, each with the message that a
 person has read, and a judgment: the message `states` the fault, `leads` to it, is `general`, or
 `misleads`. Prints each message with its judgment; `--check` prints only messages that have changed
-since they were read or that mislead, and ends with 1 if there are any. The answers run in this
+since they were read or that mislead, and exits with 1 if there are any. The answers run in this
 process, because they are our own.
 """
 

@@ -93,7 +93,7 @@ def little_processor_time(place: ClassFolder, whole: UndisturbedRun, chance: ran
 
 
 def no_namespaces(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Runs as an ordinary user who may not make namespaces, so that only tier C works."""
+    """Runs as an ordinary user who can't create namespaces, so that only tier C works."""
     if shutil.which("bwrap") is None:
         raise ImpossibleDisturbance("bwrap is not installed")
     prefix = ["bwrap", "--unshare-user", "--disable-userns", "--uid", "1001", "--gid", "1001"]

@@ -11,8 +11,8 @@ say more. An entry of the catalogue precedes a change, and a change of a known s
 other changes. Changes of one family with the same answers are one mistake, with the family's
 sentence. If two or three sentences remain for the same answers, `check` shows them; if there are
 more, it shows none. A file that is up to date with the checks, the catalogue and the code of the
-solutions is left alone; `--check` ends with 1 if a file is not. If only words of the catalogue have
-changed, only its entries are called again, which takes seconds instead of minutes.
+solutions is left alone; `--check` exits with 1 if a file is not. If only words of the catalogue
+have changed, only its entries are called again, which takes seconds instead of minutes.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ def match(
 
 
 def _overlap(students: Sequence[str], works: Works) -> bool:
-    """Returns whether several students have the same assignment, or none."""
+    """Returns whether several students share an assignment, or one of them has none."""
     own = [works[student] for student in students]
     return len(own) > 1 and (not all(own) or len(frozenset().union(*own)) < sum(map(len, own)))
 

@@ -103,7 +103,7 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """Judges a question again with right answers instead of the named ones.
+        """Judges a question again with right answers instead of those in `names`.
 
         Returns None if the score is not higher. The right answers are computed in a worker that has
         the solution and no student's text.

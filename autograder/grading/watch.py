@@ -190,7 +190,10 @@ class FailureLog:
     _times: Counter[Position] = field(default_factory=Counter)
 
     def count(self, place: Position | None, out_of_time: bool) -> bool:
-        """Counts a place; returns whether to try again. `out_of_time` means that it is at fault."""
+        """Counts a job's end at a place; returns whether to try again.
+
+        If the job ended because it was out of time, the place is left out at once.
+        """
         if place is None or place in self.left_out:
             return False
         self._times[place] += 1

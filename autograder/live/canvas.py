@@ -106,7 +106,7 @@ class Canvas:
         return self._list(self._course.get_sections, "the sections")
 
     def _groups(self) -> Sequence[Any]:
-        """Returns the groups of the course, or none if the token may not see them."""
+        """Returns the groups of the course, or none if the token does not give access."""
         try:
             return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
         except _PermissionDenied:
@@ -281,8 +281,8 @@ class Canvas:
             raise self._token_refused() from None
         except (exceptions.Unauthorized, exceptions.Forbidden):
             raise _PermissionDenied(
-                f"{self._site}: the token's owner may not see or change {what} of the course "
-                f"{self._number}: use the token of one of its teachers"
+                f"{self._site}: the token's owner is not allowed to see or change {what} of "
+                f"the course {self._number}: use the token of one of its teachers"
             ) from None
         except exceptions.ResourceDoesNotExist:
             raise UserError(

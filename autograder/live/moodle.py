@@ -72,7 +72,7 @@ class Moodle:
         return str(found[0].get("fullname") or f"course {self._number}")
 
     def zone(self) -> str:
-        """Returns an empty text, because no function reports the site's time zone."""
+        """Returns an empty string, because no function reports the site's time zone."""
         return ""
 
     def members(self) -> Sequence[Member]:
@@ -123,8 +123,9 @@ class Moodle:
         """Returns an error for an omitted assignment, with Moodle's reason (its "warning")."""
         why = next((str(one.get("message")) for one in reply.get("warnings") or ()), "no reason")
         return UserError(
-            f"{self._site}: the token's owner may not see {what} of the course {self._number} "
-            f"({self._token.without(why)[:200]}): use the token of one of its teachers"
+            f"{self._site}: the token's owner is not allowed to see {what} of the course "
+            f"{self._number} ({self._token.without(why)[:200]}): use the token of one of its "
+            "teachers"
         )
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:

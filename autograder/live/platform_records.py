@@ -63,7 +63,7 @@ class SubmittedFile:
 
 
 def typed_file(name: str, text: object) -> tuple[SubmittedFile, ...]:
-    """Returns a tuple of one file with this name and the typed text, or () for an empty text."""
+    """Returns a tuple of one file with this name and the typed text, or () for an empty string."""
     content = str(text or "").encode("utf-8", "replace")
     return (SubmittedFile("0", (name,), "", len(content), content),) if content else ()
 

@@ -131,7 +131,7 @@ def _chosen(
 def _because_it_never_ran(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
 ) -> str:
-    """Returns the error of an answer that was never called; otherwise an empty text."""
+    """Returns the error of an answer that was never called; otherwise an empty string."""
     for result in results:
         for of_exercise, item in result.questions():
             is_it = (of_exercise.exercise, item.question) == (exercise, question)

@@ -18,7 +18,7 @@ _LONGEST = 3
 
 
 class CheckTimeout(Exception):
-    """A check took longer than its time; the cause shows where it was interrupted."""
+    """A check exceeded its time limit; the cause shows where it was interrupted."""
 
 
 @contextlib.contextmanager

@@ -293,7 +293,7 @@ def submission_at(
     """
     try:
         return _submission_at(folder, known, assignment)
-    except (OSError, ValueError) as error:  # the name is too long, or the folder may not be read
+    except (OSError, ValueError) as error:  # the name is too long, or the folder can't be read
         name = str(folder)
         shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         why = error.strerror if isinstance(error, OSError) else str(error)

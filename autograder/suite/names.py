@@ -22,7 +22,7 @@ METHOD_OF_A_VALUE = "Tensor"
 def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
     """Return the dotted names in the definition `answer` and in those that it reaches.
 
-    Names that are only reached through the names `apart` do not count.
+    Names that are reached only through a name in `apart` do not count.
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`). A method of any other value
     counts as `Tensor.<method>` if tensors have such a method and the source assigns no attribute
@@ -66,7 +66,8 @@ def _given(definition: ast.stmt) -> frozenset[str]:
 def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
     """Return `answer` and the names that its definition refers to, directly or indirectly.
 
-    This includes names that the module does not define. The names `apart` are not followed.
+    This includes names that the module does not define. Definitions of the names in `apart` are
+    not followed.
     """
     definitions = _read(source).definitions
     waiting, reached, seen = [answer], set[str](), set[int]()

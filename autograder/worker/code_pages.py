@@ -34,7 +34,7 @@ def use_huge_pages(use: Callable[[], None]) -> None:
     use()  # loads the needed pages, and no others
     try:
         used = [run for start, end in code for run in _used(start, end)]
-    except OSError:  # /proc/self/pagemap may not be read here
+    except OSError:  # /proc/self/pagemap can't be read here
         return
     all(_is_moved(c, start, end) for start, end in used)  # stops at the first failure
 

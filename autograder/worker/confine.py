@@ -129,7 +129,10 @@ def show() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Makes the kernel end this process with its parent; without namespaces, nothing else would."""
+    """Makes the kernel kill this process when its parent ends.
+
+    Without namespaces, nothing else would.
+    """
     check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
     if os.getppid() != parent:  # the parent ended before the call above
         os._exit(0)

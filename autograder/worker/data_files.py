@@ -1,4 +1,4 @@
-"""Keeps the files next to a notebook in memory, because workers may not open files.
+"""Keeps the files next to a notebook in memory, because workers can't open files.
 
 The notebook can read, import and change these files and write new ones; all of them are lost when
 the worker ends. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and so on),

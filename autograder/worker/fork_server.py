@@ -48,7 +48,7 @@ def _prepared(descriptor: int) -> Forking:
         if settings["many_workers"]:
             code_pages.use_huge_pages(lambda: warming.use(settings["second_device"], True))
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
-    # Make the rules as the original user, because `nobody` may not even see some of the paths.
+    # Make the rules as the original user, because `nobody` can't even see some of the paths.
     rules = _above_channel(
         landlock.ruleset(settings["readable"], settings["listable"], ["/dev/null"])
     )

@@ -331,8 +331,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 def error_text(error: BaseException) -> str:
     """Returns an error's message; for an unknown name, adds the most similar known name.
 
-    Returns an empty text if the message can't be read, because the error's class may be the
-    student's.
+    Returns an empty string if the message can't be read: the error's class may be the student's.
     """
     try:
         return _error_text(error)

@@ -134,7 +134,7 @@ class RequestLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """Returns the last item of a request, which is left out if gradients are enabled."""
+    """Returns the items that end a request: True without gradients, otherwise none."""
     return [True] if no_grad else []
 
 

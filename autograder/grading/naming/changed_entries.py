@@ -34,7 +34,7 @@ Definitions = Sequence[ast.FunctionDef | ast.ClassDef]
 class ChangedEntries:
     """The entries of one question; `texts` are their modules, by name.
 
-    `members` are the changes of the solution, which can be first mistakes as well.
+    `members` are changes to the solution, which can also be the first of two mistakes.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ class KnownMistakes:
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def members(self, question: str) -> tuple[Member, ...]:
-        """Returns all single changes of the solution; rows of a table refer to their numbers."""
+        """Returns all single changes to the solution; rows of a table refer to their numbers."""
         return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019

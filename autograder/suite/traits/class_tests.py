@@ -274,8 +274,8 @@ def _frozen_together(names: Iterable[str]) -> list[list[str]]:
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
     """Test large inputs of a layer with small weights, with one head or group if it has any.
 
-    Only the first of several inputs needs a gradient, like new tokens after past tokens that are
-    data.
+    If there are several inputs, only the first needs a gradient; the others are data, such as past
+    tokens.
     """
     alone = sizes.but({x: 1 for x in ("H", "R") if x in traits.built_letters()})
     layer = built(expect, traits, alone).move(dtype=torch.float64)

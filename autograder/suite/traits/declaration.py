@@ -190,7 +190,7 @@ class Traits:
         return samples * sizes.of(self._steps())
 
     def looped(self) -> list[str]:
-        """Return the letters that a plain answer loops over."""
+        """Return the letters of the sizes that an answer written with loops runs over."""
         return list(dict.fromkeys(letters_of(self._steps())))
 
     def _steps(self) -> str:

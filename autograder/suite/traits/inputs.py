@@ -255,7 +255,7 @@ class InputPair:
     def make(
         self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn
     ) -> tuple[Any, Any]:
-        """See `Input.make`; both have the same layout."""
+        """See `Input.make`; both arguments get the same layout."""
         first = self.first.make(draw, sizes, dtype, layout)
         return first, self.second.make(draw, sizes, dtype, layout)
 

@@ -1,4 +1,4 @@
-"""The traits of questions: their words and generated tests, and a table for all questions.
+"""The general rules for questions: their names and tests, and a table of all questions.
 
 An empty cell of the table needs a reason.
 """

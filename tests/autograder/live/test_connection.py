@@ -106,7 +106,7 @@ def test_a_page_that_is_not_a_platform_is_reported(
 
 def test_a_teacher_without_rights_is_reported(canvas: Canvas) -> None:
     canvas.faults.append(Fault("users", Response({"errors": [{"message": "no"}]}, 403), times=9))
-    with pytest.raises(UserError, match="may not see or change the students"):
+    with pytest.raises(UserError, match="is not allowed to see or change the students"):
         open_canvas(canvas, []).members()
 
 

@@ -126,7 +126,7 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -> str:
-    """Returns evidence that a reader's time grows faster than linearly, or an empty text."""
+    """Returns evidence that a reader's time grows faster than linearly, or an empty string."""
     for size in (SIZE, 2 * SIZE):  # a longer text has to confirm the first finding
         long = _seconds(read, shape(size))
         if long < SHORT or long <= MOST_GROWTH * _seconds(read, shape(size // 4)):

@@ -36,7 +36,7 @@ _OF_ANY_STEP = {
 class Member:
     """One member of a family; `key` is the family's key in `words`.
 
-    `detail` returns the step or tensor of this member in words, or an empty text. Of members with
+    `detail` returns the step or tensor of this member in words, or an empty string. Of members with
     equal answers, the one with the lowest rank is reported; rank 0 is a change of a known step.
     """
 
