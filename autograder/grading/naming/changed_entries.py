@@ -13,7 +13,7 @@ from functools import cache, cached_property, lru_cache, partial
 
 from ...sandbox.replies import Batch
 from .families import Member, members_of
-from .families.places import changed
+from .families.places import Change, changed, node_at
 from .families.words import id_of, most_frequent
 from .probe import Probe, Replies
 from .record import AnswerRecord
@@ -79,8 +79,11 @@ class ChangedEntries:
 
     def _changes(self, base: Row) -> Iterator[tuple[int, Member]]:
         """Yields the changes of a known mistake, each with the number of its definition."""
+        first = None if base.is_entry else self._of_solution[base.member].change
         for number, definition in enumerate(self._definitions(base)):
-            yield from ((number, member) for member in self._members(definition))
+            for member in self._members(definition):
+                if first is None or not _is_inside(member.change, first):
+                    yield number, member
 
     def _with(self, base: Row, number: int, member: Member) -> list[Definitions]:
         """Returns the definitions with one of them changed, or nothing if it can't be changed."""
@@ -145,6 +148,16 @@ class ChangedEntries:
     def _of_entry(self, entry: str) -> ast.FunctionDef | ast.ClassDef:
         nodes = reversed(ast.parse(self._texts[entry]).body)
         return next(n for n in nodes if isinstance(n, _KINDS) and n.name == self._question)
+
+
+def _is_inside(change: Change, first: Change) -> bool:
+    """Returns whether a change alters what a first change has added to the solution."""
+    return any(
+        place[: len(at)] == at
+        and ast.dump(node_at(change.definition, place)) not in ast.dump(first.definition)
+        for place, _ in change.parts
+        for at, _ in first.parts
+    )
 
 
 def _changed(member: Member) -> ast.FunctionDef | ast.ClassDef | None:

@@ -245,7 +245,8 @@ class KnownMistakes:
             other = probe.answered(test, second[test])
             if not other.equals(answers[test]):
                 may_be = _may_be_right(maker.right[test], (answers[test], other))
-                samples[test] = Samples((probe.judged(test, first[test]),), may_be)
+                judged = tuple(probe.judged(test, drawn[test]) for drawn in (first, second))
+                samples[test] = Samples(judged, may_be)
         failing = [test for test in samples if samples[test].judged[0].words != PASSED]
         failing.sort(key=lambda test: len(probe.requests[test]))
         samples |= self._sampled(maker, probe, variant, tuple(failing[:_SAMPLED]))

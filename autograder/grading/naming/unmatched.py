@@ -327,7 +327,8 @@ def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
             return "", ""
         return _other_dimensions(f"the {_PLACES[place]} result", own[place] - asked[place])
     came = len(own) if isinstance(own, tuple) else 1
-    if came == wanted:
+    is_in_parts = isinstance(asked, int) and own == (asked - 1,) * came
+    if came == wanted or is_in_parts:
         return CONTAINER, f"a list or a tuple is returned where {required}"
     if came >= len(_NUMBERS):
         return "", ""

@@ -149,7 +149,7 @@ def _added(definition: ast.AST, parts: Parts, place: Place, new: ast.AST | None)
             continue
         if at == place or outer[1] is None or inner[1] is None:
             return None
-        old = ast.dump(_node_at(definition, inner[0]))
+        old = ast.dump(node_at(definition, inner[0]))
         both = _Replaced(old, inner[1])
         node = both.visit(copy.deepcopy(outer[1]))
         return (*parts[:number], (outer[0], node), *parts[number + 1 :]) if both.found else None
@@ -169,7 +169,8 @@ class _Replaced(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _node_at(tree: ast.AST, place: Place) -> ast.AST:
+def node_at(tree: ast.AST, place: Place) -> ast.AST:
+    """Returns the node at a place."""
     found: Any = tree
     for step in place:
         found = found[step] if isinstance(step, int) else getattr(found, step)

@@ -26,9 +26,15 @@ BIAS_LEFT_OUT = "a_layer_has_no_bias_that_should_have_one"
 BIAS_TOO_MANY = "a_layer_has_a_bias_that_nobody_asked_for"
 OF_PART_OF_SUM = "a_function_is_applied_to_one_part_of_a_sum_not_to_the_whole"
 PARAMETER = "what_should_not_train_is_a_parameter"
-TURNED_SIDE = "one_side_of_a_product_is_transposed_that_should_not_be"
-NOT_TURNED = "one_side_of_a_product_is_not_transposed_that_should_be"
 AXIS = "softmax_runs_along_another_dimension_than_the_one_asked_for"
+
+#: the families for a side of a product that is transposed already, by those for any side
+OF_TURNED = {
+    "one_side_of_a_product_is_transposed_that_should_not_be": (
+        "one_side_of_a_product_is_not_transposed_that_should_be"
+    ),
+    "both_sides_of_a_product_are_transposed": "the_wrong_side_of_a_product_is_transposed",
+}
 
 #: families that may apply to any step; a step's other families have priority over these, and
 #: earlier ones over later ones

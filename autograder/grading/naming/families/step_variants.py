@@ -9,7 +9,7 @@ from itertools import permutations
 
 from .expressions import Scope
 from .name_changes import of_whole, renamed
-from .step_tables import CHECK, NOT_TURNED, OF_FIRST_CALL, ORDER, OVERFLOWS, TURNED_SIDE
+from .step_tables import CHECK, OF_FIRST_CALL, OF_TURNED, ORDER, OVERFLOWS
 from .words import STEPS, Rows
 
 _WRAPPED, _OPERATIONS = STEPS["wrapped"], STEPS["of_operations"]
@@ -131,8 +131,8 @@ def _of_sides(rows: Rows, sides: Mapping[str, str]) -> Iterator[Text]:
     for text, words in _filled(rows, **sides):
         if not any(side in text for side in turned):
             yield text, words
-        elif words == TURNED_SIDE:
-            yield text, NOT_TURNED
+        elif words in OF_TURNED:
+            yield text, OF_TURNED[words]
 
 
 def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:

@@ -195,6 +195,7 @@ def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
         (X, (X, X, X), "one tensor is returned where three tensors are required"),
         ((X, X), (X, X, X), "two tensors are returned where three tensors are required"),
         ([X], X, "a list or a tuple is returned where one tensor is required"),
+        ([X[0], X[1]], X, "a list or a tuple is returned where one tensor is required"),
         ({"q": X}, (X, X), "a dict is returned where two tensors are required"),
         (X.tolist(), X, "a list of numbers is returned where one tensor is required"),
         (X[0], X, "the result has one dimension fewer than required"),
@@ -911,6 +912,20 @@ def test_an_entry_that_families_can_not_change_has_no_changes() -> None:
 """
     entries = ChangedEntries("attend", {"entry": text}, (), cast(Any, None), lambda *given: None)
     assert entries.changed(Row("entry", ""), Row("member", "", member=0)) == []
+
+
+def test_a_second_mistake_is_no_change_of_the_first(tmp_path: Path) -> None:
+    """Leaving out a division that only the first mistake contains is not a second mistake."""
+    text = _SOLUTION.replace("scores / keys.shape[-1] ** 0.5", "scores")
+    file = tmp_path / "solution.py"
+    file.write_text(text)
+    changes = [*members(file, "weights", {})]
+    entries = ChangedEntries("weights", {"e": text}, changes, cast(Any, None), lambda *given: None)
+    scaled = "numbers_are_scaled_by_a_root_that_is_not_asked_for"
+    number, first = next((n, m) for n, m in enumerate(changes) if m.key == scaled)
+    second = {row.name for row, _ in entries.second(Row.of_member(first, number))}
+    assert "the_division_by_a_root_is_left_out" not in second
+    assert "one_side_of_a_product_is_transposed_that_should_not_be" in second
 
 
 @pytest.mark.parametrize("is_pair", [False, True])
