@@ -299,6 +299,32 @@ class full_context_refused(_Right):
 
 @misconception(
     "CausalAttention",
+    confuses="at most with exactly: fewer tokens than context_length are refused",
+    hint="Call it with fewer tokens than context_length.",
+)
+class fewer_tokens_refused(_Right):
+    def check(self, x):
+        if x.shape[1] != self.context_length:
+            raise ValueError("another number of tokens")
+
+
+@misconception(
+    "CausalAttention",
+    confuses="tokens with items: the size of the batch is used as the number of tokens",
+    hint="Which dimension of x counts the tokens? Try a batch of 2 with 5 tokens.",
+)
+class batch_size_as_number_of_tokens(_Right):
+    def check(self, x):
+        self.number = x.shape[0]
+        if self.number > self.context_length:
+            raise ValueError("too many tokens")
+
+    def masked(self, scores):
+        return scores.masked_fill(self.mask[: self.number, : self.number], -torch.inf)
+
+
+@misconception(
+    "CausalAttention",
     confuses="tokens with items: the size of the batch is compared with context_length",
     hint="Which dimension of x counts the tokens?",
 )
@@ -681,6 +707,16 @@ class context_dropped(_Right):
 
 @misconception(
     "CausalAttention",
+    confuses="once with twice: weights and context vectors are dropped",
+    hint="Count the random decisions for one context vector.",
+)
+class weights_and_context_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return self.dropout(self.dropout(self.weights(queries, keys)) @ values)
+
+
+@misconception(
+    "CausalAttention",
     confuses="weights with values: entries of the values are dropped",
     hint="Which of the two has one number for each pair of query and key?",
 )
@@ -803,6 +839,18 @@ class p_keeps(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
         self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the probability to drop with the probability to keep: the layer drops with "
+    "the probability 1 - dropout",
+    hint="In train mode with dropout 0, is anything dropped?",
+)
+class drops_what_should_stay(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.dropout = nn.Dropout(1 - dropout)
 
 
 @misconception(

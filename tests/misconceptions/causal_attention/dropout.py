@@ -591,6 +591,36 @@ def rows_renormalized(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
+    confuses="dropped weights with masked ones: after dropout, rows are rescaled to sum to one, "
+    "and a row without any weight is nan",
+    hint="Must rows still sum to one after dropout? Print one before and after it.",
+)
+def rows_sum_to_one_after_dropout(weights, values, p, training=True):
+    kept = F.dropout(weights, p, training)
+    return kept / kept.sum(dim=-1, keepdim=True) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="dropped weights with masked ones: after dropout, rows are rescaled to sum to one",
+    hint="Must rows still sum to one after dropout? Print one before and after it.",
+)
+def kept_weights_sum_to_one(weights, values, p, training=True):
+    kept = F.dropout(weights, p, training)
+    return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with scores: a softmax is applied to the given weights before dropout",
+    hint="Which step came before this one? Does a softmax of weights keep the weights?",
+)
+def softmax_before_dropout(weights, values, p, training=True):
+    return F.dropout(torch.softmax(weights, dim=-1), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
     confuses="weights with scores: softmax is applied to the given weights",
     hint="Which step came before this one? Does a softmax of weights keep the weights?",
 )
@@ -634,6 +664,17 @@ def mode_turned_round(weights, values, p, training=True):
 )
 def keys_dropped(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1, :]), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with keys: one pattern decides which keys are dropped for all queries, heads "
+    "and items of a batch",
+    hint="How many random numbers do T queries and S keys need?",
+)
+def one_pattern_of_keys(weights, values, p, training=True):
+    kept = F.dropout(torch.ones(weights.shape[-1], dtype=weights.dtype), p, training)
+    return weights * kept @ values
 
 
 @misconception(

@@ -282,6 +282,50 @@ def lost_weight_shared_evenly(weights):
 
 @misconception(
     "mask_and_renormalize",
+    confuses="making larger in proportion with giving to one: the weight of the future is given "
+    "to the token itself",
+    hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
+)
+def future_weight_given_to_itself(weights):
+    return weights.tril() + torch.diag_embed(weights.triu(1).sum(dim=-1))
+
+
+@misconception(
+    "mask_and_renormalize",
+    confuses="making larger in proportion with giving to one: the weight of the future is given "
+    "to the first token",
+    hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
+)
+def future_weight_given_to_the_first(weights):
+    lost = weights.triu(1).sum(dim=-1, keepdim=True)
+    return torch.cat([weights[..., :1] + lost, weights[..., 1:]], dim=-1).tril()
+
+
+@misconception(
+    "mask_and_renormalize",
+    confuses="making larger in proportion with giving the same to all: the weight of the future "
+    "is shared evenly",
+    hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",
+)
+def future_weight_shared_evenly(weights):
+    lost = weights.triu(1).sum(dim=-1, keepdim=True)
+    count = torch.arange(1, weights.shape[-1] + 1).unsqueeze(-1)
+    return (weights + lost / count).tril()
+
+
+@misconception(
+    "mask_and_renormalize",
+    confuses="weights with scores: the future becomes minus infinity before the division",
+    hint="What is the sum of a row that contains minus infinity, and what is a quotient by it?",
+)
+def minus_infinity_divided(weights):
+    future = torch.ones_like(weights, dtype=torch.bool).triu(1)
+    hidden = weights.masked_fill(future, -torch.inf)
+    return hidden / hidden.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "mask_and_renormalize",
     confuses="making the row larger with giving the lost sum to the token itself: the lost sum is "
     "given to the token itself",
     hint="If two weights are 0.4 and 0.2, their ratio must stay 2.",

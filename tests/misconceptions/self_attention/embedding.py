@@ -234,6 +234,17 @@ def frequencies(sentence):
 
 @misconception(
     "build_vocabulary",
+    confuses="the words of the sentence with those that a vocabulary may need: there is an entry "
+    "for unknown words",
+    hint="Which keys of your dict are not words of the sentence?",
+)
+def entry_for_unknown_words(sentence):
+    vocabulary = {word: position for position, word in enumerate(sorted(_split(sentence)))}
+    return {**vocabulary, "<unk>": len(vocabulary)}
+
+
+@misconception(
+    "build_vocabulary",
     confuses="a dict and a list of pairs: a list of pairs is returned instead of a dict",
     hint="Can you look a word up in your result with square brackets?",
 )

@@ -527,6 +527,27 @@ def cosines(queries, keys):
 
 @misconception(
     "attention_weights",
+    confuses="scaled dot products with cosines: softmax is taken of the cosines of the angles",
+    hint="Does a key that is twice as long get a different score?",
+)
+def cosines_not_scaled(queries, keys):
+    scores = _scores(F.normalize(queries, dim=-1), F.normalize(keys, dim=-1))
+    return torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="mixing with choosing: the key with the largest score gets the weight 1, and every "
+    "other key gets 0",
+    hint="May a query attend to two keys at once? What are their weights in your result?",
+)
+def best_key_only(queries, keys):
+    best = _scores(queries, keys).argmax(dim=-1)
+    return F.one_hot(best, keys.shape[-2]).to(queries.dtype)
+
+
+@misconception(
+    "attention_weights",
     confuses="dimensions of size 1 with dimensions that are not needed: dimensions of size one are "
     "dropped from the result",
     hint="What is the shape of the result for a single query in a batch of one?",

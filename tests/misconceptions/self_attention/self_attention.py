@@ -296,6 +296,18 @@ class DimensionsOneAndTwoTurned(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
+    confuses="entries with tokens: entries of the queries are scored with entries of the keys",
+    hint="What is the shape of your scores: (T, T) or (d_out, d_out)?",
+)
+class EntriesScored(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries.transpose(-2, -1) @ keys / keys.shape[-1] ** 0.5
+        return values @ torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "SelfAttentionV1",
     confuses="dimension 1 and the last one: with a batch, softmax runs over the queries",
     hint="With a batch in front, what does dimension 1 count?",
 )
@@ -814,6 +826,18 @@ class EveryDimensionTurned(_Linears):
         queries, keys, values = self.project(x)
         turned = keys.permute(tuple(reversed(range(keys.dim()))))
         return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="entries with tokens: entries of the queries are scored with entries of the keys",
+    hint="What is the shape of your scores: (T, T) or (d_out, d_out)?",
+)
+class EntriesOfVectorsScored(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries.transpose(-2, -1) @ keys / keys.shape[-1] ** 0.5
+        return values @ torch.softmax(scores, dim=-1)
 
 
 @misconception(

@@ -17,6 +17,16 @@ def second_input_as_query(inputs, query):
 
 @misconception(
     "query_scores",
+    confuses="the first input with the argument: the first input is always the query",
+    hint="Which name does the function give you for the query? Score a vector that is not an "
+    "input.",
+)
+def first_input_as_query(inputs, query):
+    return inputs @ inputs[0]
+
+
+@misconception(
+    "query_scores",
     confuses="the two dimensions of the inputs: a sum runs over tokens, but it should run over "
     "entries",
     hint="Which dimension is added up in a dot product: the tokens, or the entries of a vector?",
@@ -307,6 +317,17 @@ def weights_instead(queries, keys):
 )
 def future_hidden_already(queries, keys):
     return (queries @ keys.transpose(-2, -1)).tril()
+
+
+@misconception(
+    "attention_scores",
+    confuses="this step and a later one: the scores on the diagonal are minus infinity",
+    hint="May a token be scored with itself? Print the diagonal of your result.",
+)
+def diagonal_hidden_already(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    own = torch.eye(*scores.shape[-2:], dtype=torch.bool)
+    return scores.masked_fill(own, -torch.inf)
 
 
 @misconception(

@@ -76,6 +76,35 @@ def divided_by_the_count(scores):
 
 @misconception(
     "normalize_by_sum",
+    confuses="this step with a later one: the largest score is subtracted from each row first",
+    hint="Divide (1, 3) by its sum by hand. Is the second share 0?",
+)
+def largest_taken_off_first(scores):
+    shifted = scores - scores.amax(dim=-1, keepdim=True)
+    return shifted / shifted.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="two meanings of normalizing: the mean is subtracted from each row, and the rest is "
+    "divided by the standard deviation",
+    hint="Add up a row of your result. What should the sum be?",
+)
+def standardized(scores):
+    return (scores - scores.mean(dim=-1, keepdim=True)) / scores.std(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="shares with percentages: every row sums to 100",
+    hint="Add up a row of your result. What should the sum be?",
+)
+def percentages(scores):
+    return 100 * scores / scores.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
     confuses="this step with the next: exponentials are already taken",
     hint="Divide (1, 3) by its sum by hand. Is an exponential needed?",
 )
@@ -780,3 +809,13 @@ class _RowsInOrder(torch.autograd.Function):
         rows = grad.view(-1, grad.shape[-1]) if grad.dim() > 1 else grad
         grad = rows.view(grad.shape)
         return weights * (grad - (grad * weights).sum(ctx.dim, keepdim=True)), None
+
+
+@misconception(
+    "softmax",
+    confuses="the dimensions during the computation with those of the result: two dimensions are "
+    "swapped before softmax, and not swapped back",
+    hint="Use `dim=0` on a table of two rows and three columns. What is the shape of your result?",
+)
+def never_swapped_back(scores, dim=-1):
+    return _stable(scores.transpose(dim, -1))
