@@ -214,6 +214,12 @@ def test_a_result_of_another_type_is_described(came: Any, asked: Any, sentence: 
     assert kind_returned(right_once, asked * 2) == ("", "")
 
 
+def test_lists_of_one_and_of_several_tensors_are_described() -> None:
+    came = [answered([Event("call", (v, UNCHANGED)) for v in ([X], [X, X], [X, X, X])])]
+    asked = [answered([Event("call", (X, UNCHANGED))] * 3)]
+    assert kind_returned(came, asked)[1].startswith("a list or a tuple of tensors is returned")
+
+
 @pytest.mark.parametrize("value", [X, X + 1])
 def test_writing_into_arguments_in_each_wrong_call_is_reported(value: torch.Tensor) -> None:
     right = [answered([Event("call", (X, UNCHANGED))] * 4 + [Event("gradients", X)])]
