@@ -251,9 +251,7 @@ def _summed(leaf: torch.Tensor, grad: torch.Tensor | None) -> torch.Tensor | Non
     """
     steps = zip(leaf.shape, leaf.stride(), strict=True)
     shared = [dim for dim, (size, step) in enumerate(steps) if size > 1 and not step]
-    if grad is None or not shared:
-        return grad
-    return grad.sum(shared, keepdim=True).expand_as(grad)
+    return grad.sum(shared, keepdim=True).expand_as(grad) if shared and grad is not None else grad
 
 
 def _left_behind(
