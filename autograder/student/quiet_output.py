@@ -48,7 +48,8 @@ class LimitedOutput(io.TextIOBase):
 def quiet(output: LimitedOutput) -> Iterator[None]:
     """Sends printed text to `output`; drops warnings and everything on stderr.
 
-    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop.
+    No code waits for the student: `input` raises `EOFError`, and a breakpoint does not stop. A
+    kernel's `exit()` ends the call, as Python's does, and not the kernel.
     """
     with (
         contextlib.redirect_stdout(output),
@@ -66,12 +67,25 @@ def _nobody_answers() -> Iterator[None]:
     tracing = sys.gettrace()  # an answer that starts pdb replaces the trace function
     # a kernel has a separate `input`, which would ask below the cell
     sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
+    shell = _shell()
+    if shell is not None:
+        shell.ask_exit = sys.exit  # a kernel's own `exit()` would return, and end it after the cell
     try:
         yield
     finally:
+        if shell is not None:
+            vars(shell).pop("ask_exit", None)
         sys.stdin, builtins.input, sys.breakpointhook = before
         if sys.gettrace() is not tracing:
             sys.settrace(tracing)
+
+
+def _shell() -> Any:
+    if "IPython" not in sys.modules:
+        return None
+    from IPython.core.getipython import get_ipython
+
+    return get_ipython()
 
 
 def _no_input(prompt: object = "", /) -> str:
