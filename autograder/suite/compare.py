@@ -91,17 +91,21 @@ def is_finite(got: torch.Tensor) -> bool:
     return got.is_finite() if isinstance(got, Witness) else bool(got.isfinite().all())
 
 
-def describe(value: Any) -> str:
-    """Describe a value in a few words: tensors by shape and dtype, the rest by a short repr."""
+def describe(value: Any, is_item: bool = False) -> str:
+    """Describe a value in a few words: tensors by shape and dtype, the rest by a short repr.
+
+    None as a whole result suggests that a `return` is missing; None as an item of one does not.
+    """
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         article = "an" if dtype.startswith("int") else "a"
         return f"{article} {dtype} tensor of shape {tuple(value.shape)}"
     if value is None:
-        return "None (is a `return` missing?)"
+        return "None" if is_item else "None (is a `return` missing?)"
     if isinstance(value, tuple | list):
         kind = type(value).__name__
-        shown = [*(describe(item) for item in value[:4]), *["..."] * (len(value) > 4)]
+        items = [describe(item, is_item=True) for item in value[:4]]
+        shown = [*items, *["..."] * (len(value) > 4)]
         return f"a {kind} of {len(value)}: " + ", ".join(shown)
     text = _BRIEF.repr(value)
     return text if len(text) <= 200 else text[:197] + "..."

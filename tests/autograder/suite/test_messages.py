@@ -10,7 +10,7 @@ from torch import nn
 
 from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
-from autograder.suite.compare import difference
+from autograder.suite.compare import describe, difference
 from autograder.suite.failures import explained, merge_equal_causes
 from autograder.suite.raised import cause_of
 from autograder.suite.relations import relation
@@ -205,3 +205,8 @@ def test_a_missing_answer_is_explained_once() -> None:
     with pytest.raises(AnswerMissing) as raised, explained("f(1)", "f"):
         raise AnswerMissing(reason)
     assert str(raised.value) == f"f(1):\ngot       {reason}\nexpected  a result, and no error"
+
+
+def test_only_none_as_a_whole_result_suggests_a_missing_return() -> None:
+    assert describe(None) == "None (is a `return` missing?)"
+    assert describe((torch.zeros(2), None)) == "a tuple of 2: a float32 tensor of shape (2,), None"
