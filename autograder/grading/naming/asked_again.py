@@ -14,6 +14,8 @@ from .unmatched import BY_CALLS_BEFORE, BY_CHANCE, BY_LAYER
 #: the operations that prepare a layer for a call
 _PREPARING = (*MAKING, "train", "move")
 _FORWARD = "forward"
+#: the most tests that are asked again, because chance may spare one
+_MOST_TESTS = 3
 #: the most wrong calls that are repeated with a new layer
 _MOST_ALONE = 3
 
@@ -41,20 +43,20 @@ class AskedAgain:
         return [BY_CALLS_BEFORE] if self._depends_on_calls() else self._by_chance()
 
     def _by_chance(self) -> list[Row]:
-        """Returns a row if values wrongly change with the random numbers, or an empty list.
+        """Returns a row if the answer wrongly returns different values with other random numbers.
 
-        The calls are those of the shortest test with a wrong value.
+        The calls are those of the shortest tests with a wrong value.
         """
-        test, known = self._wrong[0], self._known
-        replies = self._ask(self._probe.batch_of((1,), (test,)))
-        if replies is None:
-            return []
-        again = self._probe.answered(test, self._probe.split(replies, (test,))[test])
-        rights = (known.right(self._question, test, time).calls for time in (0, 1))
-        calls = zip(self._asked.answered(test).calls, again.calls, *rights, strict=True)
-        for came, repeated, right, other in calls:
-            if came.is_wrong(right) and other.equals(right) and not came.equals(repeated):
-                return [BY_LAYER if came.operation == _FORWARD else BY_CHANCE]
+        for test in self._wrong[:_MOST_TESTS]:
+            replies = self._ask(self._probe.batch_of((1,), (test,)))
+            if replies is None:
+                return []
+            again = self._probe.answered(test, self._probe.split(replies, (test,))[test])
+            rights = (self._known.right(self._question, test, time).calls for time in (0, 1))
+            calls = zip(self._asked.answered(test).calls, again.calls, *rights, strict=True)
+            for came, repeated, right, other in calls:
+                if came.is_wrong(right) and other.equals(right) and not came.equals(repeated):
+                    return [BY_LAYER if came.operation == _FORWARD else BY_CHANCE]
         return []
 
     def _depends_on_calls(self) -> bool:
