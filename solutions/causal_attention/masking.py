@@ -1,6 +1,6 @@
 """Causal masking: a token attends to itself and to earlier tokens, never to later ones.
 
-The future of token t is every token s > t. Each function masks them in a different way.
+The future of token t is every token s > t. There are several ways to hide it.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Multi-head attention with weight split: one wide projection, split into heads.
 
-It computes the same as separate heads, with one matrix product instead of many, and mixes the heads
-in a final projection.
+It computes the same as separate heads, with one matrix product for the queries of all heads, and
+mixes the heads in a final projection.
 """
 
 import math
