@@ -96,7 +96,8 @@ class Diagnosis:
         name, hint, behaviour = self.diagnose(result.question, asked, text)
         if not name:
             again = AskedAgain(self._known, result.question, asked, partial(ask, result.question))
-            name, hint = name_and_hint((), again.rows())
+            rows = again.rows() or of_causes(self._known, result.question, asked, beside=True)
+            name, hint = name_and_hint((), rows)
         full = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 

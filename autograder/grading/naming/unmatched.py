@@ -78,14 +78,17 @@ def of_parameters(known: KnownMistakes, question: str, answers: ProbeReplies) ->
     return [_shown(name, lead, sentence)] if name else []
 
 
-def of_causes(known: KnownMistakes, question: str, answers: ProbeReplies) -> list[Row]:
+def of_causes(
+    known: KnownMistakes, question: str, answers: ProbeReplies, beside: bool = False
+) -> list[Row]:
     """Returns a row about the cause of the errors, if all their lines and texts point to it.
 
-    If more values are wrong than errors are raised, the errors are not the only mistake.
+    If values are wrong as well, the errors may be a consequence of a different mistake; with
+    `beside`, there may be as many wrong values as errors.
     """
     triples = [*_triples(known, question, answers)]
-    wrong = sum(call.is_wrong(right) for _, call, right in triples)
-    if wrong > sum(call.is_failing(right) for _, call, right in triples):
+    failing = sum(call.is_failing(right) for _, call, right in triples)
+    if sum(call.is_wrong(right) for _, call, right in triples) > failing * beside:
         return []
     raised = {cause_of(error) for error, call, _ in triples if call.raised and call.is_asked}
     causes = raised - {""}
@@ -229,13 +232,14 @@ def _of_loaded(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> 
     """Returns an id and a sentence for layers that accept the weights but have other parameters."""
     lost = [others.keys() - own.keys() for own, others in found]
     extra = [own.keys() - others.keys() for own, others in found]
-    if all(extra) and not any(lost):
+    if any(extra) and not any(lost):
         names = _some_names(sorted(set().union(*extra)))
         return TOO_MANY, SHOWN["parameters"][TOO_MANY].format(extra=names)
     if not all(lost) or any(extra):
         return "", ""
     missing = sorted(set().union(*lost))
-    what = "is not a trained parameter" if len(missing) == 1 else "are not trained parameters"
+    one = "is not a separate trained parameter"
+    what = one if len(missing) == 1 else "are not separate trained parameters"
     return SHARED, f"{_some_names(missing)} {what}"
 
 

@@ -622,7 +622,8 @@ class NothingRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="positions from zero with positions from one: the output is right, the present is not",
+    confuses="positions from zero with positions from one: the keys of the present are rotated by "
+    "one position too many",
     hint="Only distances show in the output. By which angle is the very first key rotated?",
 )
 class PositionsFromOne(Cached):

@@ -181,7 +181,7 @@ def test_wrong_parameter_names_are_distinguished_from_layers_and_sizes() -> None
 def test_a_weight_that_is_set_but_not_trained_is_reported() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
     words, sentence = parameter_sentences([_layer(["W_query"], raised="")], right)
-    assert words == SHARED and sentence == "`W_key` is not a trained parameter"
+    assert words == SHARED and sentence == "`W_key` is not a separate trained parameter"
     assert parameter_sentences([_layer(["q"], raised="")], right) == ("", "")
     assert parameter_sentences([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
     words, sentence = parameter_sentences([_layer(["W_query", "W_key", "W_out"], raised="")], right)
