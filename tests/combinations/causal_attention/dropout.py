@@ -242,6 +242,7 @@ def values_dropped(weights, values, p, training=True):
     "dropout_attention_weights",
     "rows made to sum to one afterwards",
     "rows_are_made_to_sum_to_one_again_after_dropout",
+    "kept_weights_sum_to_one",
 )
 def rows_made_one(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
