@@ -127,6 +127,6 @@ def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
         f"Notebook {place} of {len(names)}, about {stage.minutes[exercise.name]} minutes.\n\n"
         f"{path}\n\n"
         f"You need: {stage.needs}. You may skip: {stage.skip}. "
-        "The whole course is in `README.md`.\n\n"
+        "A map of the whole course is in `README.md`.\n\n"
         f"![A transformer; orange is what this assignment builds](map.svg)"
     )
