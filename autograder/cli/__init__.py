@@ -26,11 +26,11 @@ _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 _REMEDIES = {
     errno.ENOSPC: "make room",
     errno.EDQUOT: "make room, or ask for a larger quota",
-    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
     errno.ENFILE: "close other programs that have many files open",
     errno.ENOMEM: "close other programs that need a lot of memory, or raise the limit (ulimit -v)",
-    errno.EAGAIN: "close other programs, or raise the limit of processes (ulimit -u)",
+    errno.EAGAIN: "close other programs, or raise the limit on processes (ulimit -u)",
     errno.EROFS: "choose a folder that you can write to",
     errno.EIO: "check the disk: it reported an error",
 }
@@ -52,7 +52,7 @@ def open_streams() -> None:
 
 
 def refusal(error: BaseException) -> str | None:
-    """Returns the system's error and a remedy for it, or None if no remedy is known."""
+    """Returns the system's error message with a remedy, or None if no remedy is known."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""
@@ -144,7 +144,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Invokes the command; reports a missing instructor package as a user error."""
+        """Invokes the command; raises `UserError` if a package that it needs is not installed."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:

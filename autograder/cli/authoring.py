@@ -77,7 +77,7 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
         return 0
     for line in changed:
         console.print(for_terminal(line), soft_wrap=True)
-    console.print(f"different score or verdict than before: {number_of(len(changed), 'question')}")
+    console.print(f"changed score or verdict: {number_of(len(changed), 'question')}")
     return 0
 
 
@@ -237,9 +237,9 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
 
 
 def _print_traits(proof: ValidationReport) -> None:
-    """Prints how each question is tested for each trait; a dash means that it is not.
+    """Prints how each question is tested for each trait; a dash means that there is no test.
 
-    The reason is in the document that `--json` prints.
+    The reasons for the dashes are in the document that `--json` prints.
     """
     if not proof.traits:
         return
@@ -257,7 +257,7 @@ def _print_rules(proof: ValidationReport) -> None:
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return
-    table = Table("general rule", "questions", "why not the others", box=None, pad_edge=False)
+    table = Table("general rule", "questions", "why others are exempt", box=None, pad_edge=False)
     for rule in rules:
         cells = [cells[rule] for cells in proof.rules.values()]
         reasons = Counter(cell.strip("()") for cell in cells if cell.startswith("("))

@@ -49,9 +49,9 @@ def changes(
 ) -> int:
     """Show which scores the last grading changed, by how much, and why.
 
-    Compares with the state at the last call of this command that was for all students. Also lists
-    the manual scores that are in doubt because the automatic score or the answer has changed since
-    then, and writes a page with all gradings side by side.
+    Compares with the state at the last call of this command for all students. Also lists each
+    manual score that is in doubt because the automatic score or the answer has changed since it was
+    entered, and writes a page with all gradings side by side.
 
     \b
     Example: autograder changes course

@@ -108,7 +108,7 @@ COMMANDS = (collect,)
 
 
 def needs_a_person(report: CollectReport) -> bool:
-    """Returns whether anything in a collection waits for a person."""
+    """Returns whether anything in a collection needs a person's attention."""
     return bool(report.missing or report.waiting or report.looks or report.asked)
 
 
@@ -190,13 +190,13 @@ def print_collected(report: CollectReport, submitted: Path) -> None:
 def _remark(item: CollectedSubmission) -> str:
     """Returns a remark for the instructor on one submission, or "" if nothing is unusual."""
     if item.is_older:
-        return f"older than the existing one, so it does not count; kept in {item.earlier}"
+        return f"older than the existing one, so it does not count; it is kept in {item.earlier}"
     if item.outcome is Outcome.LATE:
-        return f"late, so the last submission on time counts; kept in {item.earlier}"
+        return f"late, so the last submission on time counts; this one is kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
-        return f"the same upload as before; {item.folder} was edited by hand, and is kept"
+        return f"the same upload as before; {item.folder} was edited by hand, and stays as it is"
     if item.outcome is Outcome.WORSE:
-        return "the same upload as before; an earlier submission counts, which has earned more"
+        return "the same upload as before; an earlier submission counts, because it has earned more"
     if item.earlier is None:
         return ""
     lacks = f", and also had {', '.join(item.lacks[:5])}" if item.lacks else ""

@@ -39,7 +39,7 @@ Plan = TypeVar("Plan")
 
 @dataclass(frozen=True, slots=True)
 class _Approval:
-    """Decides whether to carry out a plan: asks, or obeys --yes or --dry-run without asking."""
+    """Decides whether to carry out a plan: obeys --yes or --dry-run, or else asks the user."""
 
     is_dry_run: bool
     is_given: bool
@@ -47,7 +47,7 @@ class _Approval:
     def asking(self, show: Callable[[Plan], None], as_json: bool) -> Callable[[Plan], bool]:
         """Returns a function that shows a plan and returns whether to carry it out."""
         if as_json and not (self.is_dry_run or self.is_given):
-            raise click.UsageError("with --json nobody can be asked: use --dry-run or --yes")
+            raise click.UsageError("with --json there is no confirmation: use --dry-run or --yes")
 
         def approve(plan: Plan) -> bool:
             if not as_json:
@@ -55,9 +55,7 @@ class _Approval:
             if self.is_dry_run or self.is_given:
                 return not self.is_dry_run
             if not sys.stdin.isatty():
-                raise UserError(
-                    "nothing was changed: without a terminal nobody can be asked; use --yes"
-                )
+                raise UserError("nothing was changed: to confirm without a terminal, use --yes")
             return click.confirm("Do this?")
 
         return approve
@@ -253,7 +251,7 @@ def _print_wait(text: str) -> None:
 
 @contextlib.contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yields a function that shows the progress on the terminal."""
+    """Yields a function that shows progress on the terminal, if stderr is one."""
     if not sys.stderr.isatty():
         yield lambda done, of: None
         return

@@ -30,7 +30,6 @@ def _some(names: Iterable[str]) -> str:
 
 
 def print_pull(plan: PullPlan) -> None:
-    """Prints the plan of a pull."""
     _line(f"{plan.platform}: {plan.title} ({plan.address})")
     if plan.roster and plan.roster.added:
         _line(f"roster: {len(plan.roster.added)} new: {_some(plan.roster.added)}")
@@ -54,7 +53,7 @@ def print_pull(plan: PullPlan) -> None:
 
 
 def print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
-    """Prints the outcome of a pull. Its plan has been printed before, unless nothing changes."""
+    """Prints the outcome of a pull. If it changes something, its plan was printed before."""
     plan = report.plan
     if not plan.changes_something:
         _line(f"{plan.platform}: {plan.title}: nothing has changed")
@@ -67,7 +66,6 @@ def print_pulled(report: PullReport, class_folder: Path, dry_run: bool) -> None:
 
 
 def print_push(plan: PushPlan) -> None:
-    """Prints the plan of a push."""
     _line(f"{plan.platform}: {plan.title} ({plan.address})")
     for name in dict.fromkeys(change.assignment for change in plan.changes):
         own = [change for change in plan.changes if change.assignment == name]
@@ -91,7 +89,7 @@ def _change_text(change: GradeChange) -> str:
 
 
 def print_pushed(report: PushReport, dry_run: bool) -> None:
-    """Prints the outcome of a push. Its plan has been printed before, unless nothing changes."""
+    """Prints the outcome of a push. If it changes something, its plan was printed before."""
     plan = report.plan
     if not plan.changes:
         _line(f"{plan.platform}: {plan.title}: nothing to write; {plan.same} grades are equal")
@@ -118,7 +116,7 @@ def _print_end(is_done: bool, dry_run: bool) -> None:
 
 
 def pull_document(report: PullReport) -> dict[str, object]:
-    """Returns a pull as a document for JSON."""
+    """Returns the outcome of a pull as a document for JSON."""
     plan = report.plan
     return {
         "platform": plan.platform,

@@ -41,9 +41,10 @@ def mark(
 ) -> int:
     """Enter points, a comment, or the answer to a request, as in formgrader.
 
-    QUESTION is EXERCISE/QUESTION, or an assignment to answer a request about all of it. Points and
-    comments are stored in nbgrader's gradebook, where formgrader shows them; marked.csv records the
-    person who entered them. An empty comment removes the existing one.
+    QUESTION is EXERCISE/QUESTION; to answer a request about a whole assignment, it is the
+    assignment's name. Points and comments are stored in nbgrader's gradebook, where formgrader
+    shows them; marked.csv records the person who entered them. An empty comment removes the
+    existing one.
 
     \b
     Example: autograder mark course ada masking/causal_mask --points 1.5 --comment "#diagonal"
@@ -112,7 +113,7 @@ def comments(
 def _print_bank(found: list[operations.BankUse]) -> None:
     table = Table("comment", "question", "given", "text", box=None, pad_edge=False)
     for use in found:
-        text = "not in the bank: students read the name" if use.is_missing else use.comment.text
+        text = "not in the bank: students see only the name" if use.is_missing else use.comment.text
         cells = f"#{use.comment.name}", use.comment.question or "all", str(use.used), text
         table.add_row(*map(for_terminal, cells))
     if found:

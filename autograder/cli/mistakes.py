@@ -76,7 +76,7 @@ def _say(line: str, style: str = "") -> None:
 
 
 def _print_whole(line: str, style: str = "") -> None:
-    """Prints a line of code to its end, because a person approves it after reading it here."""
+    """Prints a whole line of code, because a person must be able to read it before approving it."""
     most = len(line) * _LONGEST_ESCAPE
     console.print(for_terminal(line, most), style=style, soft_wrap=True)
 
@@ -116,8 +116,8 @@ def add(
     """Make a student's answer a known mistake, and name the class's equal answers after it.
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
-    tests/misconceptions without names and comments, and is kept only if the sandbox confirms that
-    it is caught and can be distinguished from other mistakes. Tests and tools of the course will
+    tests/misconceptions without the student's name and comments, and is kept only if the sandbox
+    confirms that it fails and differs from other mistakes. Tests and tools of the course will
     execute its code, so read the code, which is shown before it is written. No submission is graded
     again.
 

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: the exit status of a command that did everything possible, but left something to a person
 WAITS = 3
 
-#: the width of output, in columns, if it is not a terminal but a log or a file
+#: the width, in columns, of output that goes to a log or a file instead of a terminal
 _WIDE = 160
 
 console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WIDE)

@@ -86,7 +86,7 @@ class RunProgress(RunEvents):
 
     @contextlib.contextmanager
     def may_be_stopped(self) -> Iterator[None]:
-        """Turns Ctrl-C into a `UserError` that says what is kept and how to resume."""
+        """Turns Ctrl-C into a `UserError` that says how to resume, if any results are kept."""
         try:
             yield
         except KeyboardInterrupt as error:

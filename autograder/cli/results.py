@@ -94,7 +94,7 @@ def feedback(
     for use in bank_uses(class_folder):
         if use.is_missing:
             name, place = for_terminal(use.comment.name), for_terminal(use.comment.question)
-            line = f"note: the bank has no comment #{name} for {place}: students read its name"
+            line = f"note: the bank has no comment #{name} for {place}: students see only its name"
             console.print(line, soft_wrap=True)
     for one in packed:
         for note in one.notes[:_MOST_NOTES]:
@@ -286,7 +286,7 @@ def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
         return 0
     left_out = f", {report.equal} equal lines counted once" if report.equal else ""
     if report.failed_before:
-        left_out += f", {report.failed_before} failed results left out: graded elsewhere"
+        left_out += f", {report.failed_before} failed results left out (graded elsewhere)"
     console.print(
         f"{number_of(report.lines, 'line')} from {number_of(len(results), 'file')} in "
         f"{for_terminal(str(report.to))}{left_out}",

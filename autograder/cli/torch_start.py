@@ -36,7 +36,7 @@ def loading() -> Iterator[None]:
 
 
 class FastExit:
-    """Ends a process that has loaded torch without freeing objects, if the exit `code` is set.
+    """Skips the freeing of objects at the end of a process that has loaded torch, if `code` is set.
 
     Create it before other functions are registered with `atexit`: functions registered later run
     earlier.

@@ -126,7 +126,7 @@ def _about_import(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_signature(error: BaseException, context: AdviceContext) -> str:
-    """Advises on a wrong call of the question's own function, which the error names."""
+    """Advises on an error about the arguments of the question's own function or method."""
     match = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)",
         exception_text(error),
@@ -146,7 +146,7 @@ def _about_signature(error: BaseException, context: AdviceContext) -> str:
 
 
 def _about_call(error: BaseException, context: AdviceContext) -> str:
-    """Advises on a wrong call of another class or function, whose arguments are listed."""
+    """Advises on a wrong call of another class or function, and lists its arguments."""
     text = exception_text(error)
     match = re.match(r"TypeError: (?:(\w+)\.)?(\w+)\(\) (?:takes|missing) [^\"]*$", text)
     if not match:

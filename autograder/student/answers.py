@@ -38,7 +38,7 @@ _TOO_SLOW = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The file that counts, as one module's text.
+    """The file that counts, as the text of one module.
 
     `broken` maps questions whose cell is not valid Python to the error, and `elsewhere` maps
     missing questions to the reason why they may be missing.
@@ -91,7 +91,7 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> ExecutedAnswer:
     """Executes an answer's file as grading does: a failing line affects only code that needs it.
 
-    From a notebook, only the code that its answers need runs: plots are not shown again.
+    For a notebook, only the code that its answers need is executed, so plots are not shown again.
     """
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..course.manifest import MANIFEST, read_manifest
 
-#: the folder of the bundle with all assignments, which may have a number after several downloads
+#: the folder of the bundle with all assignments; after several downloads, a number may follow
 _WHOLE_COURSE = "all_assignments*"
 
 

@@ -26,11 +26,11 @@ class Standing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTest:
-    """One public check; `message` says how to fix it.
+    """The result of one public check; `message` describes a failure and suggests how to fix it.
 
     `call` is the failing call as code that can be pasted; `places` are the outermost and the
-    innermost line of the student's own code that raised; failures of one question with the same
-    `cause` (not empty) need to be shown only once.
+    innermost line of the student's own code through which an error passed; failures of one question
+    with the same `cause` (not empty) need to be shown only once.
     """
 
     name: str
@@ -135,7 +135,7 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 
 
 def failures_to_show(tests: Sequence[CheckedTest]) -> list[CheckedTest]:
-    """Returns the failed checks, known causes first, because a student sees the first one."""
+    """Returns the failed checks, those with a cause first, because students see the first one."""
     return sorted((test for test in tests if not test.passed), key=lambda test: not test.cause)
 
 

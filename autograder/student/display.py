@@ -39,7 +39,7 @@ LOOKS = {
     Standing.TOO_SLOW: StandingStyle("■", "!", _ORANGE, "red", "took too long"),
 }
 _STOPPED_HINT = "Is there a loop that never ends?"
-#: standings for which the single checks of a question are shown
+#: standings for which the individual checks of a question are shown
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
 _LABEL = "to try it:"
 _PRINTED = "your code printed:"
@@ -123,7 +123,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
-    """Returns the question's result for a notebook; `below` is HTML at its end."""
+    """Returns the question's result as HTML for a notebook; `below` is HTML that is appended."""
     look = LOOKS[question.standing]
     parts = [
         f"<div><b>{look.sign} <code>{for_html(question.question)}</code></b> "
@@ -160,7 +160,7 @@ def unfolding(summary: str, parts: Sequence[str]) -> str:
 
 
 def notice(sign: str, text: str) -> NotebookOutput:
-    """Returns a remark that is not about a particular question; its sign shows whether to act."""
+    """Returns a remark that is not about a particular question; `sign` sets its color."""
     lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
     return NotebookOutput(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
@@ -193,7 +193,7 @@ def _count_passed(passed: Sequence[str]) -> str:
 def _to_show(
     question: CheckedQuestion,
 ) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
-    """Returns the failures, known causes first, and the names of passed checks; none for a stub."""
+    """Returns the failures, those with a cause first, and the names of passed checks, if shown."""
     if question.standing not in _SHOWN:
         return [], []
     passed = [test.name for test in question.tests if test.passed]

@@ -1,7 +1,7 @@
 """Turns a failed check into a message: the result, the expected one, the place, and advice.
 
-First, the failure is classified: was an error expected, what was returned, does the answer agree
-with itself, and are there numbers to compare? A check's remark about its subject is shown only if
+First, the failure is classified: was an error expected, what was returned, do equal calls give
+equal results, and are there numbers to compare? A check's remark about its subject is shown only if
 none of these explains the failure.
 """
 
@@ -33,7 +33,7 @@ from .pasting import pasteable
 from .time_limit import CheckTimeout
 from .weights import differing_names
 
-#: the number of results of questions that return several
+#: the number of results of a question that returns several
 _PAIR = 2
 #: matches the message about the shape of a result whose gradient is needed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
@@ -214,7 +214,7 @@ def _timeout_message(
 
 
 def cause_of(failure: BaseException, around: AnswerContext) -> str:
-    """Describes the mistake that always causes this error, or returns "" if there is none."""
+    """Describes the mistake that always causes this error, or returns "" if none is known."""
     fault: BaseException | None = failure
     if isinstance(failure, WrongAnswer):
         fault = failure.fault if NO_ERROR in failure.message.differs else None
@@ -245,7 +245,7 @@ def is_stub(failure: BaseException) -> bool:
 def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    """Returns the message of a check about an error, because it says which error was expected."""
+    """Returns the check's own message, which says which error was expected, with the places."""
     message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None
@@ -283,7 +283,7 @@ def _step_message(
     places: tuple[CodeLine, ...] = (),
     cause: str = "",
 ) -> Message:
-    """Returns the message of a step; by default, its cause is the returned value."""
+    """Returns the message about a step; without a `cause`, `got` is the cause."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(call_with_shapes(step), differs, step_to_take, places=places, cause=cause or got)

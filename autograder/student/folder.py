@@ -56,7 +56,7 @@ def status(folder: Path) -> Progress:
 def _chosen(
     folder: Path, manifest: Manifest, names: Sequence[str]
 ) -> dict[str, tuple[str, ...] | None]:
-    """Returns the exercises that names select, each with its chosen questions, or None for all."""
+    """Returns the exercises that `names` select, each with the chosen questions (None for all)."""
     chosen: dict[str, tuple[str, ...] | None] = {}
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -130,7 +130,6 @@ def _with_notes(
     executed: ExecutedAnswer,
     questions: Sequence[str],
 ) -> CheckedQuestion:
-    """Adds to a result the notes that the student should read."""
     reasoned = _with_reason(result, answer, executed, questions)
     return with_graded(reasoned, manifest.graded.get(result.question, ""))
 

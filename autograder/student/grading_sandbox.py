@@ -40,7 +40,7 @@ _OTHERS = frozenset(
 )
 _LISTS = frozenset(("os.listdir", "os.scandir"))
 _SEEN = _CHANGES | _OTHERS | _LISTS | {"open", "socket.getaddrinfo", "sqlite3.connect"}
-#: the files of Python's code that imports modules, or reads source for the text of errors
+#: the files of Python's code that imports modules, or reads source lines for tracebacks
 _IMPORTS, _READERS = "<frozen importlib", ("linecache.py", "tokenize.py", "inspect.py")
 #: the files of code that checks paths on behalf of other code
 _PATHS = frozenset((__file__, os.path.__file__, genericpath.__file__))
@@ -163,7 +163,7 @@ def _found(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _refusing(error: Exception, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that raises an error in the thread that runs checks."""
+    """Returns a replacement for a function that raises `error` in the thread that runs checks."""
 
     @functools.wraps(function, updated=())
     def refuse(*args: Any, **kwargs: Any) -> Any:

@@ -66,7 +66,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Returns the exercise and the question that a name means; no question if all of them pass."""
+    """Returns the exercise and question that a name means; None as the question if all pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
@@ -109,7 +109,7 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
     except OSError as error:
         raise UserError(
             f"{path} can't be written: {error.strerror}. Make the folder writable: "
-            "it remembers which hints you have seen."
+            "this file stores which hints you have seen."
         ) from error
 
 
@@ -119,5 +119,5 @@ def afterwards(folder: Path, question: str) -> str:
 
 
 def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
-    """Returns other right ways and their code; nothing until the course publishes them."""
+    """Returns the text and code of other solutions; nothing until the course publishes them."""
     return read_ways(folder).get(question, ())

@@ -41,7 +41,7 @@ _ANOTHER = " There may be another mistake as well."
 _MOST_CHECKS = 10
 #: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
-#: the most numbers of a tensor, and the most characters of anything else
+#: the most numbers of a tensor, and the most characters of any other value, that are compared
 _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
@@ -107,7 +107,7 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})
         found = _fitting(known, answers, text)
         of_most = {tuple(_fitting(known, part, text)) for part in _most_of(answers)} - {()}
-    except (OSError, ValueError, AttributeError, TypeError):  # students can do without it
+    except (OSError, ValueError, AttributeError, TypeError):  # checks also work without the file
         return ""
     if not found:
         sentences = [*of_most.pop()] if len(of_most) == 1 else []
@@ -119,7 +119,7 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
 
 
 def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]:
-    """Returns the sentences that are sealed with these answers and fit a text."""
+    """Returns the sentences that these answers decrypt, except those about code not in `text`."""
     sentences = known.get(sealed([], answers)[0], "")
     found = _mixed(base64.b64decode(sentences), _all(answers)).decode().splitlines()
     return [sentence for sentence in found if _is_spoken_of(sentence, text)]

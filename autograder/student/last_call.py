@@ -19,11 +19,11 @@ from .known_mistakes import comparable_error, comparable_text
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of a function, or of a layer that was `built` with arguments before.
+    """One call of a function, or of a layer; `built` are the arguments of the layer's constructor.
 
-    `weights` are the names to which the check assigns values, and `found` the names that the layer
-    has. `value` is the result if it `returned`; `again` repeats the call with the same weights and
-    returns its result.
+    `weights` are the names of the weights that the check sets, and `found` are the names that the
+    layer has. `value` is the result if the call `returned`; `again` repeats the call with the same
+    weights and returns its result.
     """
 
     question: str

@@ -50,7 +50,7 @@ def _explain(
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yields the names defined in this notebook, or in all of the folder's if it is unknown."""
+    """Yields the names that this notebook defines; if it is unknown, those of all in the folder."""
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

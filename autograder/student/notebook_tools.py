@@ -32,7 +32,7 @@ from .stale import FAILED, given, run_of, stale, unsaved
 from .stars import star_line
 from .tracing import traced
 
-#: the variable with which nbgrader says that it runs the notebook: "autograde" or "validate"
+#: the environment variable that nbgrader sets to "autograde" or "validate" when it runs a notebook
 _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
@@ -205,7 +205,7 @@ def _missing(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
-    """Returns the cells run so far that define a question, or tried to."""
+    """Returns the executed cells with a definition of the question, even those that failed."""
     words = (f"def {question}(", f"class {question}(", f"class {question}:")
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     return [cell for cell in cells if any(word in cell for word in words)]
@@ -289,7 +289,7 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _source(namespace: Mapping[str, Any]) -> str:
-    """Returns the cells run so far as one text, for messages about calls that are not allowed.
+    """Returns the executed cells as one text, for messages about calls that are not allowed.
 
     Leaves out earlier tries: cells that only define names that a later cell defines again.
     """

@@ -27,7 +27,7 @@ def places_of(
             where, source = locate(code.co_filename, traceback.tb_lineno)
             found.append(CodeLine(where, _name(code.co_name), source.strip()))
         traceback = traceback.tb_next
-    if found and found[0].where == found[-1].where:  # such as a generator within a call
+    if found and found[0].where == found[-1].where:  # as for a generator inside a call
         return (found[0],)
     return (*found[:1], *found[-1:])
 

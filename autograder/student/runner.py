@@ -310,9 +310,9 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Returns the sentence about the known mistake, or about one that all errors indicate.
+        """Returns a sentence about the known mistake, or about the one that all errors indicate.
 
-        The latter must also be the mistake of the failure that is shown first.
+        If the failure that is shown first indicates no mistake, only a known mistake is named.
         """
         if known := sentence_of(self._checks, question, found.results, self._text):
             return known

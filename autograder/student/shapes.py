@@ -83,14 +83,14 @@ def documented_arguments(docstring: str) -> dict[str, str]:
 
 
 def documented_result(docstring: str) -> str | None:
-    """Returns the shape that a docstring gives for the result, if any."""
+    """Returns the shape that a docstring gives for the result, or None."""
     found = _RETURNS.search(docstring)
     shape = _SHAPE.match(found.group(1)) if found else None
     return shape.group(0) if shape else None
 
 
 def commented_shape(line: str) -> str | None:
-    """Returns the shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
+    """Returns the shape at the end of a line's comment: `(T,)` for `# (T, d) @ (d,) -> (T,)`."""
     _, mark, comment = line.partition("#")
     found = list(_SHAPE.finditer(comment)) if mark else []
     last = found[-1] if found else None

@@ -16,7 +16,7 @@ _PRODUCTS = frozenset(
         *("scaled_dot_product_attention", "vecdot", "multi_dot", "chain_matmul"),
     }
 )
-#: functions that call another one for each item
+#: functions that call a given function for each item
 _LOOPING = frozenset({"map", "vmap", "reduce", "starmap", "vectorize"})
 _LOOPS = (ast.For, ast.While, ast.comprehension)
 _WIDEST = 100
@@ -112,7 +112,7 @@ def _definitions(text: str) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def _function(definition: ast.stmt) -> _Function:
-    """Returns the definition itself, or the `forward` of a class, or its last method."""
+    """Returns a function itself; for a class, returns `forward`, or else its last method."""
     if isinstance(definition, _Function):
         return definition
     methods = [node for node in ast.walk(definition) if isinstance(node, _Function)]

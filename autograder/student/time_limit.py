@@ -10,8 +10,8 @@ import threading
 import time
 from collections.abc import Iterator
 
-#: the limit of a check, and of loading a file: normal code takes milliseconds, loops over every
-#: number a tenth of a second
+#: the limit of a check, and of loading a file: normal code takes milliseconds, and a loop over
+#: every number takes a tenth of a second
 SECONDS = 10.0
 #: the factor by which code may exceed this limit if it gets less than half of the processor time
 _LONGEST = 3

@@ -1,7 +1,7 @@
 """Implements `trace`, which shows the shapes in each line of a function in the failing call.
 
 It marks the first line whose shape differs from the documented one. The docstring gives the shapes
-of arguments and result, and the student's own comments (`# (B, T, d)`) those of the lines between.
+of arguments and result; the student's own comments (`# (B, T, d)`) give those of the lines between.
 It runs only on demand, because `sys.settrace` makes Python many times slower.
 """
 
@@ -115,7 +115,7 @@ class _Recorder:
 
 
 def _follow(run: Run, before: dict[str, Any]) -> Callable[[FrameType, str, Any], Any]:
-    """Returns a local trace function: changes since the last event belong to the line before."""
+    """Returns a local trace function: changes since the last event belong to the previous line."""
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         now = dict(frame.f_locals)

@@ -27,7 +27,7 @@ _DATA = 5
 
 
 class BoundedReader:
-    """Calls a function that returns text, in a child process. Close it, or use it in a `with`.
+    """Calls a function that returns text in a child process, which `close` or a `with` block ends.
 
     The child is forked at the first call, and again after a call that ended it.
     """
@@ -38,7 +38,7 @@ class BoundedReader:
         self._pipe: Connection | None = None
 
     def __call__(self, *args: Any) -> str:
-        """Returns the function's text.
+        """Returns the text that the function returns in the child process.
 
         Raises `SubmissionError` if the function raises it, or takes too much time or memory.
         """
@@ -59,7 +59,6 @@ class BoundedReader:
         return text
 
     def close(self) -> None:
-        """Ends the child."""
         if self._process is not None and self._pipe is not None:
             self._pipe.close()
             self._process.kill()

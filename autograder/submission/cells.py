@@ -20,8 +20,8 @@ from .text import (
 )
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
-#: the maximum number of cells that are joined with the one before, which is rare, and the maximum
-#: length of a joined cell
+#: the maximum number of cells that are joined with the previous cell, and the maximum length of a
+#: joined cell
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
 #: names whose meaning differs between a cell and a module
 _SPECIAL = ("__name__", "__future__")
@@ -115,5 +115,5 @@ def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell
 
 
 def names_defined_in(text: str) -> list[str]:
-    """Returns the names that follow `def` and `class`, whatever surrounds them."""
+    """Returns the names that follow `def` and `class`, even if the text is not valid Python."""
     return _DEFINITION.findall(text)

@@ -48,7 +48,7 @@ def outermost_of_students(folder: Path) -> Path:
 
 
 def configured_around(folder: Path) -> Path | None:
-    """Returns the nearest parent folder with nbgrader's configuration, or None."""
+    """Returns the nearest parent with nbgrader's configuration that is not a student's, or None."""
     outside = (around for around in folder.parents if not is_of_students(around))
     return next((around for around in outside if (around / CONFIG_FILE).is_file()), None)
 

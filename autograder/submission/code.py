@@ -21,7 +21,7 @@ _MOST_OF_A_BROKEN_FILE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCode:
-    """A submitted file: its definitions by name, the rest of its code, and its problem.
+    """A submitted file: its definitions by name, the rest of its code, and why it can't be read.
 
     `notebook` is the document of a notebook in the current format, with a top-level list of cells.
     """
@@ -98,7 +98,7 @@ def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
 
 
 def same_code(one: str, other: str) -> bool:
-    """Returns whether two texts are the same program, whatever their comments and blank lines."""
+    """Returns whether two texts are the same program, apart from comments and layout."""
     try:
         return ast.dump(parsed(one)) == ast.dump(parsed(other))
     except NOT_PYTHON:

@@ -19,7 +19,7 @@ from ..records import Exercise
 from .near_names import closest
 from .opened import MAX_FILES, read_bytes
 
-#: the beginning of a note that asks a person to look
+#: the beginning of a note that asks a person to look at a file
 LOOK = "look at "
 #: files made by operating systems and editors, not by a student or an instructor
 NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
@@ -324,7 +324,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:
-    """Yields the folders of students; a hidden folder counts only if it contains an assignment."""
+    """Yields the entries that may be students' folders; a hidden one must contain an assignment."""
     with os.scandir(submitted) as entries:
         every = sorted(entries, key=lambda entry: entry.name)
     for entry in every:

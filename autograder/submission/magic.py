@@ -15,7 +15,7 @@ _MAGIC = re.compile(
     r"[%!?].*|[\w., \t]+=\s*[%!].*"
     r"|(?:pip|conda|mamba|uv|cd|ls|pwd|cat|mkdir|rm|cp|mv)(?:\s+[-\w./~].*)?"
 )
-#: cell magics whose cell is still executed as Python code of the notebook
+#: cell magics that execute their cell as Python code of the notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
 #: the maximum number of magic lines found by their syntax error, because each requires parsing the
 #: cell again
@@ -75,7 +75,7 @@ def _is_surely_magic(line: str) -> bool:
     return _is_magic(line) and _is_no_python(line.strip())
 
 
-@lru_cache(maxsize=64)  # cached, because it is often called twice in a row, and people repeat lines
+@lru_cache(maxsize=64)  # cached, because it is often called again with the same line
 def _is_no_python(magic: str) -> bool:
     # No statement begins with these, so the compiler is not needed.
     return magic.startswith(("%", "!", "?")) or _fault([magic]) is not None
@@ -130,7 +130,7 @@ _END_OF_STRING = {
 def logical_lines(
     lines: Sequence[str], is_whole: Callable[[str], bool]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the first and last line index of each statement; several on one line count as one.
+    """Yields the indices of each statement's first and last line; a line starts at most one.
 
     The code need not be valid Python: a statement ends outside brackets and strings. `is_whole` is
     called with the first line of each statement, and returns whether to ignore its brackets and

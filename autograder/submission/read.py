@@ -163,9 +163,10 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def without_magic(text: str) -> tuple[str, tuple[str, ...]]:
-    """Removes notebook-only lines, and adds a note, if only that makes the module valid Python.
+    """Returns the module and a note; removes notebook-only lines if that makes it valid Python.
 
-    Every other line keeps its number.
+    Every other line keeps its number. A module that is valid, or remains invalid, is returned
+    unchanged and without a note.
     """
     if compiled(text) is None or compiled(without := python_of(text)) is not None:
         return text, ()

@@ -30,7 +30,7 @@ _WIDE = (
 
 
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """Decodes a file as Python does (byte order mark, coding line, any line end); returns notes.
+    """Returns the text of a file, decoded as Python decodes modules, and notes on its encoding.
 
     Also accepts plain text that Python itself refuses, with a note: UTF-16 (from older Windows
     editors), and Latin-1 without a coding line. Raises `SubmissionError` for anything else.
@@ -110,7 +110,7 @@ def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
 
 
 def in_words(error: Exception) -> str:
-    """Describes an error in a text for its author."""
+    """Describes a compiler's error for the author of the code."""
     if isinstance(error, SyntaxError):
         line = (error.text or "").strip()
         where = f"line {error.lineno}: " if error.lineno else ""
@@ -215,7 +215,7 @@ class Statement(experiments.Statement):
 def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
     """Returns the statements of a parsed text, each with its own part of the text.
 
-    A `pass` does nothing, and a cell of magic lines has one for each of them, so it is left out.
+    Leaves out `pass` statements, which often replace magic lines and do nothing.
     """
     lines = text.encode().split(b"\n")
     nodes = (node for node in body if not isinstance(node, ast.Pass))
