@@ -23,15 +23,15 @@ from .owners import words
 from .platforms import platform_name
 
 _SUBMISSIONS = "-submissions"
-#: names that releases and tools put next to answers; names from runners and editors begin with a
-#: dot
+#: names of files and folders that releases and tools put next to answers; names that begin with a
+#: dot are also ignored
 _NOT_WORK = ("checks", "extras", "venv", "node_modules", "requirements.txt")
 #: endings of files that may contain answers
 _WORK = (
     *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
     *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
 )
-#: with at least this many clones, files that most of them have belong to the template
+#: if there are at least this many clones, files that most of them contain are from the template
 _A_CLASS = 3
 _NO_NEARER = "another file of this name at the same depth was used: which one counts?"
 _NOBODYS = "next to clones, so its student is unknown: collect it separately"
@@ -53,8 +53,8 @@ def clones_in(
 ) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder of clones, and the files next to them that are left out.
 
-    In a folder of clones, most members are repositories; a single student's `.git` is not enough.
-    The other folders next to them are then read as clones, too. For any other folder, nothing is
+    A folder is one of clones if most of its members are repositories; a single student's `.git` is
+    not enough. Its other folders are then read as clones, too. For any other folder, nothing is
     returned. `logins` are from a roster, in lower case.
     """
     others: list[RefusedFile] = []
@@ -137,9 +137,9 @@ def _slug(names: Sequence[str], logins: Collection[str]) -> str:
 
 
 def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
-    """Returns a repository's name without its prefix: the outer folder's name, or the assignment.
+    """Returns a repository's name without its prefix.
 
-    If it has neither, `slug` is removed.
+    The prefix is the outer folder's name, the assignment, or otherwise `slug`.
     """
     name, around = place.name, f"{place.parent.name.removesuffix(_SUBMISSIONS)}-"
     if place.parent.name.endswith(_SUBMISSIONS) and name.startswith(around):
@@ -190,7 +190,7 @@ def answers_of(
 def _kept(
     clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
 ) -> Iterator[DownloadEntry | RefusedFile]:
-    """Yields files with other names, each name once; if there are answers, archives stay packed."""
+    """Yields files with other names, each name once; with `is_packed`, archives stay packed."""
     names: set[str] = set()
     for own in others:
         if own[-1].casefold() not in names:

@@ -69,8 +69,8 @@ class CollectOptions:
 
     `assignment` is the assignment of all files, `logins` maps logins of a code classroom, in lower
     case, to students, `times` is a platform's own table of times, and `ends` returns the deadline
-    of a submission if the class counts the last one on time. `owners` contains the owners of each
-    outermost folder if the platform itself states them, so that no name has to be interpreted.
+    of a submission if the class counts the last submission on time. `owners` contains the owners of
+    each outermost folder if the platform itself states them, so that no name has to be interpreted.
     """
 
     assignment: str | None = None
@@ -195,7 +195,7 @@ class _Collection:
             )
 
     def _place(self, layout: DownloadLayout, entry: DownloadEntry) -> OwnedFile | str:
-        """Returns a file's place, or why it has none; a group's file belongs to all members."""
+        """Returns a file's place, or why it is unknown; a group's file belongs to all members."""
         place = layout.place(entry.path, entry.is_archive)
         if isinstance(place, str) or self._owners:
             return place
@@ -295,7 +295,7 @@ def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
 
 
 def _origin(pile: Pile, made: CollectedSubmission, source: str, email: str) -> Origin:
-    """Returns the row of a submission; `email` is the owner's in the table of times."""
+    """Returns a submission's row in collected.csv; `email` is from the table of times."""
     owner = pile.owner
     return Origin(
         student=for_file_name(pile.student),  # the name that all later steps will use

@@ -219,7 +219,7 @@ class _Pack:
 
 
 def _inflated(file: int, at: int) -> bytes:
-    """Inflates the data that begin at an offset; raises an error if there is too much of it."""
+    """Inflates the data that begins at an offset; raises an error if there is too much of it."""
     inflating, data = zlib.decompressobj(), b""
     # limit the compressed data, too, because a stream may continue without any text in it
     for _ in range(2 * _MOST_OF_COMMIT // _PIECE):

@@ -101,7 +101,7 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
     return None
 
 
-#: the maximum nesting of archives in a submission, and of bytes in an archive's list of files
+#: the maximum depth of nested archives, and the maximum size of an archive's list of files
 MAX_DEPTH, MAX_LIST_BYTES = 3, 10 << 20
 
 
@@ -163,7 +163,7 @@ def _unpacked(
 
 
 class _StudentsArchive(io.BytesIO):
-    """The bytes of an archive, from which a list of files that is too long can't be read.
+    """The bytes of an archive; refuses to read a list of files that is too long.
 
     `zipfile` reads the whole list when it opens an archive, and each entry then takes ten times its
     size in memory.

@@ -11,7 +11,7 @@ from ..submission.opened import MAX_FILES
 from ..submission.opened import MAX_SUBMISSION_BYTES as MAX_BYTES
 
 MAX_FILE_BYTES = 100 << 20
-#: the maximum depth of folders: more than anybody needs, but little enough for recursion
+#: the maximum depth of folders: more than anybody needs, and less than Python's recursion limit
 MAX_FOLDERS = 100
 #: the reason to refuse files that an operating system creates
 OF_A_SYSTEM = "created by an operating system, not by a student"

@@ -83,8 +83,8 @@ def _of_table(path: Path) -> Iterator[FoundRequest]:
     columns, rows = read_own_csv(path, _OF_TABLE)
     if missing := [name for name in ("student", "request") if name not in columns]:
         raise UserError(
-            f"{path}: no column {missing[0]!r}; expected student and request, and if known "
-            "assignment, question and time"
+            f"{path}: no column {missing[0]!r}; expected student and request, and "
+            "optionally assignment, question and time"
         )
     for row in rows:
         asked = (row.get(name, "").strip() for name in ("assignment", "question"))

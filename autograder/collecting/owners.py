@@ -107,7 +107,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` has the owners in Gradescope's file; `owners`, if any, replaces all names."""
+        """`metadata` are the owners in Gradescope's file; `owners` replaces all, unless empty."""
         self._names = names
         self._metadata = metadata
         self._owners = owners

@@ -35,7 +35,7 @@ from .platforms import CLASSROOM
 from .sorting import Pile
 from .transaction import CollectionLog
 
-#: returns the deadline of a submission, in UTC without a zone; None if it does not matter
+#: returns the deadline of a submission, in UTC without a zone; None if late submissions count, too
 Ends = Callable[[Key], datetime | None]
 
 

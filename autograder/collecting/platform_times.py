@@ -26,8 +26,8 @@ from ..classroom import (
 from ..errors import UserError
 from .platforms import MOODLE, Owner
 
-#: the columns of times in Moodle's worksheet, the tables of Gradescope and GitHub Classroom, or
-#: one's own table
+#: the columns of times in Moodle's worksheet, in the tables of Gradescope and GitHub Classroom, and
+#: in tables that instructors write
 _COLUMNS = (
     *("Last modified (submission)", "Submission Time", "submission_timestamp"),
     *("submitted_at", "submitted", "time", "timestamp"),
@@ -122,8 +122,8 @@ def _keys(owner: Owner) -> list[str]:
 def read_times(path: Path, zone: tzinfo | None) -> Times:
     """Returns the times of a table; `zone` is the zone of times that name none.
 
-    A time that can't be read is unknown, and noted. Raises `UserError` for a table without people
-    or times, or with times that need a zone if none is given.
+    A time that can't be read is unknown, and a note reports it. Raises `UserError` for a table
+    without people or times, or with times that need a zone if none is given.
     """
     columns, rows = in_english(*read_csv(path))
     headings = {squashed(name): name for name in reversed(columns)}

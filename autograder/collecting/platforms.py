@@ -10,15 +10,16 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-#: Moodle's downloader: the name without `_`, the number, the plugin; 4.0 and older end with `_`.
-#: With "download submissions in folders" off, the file's name follows.
+#: names from Moodle's downloader: the person's name without `_`, a number, and the plugin; in
+#: Moodle 4.0 and older, followed by `_`. If "download submissions in folders" is off, the file's
+#: name follows.
 _MOODLE = re.compile(
     r"(?P<name>[^_]+)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?",
     re.DOTALL,
 )
 MOODLE_WORD = "_assignsubmission_"
-#: Canvas's ContentZipper: the name (left out if grading is anonymous), LATE, the user's number, the
-#: attachment's number; text entries and web addresses have no attachment.
+#: names from Canvas's ContentZipper: the person's name (left out if grading is anonymous), LATE,
+#: the user's number, and the attachment's number, which text entries and web addresses lack.
 _CANVAS = re.compile(
     r"(?:(?P<name>.+?)_)??(?P<late>LATE_)?(?P<number>\d+|anon_[^\W_]+)_"
     r"(?:(?P<attachment>\d+)_(?P<file>.+)|(?P<text>text|link)\.html)",
@@ -32,7 +33,9 @@ TEXT_ENTRY = "a text entry, not a file: ask for the file, or grade it by hand"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of an outermost name. `key` distinguishes namesakes, `rank` orders uploads.
+    """The owner of a file, as its outermost name says.
+
+    `key` distinguishes people with the same name, and `rank` orders the uploads of one person.
 
     `number` is the platform's number for the person, `time` is the time that it reports, and
     `problem` is the reason why a file of this name counts only if its owner has no other file.
@@ -62,7 +65,7 @@ class PlatformName:
 
 
 def platform_name(name: str) -> PlatformName | None:
-    """Returns the facts in an outermost name that Moodle or Canvas wrote, or None for others."""
+    """Returns the facts in an outermost name, or None if neither Moodle nor Canvas wrote it."""
     return _moodle(name) or _canvas(name)
 
 

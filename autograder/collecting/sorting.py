@@ -320,6 +320,6 @@ def _may_be_an_answer(path: str) -> bool:
 
 
 def _is_nbgraders(entry: DownloadEntry, place: OwnedFile, owner: Owner) -> bool:
-    """Returns whether a time is in `<student>/<assignment>/` of a folder, as nbgrader writes it."""
+    """Returns whether a timestamp is in `<student>/<assignment>/`, where nbgrader writes it."""
     is_there = place.assignment is not None and len(place.own) == 1
     return is_there and not entry.in_archive and not owner.platform

@@ -77,7 +77,7 @@ class Students:
         )
 
     def _number_of(self, platform: str, person: Person) -> str:
-        """Returns a person's own number on a platform that also numbers groups; otherwise empty.
+        """Returns a person's own number on a platform that also numbers groups, otherwise "".
 
         Moodle's number belongs to one assignment, so only that assignment's worksheet contains it.
         """

@@ -47,12 +47,12 @@ class Course:
         raise UserError(f"no assignment is called {name!r}; this course has: {known}")
 
     def assignment_called(self, text: str) -> Assignment:
-        """Returns the assignment with that name or title, in any case; raises like `assignment`."""
+        """Returns the assignment with that name or title, ignoring case, or raises `UserError`."""
         found = [a for a in self.assignments if words_of(text) in map(words_of, (a.name, a.title))]
         return found[0] if len(found) == 1 else self.assignment(text)
 
     def without(self, name: str, error: ContentError) -> Course:
-        """Returns the course with one more broken assignment."""
+        """Returns the course with the assignment moved to `broken`."""
         others = tuple(a for a in self.assignments if a.name != name)
         return replace(self, assignments=others, broken={**self.broken, name: error})
 

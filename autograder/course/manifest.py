@@ -20,7 +20,7 @@ STARS = "stars.json"
 CONSTRAINTS = ("one line", "no loop", "no @")
 #: the file with the code of other right answers, only in bundles made with `release --after`
 WAYS = "ways.json"
-#: the file with one sealed sentence for each known mistake, by question
+#: the file with one encrypted sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
 
 
@@ -113,9 +113,9 @@ def read_stars(folder: Path) -> dict[str, str]:
 
 
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Reads other right ways by question, with their code, or {} until the course publishes them.
+    """Reads other right answers, by question, or {} until the course publishes them.
 
-    A way is a pair of a text on what it does and costs, and its code.
+    Each is a pair: a text about what the answer does and costs, and its code.
     """
     return {
         name: tuple((str(text), str(code)) for text, code in ways)

@@ -27,9 +27,9 @@ class Grades:
     `absent` are the names of people without any result. `people` has each student's entry in the
     roster, and `known_as` has each student's other names. `zero_for` are the assignments in which a
     missing submission may count as zero; in the assignments of `not_due`, it must not do so yet.
-    `waiting_for` are missing submissions that may still arrive. `left` are people who have left,
-    and `chosen` are the selected people (None for all): missing submissions of others are not
-    written. `titles` are the titles of assignments in the course.
+    `waiting_for` are missing submissions that may still arrive. `left` are people who have left
+    the class, and `chosen` are the selected people (None for all): missing submissions of others
+    are not written. `titles` are the titles of assignments in the course.
     """
 
     results: Sequence[SubmissionResult]

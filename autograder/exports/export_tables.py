@@ -1,4 +1,4 @@
-"""Provides what export formats share: CSV tables, numbers, and the record of an export."""
+"""Writes CSV tables and formats numbers for export formats, and defines the record of an export."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..files import replace_file
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The file or folder that was written, and notes for its reader.
+    """The file or folder that was written, and notes for the instructor.
 
     `waits` is true if a person must do something before all grades arrive at the platform.
     """

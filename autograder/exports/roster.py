@@ -54,7 +54,7 @@ class Platform(enum.StrEnum):
 class Roster:
     """A platform's table: its columns, the rows of people, and the other rows.
 
-    `headings` are the platform's own headings, in its language, by our columns.
+    `headings` maps our names of the columns to the platform's headings in its own language.
     """
 
     path: Path
@@ -75,12 +75,12 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The student of each row of people, by the row's number, and a note on every mismatch.
+    """The students of each row of people, by the row's number, and a note on every mismatch.
 
     A person whose name differs on two platforms has several folders, each with different
     assignments; `works` has the assignments of each student. `left_over` are students without a
-    row, `doubts` are the reasons, and `in_doubt` are the rows that may be theirs. `waiting` are the
-    rows of people without a result whom the class knows.
+    row, `doubts` say why, and `in_doubt` are the rows that may be theirs. `waiting` are the rows of
+    people whom the class knows and who have no result.
     """
 
     students_of: Mapping[int, Sequence[str]]

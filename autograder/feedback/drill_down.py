@@ -43,7 +43,7 @@ class _Document:
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
         """Returns the whole document; no row can be added afterwards."""
-        # names of folders may be bytes that are not text
+        # names of folders may contain bytes that are not valid UTF-8
         text = f"],{for_script(tables)[1:]}"
         self._text.write(text.encode("utf-8", "surrogatepass"))
         return self._text.getvalue().decode("utf-8", "surrogatepass")

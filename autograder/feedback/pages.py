@@ -89,9 +89,9 @@ def write_feedback(
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
     The same content is written next to it as plain text, `feedback.txt`. `human` are graders'
-    entries in the gradebook, which count, and which the page shows. `arrivals` says when the
-    submissions arrived. A student's name that is not a safe folder name is encoded. Raises
-    `UserError` for a page that can't be written.
+    entries in the gradebook, which replace automatic points and are shown on the page. `arrivals`
+    says when the submissions arrived. A student's name that is not a safe folder name is encoded.
+    Raises `UserError` for a page that can't be written.
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()

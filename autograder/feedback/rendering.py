@@ -1,4 +1,4 @@
-"""Renders templates as self-contained pages, escaped and with no scripts except ours."""
+"""Renders templates as self-contained pages: values are escaped, and only our own scripts run."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
-    """The facts about a class besides its results.
+    """Facts about a class other than its results.
 
     `arrivals` say who was late, and `missing` who has submitted nothing, by assignment; `codes` are
     wrong answers, `sentences` say what known mistakes confuse, and `names` are from the roster.

@@ -1,4 +1,4 @@
-"""Writes the class report as one page: every number in words, with bars, and a script for details.
+"""Writes the class report as one page: tables, bars, and a script that shows details.
 
 Without the script, the page has the same content, and can still be folded and printed.
 """

@@ -27,8 +27,8 @@ from ..submission.fingerprints import Fingerprints, fingerprints
 from .answer_code import code_reader, definitions_of
 from .rendering import render
 
-#: code is common if more than this share of the students who wrote anything has it; the number of
-#: students that this makes is kept within the limits below
+#: code is common if more than this share of the students who wrote anything has it; the resulting
+#: number of students is kept within the limits below
 _COMMON_SHARE = 0.1
 _COMMON_LEAST, _COMMON_MOST = 3, 20
 #: the minimum number of rare fingerprints that a pair must share

@@ -47,7 +47,7 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
     """Returns the files to read, those with mistakes that need excerpts first.
 
-    Leaves out other files once there are as many of them as will be read.
+    Leaves out the other files beyond the number that will be read.
     """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []

@@ -31,7 +31,7 @@ Scores = Mapping[Key, float | None]
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """Writes the table without Canvas's numbers, and with our names as SIS Login IDs."""
+    """Writes the table without Canvas's numbers; the SIS Login IDs are the class's own names."""
     maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(grades.title_of, maxima)),
@@ -86,7 +86,7 @@ def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
 def _cell(
     grades: Grades, scores: Scores, student: str | None, assignment: str, before: str = ""
 ) -> str:
-    """Returns a score, or the chosen default.
+    """Returns a score, or the chosen value for a missing submission.
 
     Returns the platform's own value if the grader failed, or if the owner of the cell is uncertain.
     """
@@ -116,7 +116,7 @@ def _column(roster: Roster, assignment: str, title: str) -> str:
 
 
 def _new_columns(roster: Roster, columns: Mapping[str, str]) -> Iterable[str]:
-    """Yields a note on each assignment that Canvas would create because it does not have it."""
+    """Yields a note on each assignment that is not in Canvas's table, so Canvas would create it."""
     there = [column for column in roster.columns if _NUMBERED.fullmatch(column)]
     for name, column in columns.items():
         if column not in roster.columns and there:

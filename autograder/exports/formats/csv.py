@@ -77,7 +77,7 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """Returns the points and the maximum of all assignments, or nothing if none counts."""
+    """Returns the points and the maximum of all assignments; empty cells if none counts."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
     counted = [(float(total), float(most)) for total, most in found if total != "" and most]
     if not counted:
@@ -112,7 +112,7 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
 
 
 def _nothing(grades: Grades, maxima: Mapping[str, float], student: str) -> dict[str, Value]:
-    """Returns the cells of a missing submission: zero of the full marks if that was chosen."""
+    """Returns the cells of a student without submissions: zero if that was chosen, else empty."""
     cells: dict[str, Value] = {}
     for name, most in maxima.items():
         zero = grades.missing_cell(student, name)

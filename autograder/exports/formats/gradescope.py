@@ -64,7 +64,7 @@ def _place(folder: Path, result: SubmissionResult) -> Path:
 
 def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
     if result.status is SubmissionStatus.FAILED:
-        path.unlink(missing_ok=True)  # an earlier export's score is not this submission's
+        path.unlink(missing_ok=True)  # it would have the score of an earlier export
         whose = f"{result.student!r}, {result.assignment}"
         yield f"{whose}: the grader failed, so there is no results.json"
         return
