@@ -53,8 +53,8 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The files of a released assignment.
 
-    `files` are texts by their paths in its folder, `sources` are nbgrader's source notebooks by
-    exercise, and `extras` are the paths of files that do not belong to an exercise.
+    `files` are texts by their paths in the released folder, `sources` are nbgrader's source
+    notebooks by exercise, and `extras` are the paths of files that belong to no exercise.
     """
 
     name: str

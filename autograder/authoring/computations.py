@@ -16,7 +16,7 @@ from .solution_parts import solution_lines
 
 #: an expression with at least this many operations is recognized by its form, ignoring names
 _KNOWN_BY_FORM = 3
-#: the same for an expression that is returned: its operations, and the functions that it calls
+#: a returned expression is recognized if it has at least this many operations or called functions
 _RETURNED = 2
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare)
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})

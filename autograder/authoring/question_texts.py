@@ -50,7 +50,7 @@ def stars_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
-    """Reads the sealed sentences about known mistakes that `make student-mistakes` has written."""
+    """Reads the encrypted sentences about known mistakes that `make student-mistakes` wrote."""
     path = root / "source" / assignment.name / MISTAKES
     if not path.is_file():
         return {}

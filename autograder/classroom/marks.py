@@ -71,7 +71,7 @@ class Graders:
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
     """Returns the graders of a class; a row of `graders.csv` is for an exercise or a question.
 
-    A question is written as `exercise/question`. Raises `UserError` if it occurs twice.
+    A question is written as `exercise/question`. Raises `UserError` if one occurs twice.
     """
     path = class_folder / GRADERS_FILE
     found: dict[str, str] = {}

@@ -214,7 +214,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in a list; its sections show how to split cells with several sections."""
+    """Returns the people in a list; other rows show how to split a cell with several sections."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []

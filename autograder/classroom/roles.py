@@ -157,7 +157,7 @@ class Columns:
 
 
 def _heading(column: str) -> str:
-    """Normalizes a heading; `Section 2`, for example, is another column of sections."""
+    """Normalizes a heading; `Section 2`, for example, also becomes the heading of sections."""
     squeezed = squashed(column)
     unnumbered = squeezed.rstrip("0123456789")
     return unnumbered if _ROLE_OF.get(unnumbered) in _SEVERAL else squeezed
@@ -170,7 +170,7 @@ def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
 
 
 def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Splits a cell with several sections at `;`, or at another separator if all are known."""
+    """Splits a cell into sections at `;`, or at another separator if all parts are `known`."""
     whole = " ".join(text.split())
     parts = tuple(filter(None, _SEPARATORS.split(whole)))
     if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):

@@ -78,7 +78,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 def read_own_csv(
     path: Path, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Reads a table that people write as `read_csv` does, but ignores the case of headings."""
+    """Reads a table as `read_csv` does; ignores the case of headings, which people may type."""
     theirs, rows = read_csv(path)
     ours = {column.casefold(): column for column in reversed(columns)}
     names = {heading: ours.get(heading.casefold(), heading) for heading in theirs}

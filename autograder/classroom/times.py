@@ -21,8 +21,8 @@ from ..submission.opened import read_bytes
 TIMESTAMP_FILE = "timestamp.txt"
 _MOST_BYTES = 200
 
-#: en, de (Austria), fr, es, it, nl, pt, sv, da and nb, fi, pl, cs, tr; whole words, because in some
-#: languages the name of one month is the beginning of another's
+#: the names of each month in en, de (with Austria), fr, es, it, nl, pt, sv, da and nb, fi, pl, cs,
+#: tr; compared as whole words, because a month's name may begin with the name of another
 _NAMES = (
     "january januar jänner janvier enero gennaio januari janeiro tammikuuta stycznia ledna ocak",
     "february februar feber février febrero febbraio februari fevereiro helmikuuta lutego února "

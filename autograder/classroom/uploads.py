@@ -58,7 +58,7 @@ def forget_uploads(class_folder: Path, keys: Iterable[Key]) -> None:
 def digest_of(folder: Path) -> str:
     """Returns a digest of names and bytes of the files in a folder, or "" if it is not a folder.
 
-    The submission time is not part of it, nor are files that systems and editors leave there.
+    The digest leaves out the submission time, and files that systems and editors create.
     """
     if not folder.is_dir() or folder.is_symlink():
         return ""

@@ -67,7 +67,8 @@ class Canvas:
     def __init__(self, site: str, course: str, token: Token, retry: RetryPolicy) -> None:
         self._site, self._number, self._token, self._retry = site, course, token, retry
         package = import_extra("canvasapi")
-        with warnings.catch_warnings(action="ignore"):  # about http, allowed only on this machine
+        # canvasapi warns about http, which is allowed only for a server on this machine
+        with warnings.catch_warnings(action="ignore"):
             self._canvas = package.Canvas(site, _NO_TOKEN)
         self._requester = self._canvas._Canvas__requester
         self._requester._session = session(site, token, retry)

@@ -54,7 +54,7 @@ def session(site: str, token: Token, retry: RetryPolicy) -> requests.Session:
             ):
                 raise refused_redirect(site, request.url)
 
-    class Adapter(package.adapters.HTTPAdapter):  # type: ignore[name-defined,misc]  # the same
+    class Adapter(package.adapters.HTTPAdapter):  # type: ignore[name-defined,misc]  # as above
         def send(self, request: Any, stream: bool = False, **kwargs: Any) -> Any:
             """Reads the body of every response, including redirects, within limits."""
             answer = super().send(request, stream=True, **kwargs)

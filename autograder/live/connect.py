@@ -58,7 +58,7 @@ def address_of(platform: str, url: str) -> Address:
 def connect(
     address: Address, token: Token | None = None, retry: RetryPolicy | None = None
 ) -> Platform:
-    """Returns a course on its platform; raises `UserError` without a token for it."""
+    """Returns a course on its platform; raises `UserError` if there is no token for its site."""
     known = token or find_token(address.platform, address.site)
     make = _PLATFORMS[address.platform].make
     platform = make(address.site, address.course, known, retry or RetryPolicy())

@@ -137,7 +137,7 @@ class Response(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers, by names in any case."""
+        """The headers; the case of their names does not matter."""
         ...
 
     @property
@@ -161,7 +161,7 @@ class RetryPolicy:
 
         `once` sends the request, and raises `NoResponse` if there is no answer. `is_safe` means
         that the request may be repeated even if it was carried out. Raises `Unreachable` if all
-        tries fail, or `UserError` if the last one got a file that is not the announced one.
+        tries fail, or `UserError` if the last try received a different file than was announced.
         """
         problem, is_of_one_file = "", False
         for tried in range(_TRIES):
@@ -172,7 +172,7 @@ class RetryPolicy:
                 is_of_one_file = isinstance(error, DifferentFile)
             else:
                 is_of_one_file = False
-                is_throttled = _is_throttled(answer)  # so it was certainly not carried out
+                is_throttled = _is_throttled(answer)  # a throttled request has not been carried out
                 if not is_throttled and answer.status_code not in _OVERLOADED:
                     self._keep_quota(answer.headers)
                     return answer
@@ -208,7 +208,7 @@ def _is_throttled(answer: Response) -> bool:
 def _wanted_wait(headers: Mapping[str, str]) -> float:
     try:
         return min(max(float(headers.get("Retry-After", "0")), 0.0), _LONGEST_WAIT)
-    except ValueError:  # a date: wait as usual
+    except ValueError:  # the header contains a date, which is ignored
         return 0.0
 
 

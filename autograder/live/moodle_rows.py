@@ -61,7 +61,7 @@ def work_of(work: Values, flags: Sequence[Values]) -> PlatformAssignment:
 
 
 def attempt_of(submission: Values, student: str, identifier: str) -> Attempt:
-    """Returns the submission of a student; `identifier` is the number in names of its files."""
+    """Returns the submission of a student; `identifier` is the number in the files' names."""
     files: list[SubmittedFile] = []
     typed: tuple[SubmittedFile, ...] = ()
     for plugin in submission.get("plugins") or ():

@@ -1,4 +1,4 @@
-"""Reports what changed when a class was graded again, and remembers which changes were seen."""
+"""Reports what changed when a class was graded again, and stores which changes have been seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An author's work on a course's content: creating, validating, releasing and packing it."""
+"""Creates, validates, releases and packs a course's content."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def release(
 ) -> ReleaseReport:
     """Writes assignments/ and the bundles for students, completely or not at all.
 
-    With `after`, meant for when everybody has submitted, bundles also contain the code of other
-    right answers.
+    With `after`, bundles also contain the code of other right answers; use it when everybody has
+    submitted.
 
         autograder.release(["causal_attention"])
 
@@ -108,9 +108,10 @@ def validate(
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
 ) -> ValidationReport:
-    """Grades every case with a known verdict, of the given assignments or exercises (default: all).
+    """Grades solutions, stubs, alternatives and known mistakes, whose verdicts are known.
 
-    `starts` is called with the number of cases, and `judged` after each case.
+    `names` are assignments or exercises (default: all). `starts` is called with the number of
+    cases, and `judged` after each case.
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """

@@ -85,7 +85,7 @@ def find_courses(
     assignment: str | None = None,
     question: str | None = None,
 ) -> Courses:
-    """Finds the submissions in a folder, their course, and the nbgrader course around them, if any.
+    """Finds the submissions in a folder, their course, and any nbgrader course around them.
 
     `folder` is a class folder, its folder of submissions, or a single submission. `question`, if
     given, is the name of the only question that is graded. Raises `UserError` if there is no course
@@ -189,7 +189,7 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
-    """Returns the named course, one at or above this folder or the class, or the configured one.
+    """Returns the named course, one at or above the current folder or the class, or the configured.
 
     Returns None if there is none. Raises `UserError` if the named folder is in no course.
     """

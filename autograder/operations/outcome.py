@@ -169,7 +169,7 @@ def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> Recor
         sorted(results.keys),
         without=[GRADEBOOK_FILE, ALLOWED_FILE],
     )
-    # in a mixed class, or if it is elsewhere, the gradebook is always written
+    # always write the gradebook in a mixed class, or if it is outside the class folder
     if not courses.notebooks and (class_folder / GRADEBOOK_FILE).is_file():
         known = step.known()
         if known is not None:

@@ -19,7 +19,7 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class DateChange:
-    """A change of a due date; `section` is empty for everybody, `before` if there was no date."""
+    """A change of a due date; `section` is "" for everybody's date, `before` if there was none."""
 
     assignment: str
     section: str

@@ -94,9 +94,9 @@ def attempts(
 ) -> list[Attempts]:
     """Groups the graded lines by submission, in the order of student and assignment.
 
-    `seen` is the number of lines of each assignment that have been looked at. A submission's last
-    line among these is the one to compare with; if there is none, its first line is. Submissions
-    that are not in `only` are left out.
+    `seen` is the number of lines of each assignment that have been looked at. The line to compare
+    with is a submission's last line among these, otherwise its first line. Submissions that are not
+    in `only` are left out.
     """
     numbers: dict[str, int] = {}
     lines: dict[Key, list[SubmissionResult]] = {}

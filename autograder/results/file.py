@@ -25,7 +25,7 @@ GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """The graded submissions of a results file; its length is their number.
+    """The graded submissions of a results file; `len` returns their number.
 
     A key is in the history only if the submission's last line has it, because only the last line
     counts: files and suites may return to an earlier version.

@@ -31,7 +31,8 @@ _LONGEST_NAME = 255
 class MergeReport:
     """The numbers of lines that were written, and of lines that were left out.
 
-    Equal lines are left out, and lines of failed submissions that were graded elsewhere.
+    A line is left out if it is equal to another one, or if it is of a failed submission that was
+    graded elsewhere.
     """
 
     to: Path

@@ -18,7 +18,7 @@ _LOOK: dict[Verdict, str] = {
 
 
 def never_ran(exercise: ExerciseResult) -> bool:
-    """Returns whether all of several questions stopped with an error, perhaps in a single line.
+    """Returns whether all of several questions stopped with an error, perhaps from a single line.
 
     These answers show no behavior, so they are not a mistake that others may share.
     """
