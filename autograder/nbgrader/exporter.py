@@ -50,7 +50,7 @@ class SandboxedExporter(BehindTheWall):
     jobs = Integer(2, help="submissions graded at a time").tag(config=True)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]  # it ships no types
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]  # nbgrader has no types
         self._graded: dict[tuple[str, str], SubmissionResult] = {}
         self._recorded: set[tuple[str, str]] = set()
         if getattr(self.parent, "assignments", None):

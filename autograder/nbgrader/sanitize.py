@@ -37,7 +37,7 @@ def safe_markdown(source: str, attachments: dict[str, Any]) -> str:
 
 
 def _cleaned(source: str) -> str:
-    return str(clean_html(source))  # type: ignore[no-untyped-call]  # it ships no types
+    return str(clean_html(source))  # type: ignore[no-untyped-call]  # nbconvert has no types
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:

@@ -53,9 +53,9 @@ def _ours(step: Any) -> Any:
 _EXPORTER = f"{__package__}.exporter.SandboxedExporter"
 
 _CONFIG = '''\
-"""nbgrader's settings of this class. Written once by autograder; yours to change.
+"""nbgrader's settings for this class. autograder has written this file; you may change it.
 
-`autograder grade` and `record` read them as well: the database, the folders, the late penalty.
+`autograder grade` and `record` also use its database, folders and late penalty.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The time budget of a question, and the clock that charges time to it while a call runs."""
+"""Defines a question's time budget, and the clock that charges time to it while a call runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that a worker may see: Python, torch and its requirements, and the worker's code."""
+"""Finds the files that a worker may see: Python, torch and its requirements, the worker's code."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class WorkerEnvironment:
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
     """Returns the environment of workers that use the running interpreter.
 
-    Includes those of the distributions that are installed, and all their requirements. Raises
-    `LookupError` if torch is required but not installed.
+    It includes the installed distributions among `distributions`, and all their requirements.
+    Raises `LookupError` if torch is required but not installed.
     """
     base = Path(sys.base_prefix).resolve()
     standard_library = Path(sysconfig.get_path("stdlib")).resolve()

@@ -1,4 +1,4 @@
-"""The isolation levels, strongest first: how each is started, and the remedy if it does not work.
+"""Defines the isolation levels, strongest first: how to start each, and a remedy if that fails.
 
 A new level needs a row in `LEVELS` and a member of `records.Tier`.
 """
@@ -81,7 +81,7 @@ LEVELS = {
             Tier.C,
             _among_links,
             own_namespaces=False,
-            remedy="a kernel with Landlock (5.13 or newer), and a Python that every user may read",
+            remedy="use Linux with Landlock (5.13 or newer) and a Python that all users can read",
         ),
     )
 }
@@ -118,7 +118,7 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
 
 
 class Links:
-    """A folder of links to a worker's packages, and a path to the standard library. Close it.
+    """A folder of links to a worker's packages, and a path to the standard library.
 
     A worker started by root changes its user, and then can't enter folders such as /root. The links
     therefore go through `descriptors` of folders that were opened earlier, which a worker inherits.

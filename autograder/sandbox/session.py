@@ -1,4 +1,4 @@
-"""The grader's side of one sandboxed worker: calls it with a time budget, and reliably kills it."""
+"""Controls one sandboxed worker: calls it with a time budget, and reliably kills it."""
 
 from __future__ import annotations
 

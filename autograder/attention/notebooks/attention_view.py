@@ -85,7 +85,7 @@ def attention_view(
             Or an answer, which is called without arguments; if it raises, nothing is shown.
         tokens: the T tokens: words, or single letters.
         title: the text above the view.
-        query: the query at first; the last token by default.
+        query: the index of the query that is shown first; the last token by default.
 
     Raises:
         ValueError: the weights are not a square table for each head, with T rows.

@@ -25,8 +25,8 @@ from matplotlib_inline.config import InlineBackend
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
 #: the colors of the numbers at the edges. Jupyter puts a white box behind a picture if all of its
-#: tick labels are dark, a black one if all are light, and none if they differ; so one of these is
-#: just below the middle
+#: tick labels are dark, a black one if all are light, and none if they differ; so one of these
+#: grays is slightly lighter than the middle, and one slightly darker
 _TICKS = ("#828282", "#7d7d7d")
 _DARK, _LIGHT = "#222222", "#ffffff"
 #: the color of text in a box of a light color
@@ -133,7 +133,7 @@ def has_numbers(values: np.ndarray) -> bool:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """Wrap a text into lines that fit."""
+    """Wrap a text into lines of at most `inches`."""
     return textwrap.fill(text, width=max(int(inches / _LETTER), 14))
 
 

@@ -19,8 +19,9 @@ from .echoes import echo_problem
 
 #: the least correlation of a call with a call that it repeats. The correlation of two independent
 #: calls of 400 entries is about 0.05, or 0.17 if all items of a batch share a pattern of 36
-#: entries. By Bernstein's inequality, that of n entries reaches r with P <= 2 exp(-n r^2 / (2 + 2 M
-#: r / 3)), where M = q / p or p / q, which is at most 4 here: below 1e-20 for 400
+#: entries. By Bernstein's inequality, the correlation of n entries reaches r with
+#: P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where M = q / p or p / q, which is at most 4 here. For 400
+#: entries, P is below 1e-20
 _REPEATED = 0.7
 #: below this many standard deviations, the bound of the squared deviations need not be computed
 _USUAL = 5.0

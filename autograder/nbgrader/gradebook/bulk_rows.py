@@ -180,7 +180,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_NotebookEntry]) -> d
 
 
 def _judged(sheet: _NotebookEntry, cell: str) -> tuple[float | None, bool]:
-    """Returns the automatic score, if any, and whether a human must look at the cell."""
+    """Returns the automatic score, or None for a written answer, and whether a human must look."""
     if cell in sheet.cells.solution_cells:
         return None, True
     key = (sheet.name, cell)
@@ -200,7 +200,7 @@ def _new_grade(notebook: str, cell: str, score: float | None, look: bool) -> Row
 
 
 def _regraded(row: Row, score: float | None, look: bool) -> Row | None:
-    """Returns the changes to an existing grade, if any.
+    """Returns the changes to an existing grade, or None if there are none.
 
     A manual grade needs another look only if the automatic score has changed.
     """

@@ -95,7 +95,7 @@ def _penalties(connection: Connection) -> dict[tuple[str, str], float]:
         .where(page.c.late_submission_penalty > 0)
         .group_by(submission.c.student_id, assignment.c.name)
     )
-    # a sum of tenths is 15.000000000000004, which nobody wants to read in a table
+    # a sum of tenths may be 15.000000000000004, which is hard to read in a table
     return {(student, name): round(off, 9) for student, name, off in connection.execute(query)}
 
 

@@ -70,7 +70,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Sets the arrival time; nbgrader calls this for each notebook of a submission."""
-        directories = self.parent.parent.coursedir  # that of the exporter's converter
+        directories = self.parent.parent.coursedir  # from the exporter's converter
         names = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
         folder = directories.format_path(directories.submitted_directory, *names)
         with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:

@@ -1,6 +1,6 @@
 """Runs nbgrader's own autograding of one submission, with its cells in the sandbox.
 
-Damage by Jupyter that would end nbgrader's run is repaired first, so that it affects at most one
+Damage to a notebook that would end nbgrader's run is repaired first, so that it affects at most one
 cell.
 """
 

@@ -102,7 +102,7 @@ class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader shi
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Copies these notebooks; nbgrader calls this for each notebook of an assignment."""
-        directories = self.parent.parent.coursedir  # that of the exporter's converter
+        directories = self.parent.parent.coursedir  # from the exporter's converter
         assignment = resources["nbgrader"]["assignment"]
         source, release = (
             Path(directories.format_path(step, ".", assignment))

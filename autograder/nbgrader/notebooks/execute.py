@@ -1,4 +1,4 @@
-"""nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
+"""Runs nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
 Most other steps are nbgrader's own: they restore the instructor's cells before this step, and
 determine scores from the outputs after it.

@@ -1,4 +1,4 @@
-"""The engine that lets a grading run grade assignments with nbgrader's own test cells."""
+"""Defines the engine that grades assignments with nbgrader's own test cells."""
 
 from __future__ import annotations
 
