@@ -1,7 +1,7 @@
-"""The worker, which executes one student's module and answers each call to it with one frame.
+"""Executes one student's module in a worker, and answers each call to it with one frame.
 
-Runs inside the sandbox. The grader trusts no reply: it decodes each one as hostile data, and does
-all comparisons on its own side.
+This code runs inside the sandbox. The grader trusts no reply: it decodes each one as hostile data,
+and does all comparisons on its own side.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """Returns a call's result, and the arguments after the call, or None if it changed none."""
+    """Returns a call's result, and the arguments after the call (None if it changed none)."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.MissingValue):
         value.fail()

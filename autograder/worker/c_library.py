@@ -1,4 +1,4 @@
-"""Functions of the C library that the worker calls, looked up once, before any fork."""
+"""Looks up the functions of the C library that a worker calls, once, before any fork."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def show() -> None:
 def die_with_parent(parent: int) -> None:
     """Makes the kernel kill this process when its parent ends.
 
-    Without namespaces, nothing else would.
+    Without namespaces, nothing else would end this process.
     """
     check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
     if os.getppid() != parent:  # the parent ended before the call above

@@ -1,8 +1,8 @@
-"""The fork server, which loads torch once; each worker is a fork of it.
+"""Runs the fork server, which loads torch once; each worker is a fork of it.
 
-Started by `sandbox.fork_server` inside bubblewrap. It stores the requests to workers, which every
-worker sees anyway, but no answers. It never sees a student's code, which is sent directly to the
-worker, so that later workers can't find it.
+`sandbox.fork_server` starts it, in bubblewrap for tiers A and B. It stores the requests to workers,
+which every worker sees anyway, but no answers. It never sees a student's code, which is sent
+directly to the worker, so that later workers can't find it.
 """
 
 from __future__ import annotations

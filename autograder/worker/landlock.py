@@ -1,4 +1,4 @@
-"""Landlock's system calls, which let a process read some paths, but not write or connect anywhere.
+"""Calls Landlock, which lets a process read some paths, but not write or connect anywhere.
 
 Source: the kernel's `Documentation/userspace-api/landlock.rst`. Landlock permits chmod, utime and
 setxattr; `seccomp` denies them.

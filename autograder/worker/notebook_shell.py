@@ -95,7 +95,7 @@ class Notebook:
                 self._running = True
                 self._run_cell(self._shell, source, store_history=not is_test)
         except KeyboardInterrupt:
-            pass  # it came too late for the cell to show it
+            pass  # the interrupt came too late for the cell to show it
         finally:
             self._running = False
             self._shell.user_ns.pop(end.name, None)

@@ -68,7 +68,7 @@ class _OperatorNames(profiler_legacy.profile):
 
     def __exit__(self, *_: object) -> None:
         for records in torch._C._autograd._disable_profiler_legacy():
-            events: list[Any] = records  # torch's stubs give another class
+            events: list[Any] = records  # torch's stubs declare a different class
             self.names.update(event.name() for event in events if event.kind() == "push")
 
 

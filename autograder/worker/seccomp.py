@@ -1,4 +1,4 @@
-"""A seccomp filter for workers, which may compute, read, write to open files and start threads.
+"""Builds the seccomp filter of workers, which may compute, read, write and start threads.
 
 System calls that `system_calls` does not list fail with EPERM, so that an honest mistake raises an
 error instead of killing the process; calls newer than the list fail with ENOSYS. Supports x86_64

@@ -166,11 +166,11 @@ class _Execution:
                 trying += self._waiting.pop(name, ())
 
     def _tried(self, number: int, alarm: Alarm | None, is_last: bool) -> str | None:
-        """Executes a statement; returns a name that it needs and that is bound later, if any."""
+        """Executes a statement; returns a name that it needs and that is bound later, or None."""
         statement = self._chosen[number]
         binds = statement.binds
         if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
-            return None  # it had to wait, and a later statement has meanwhile bound its names
+            return None  # it had to wait, and a later statement has bound its names since then
         functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
         try:
             self._execute(statement, alarm)

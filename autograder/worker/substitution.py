@@ -1,4 +1,4 @@
-"""Right answers to other questions, which the grader computes for answers that use them.
+"""Replaces wrong answers that other answers call with right ones, which the grader computes.
 
 A student's `attention_weights` may call the student's own `scale_scores`. If that is wrong, the
 worker replaces it with a function that sends its arguments to the grader and gets the right value
@@ -41,7 +41,7 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
     """Returns the arguments in order, with the defaults of the student's own function."""
     try:
         signature = inspect.signature(own)
-    except (TypeError, ValueError):  # it has no signature, or it is not a function
+    except (TypeError, ValueError):  # `own` has no signature, or is not a function
         return (*args, *kwargs.values())
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()

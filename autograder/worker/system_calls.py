@@ -1,4 +1,4 @@
-"""The system calls that a worker may make, by number; `seccomp` builds a filter from them.
+"""Lists the system calls that a worker may make, by number; `seccomp` builds a filter from them.
 
 The list was found by tracing answers to all assignments, and extended with the calls that other
 versions of the C library and of Python use for the same purposes; the test run grades every right
@@ -12,7 +12,7 @@ Numbers = tuple[int | None, int | None]
 
 #: calls that are allowed with any arguments
 ALLOWED: dict[str, Numbers] = {
-    # Its channel, its output, and a pipe to itself; descriptors are limited, and files can't grow.
+    # The worker's channel and output, and pipes; descriptors are limited, and files can't grow.
     "read": (0, 63),
     "readv": (19, 65),
     "pread64": (17, 67),
@@ -65,7 +65,7 @@ ALLOWED: dict[str, Numbers] = {
     "getcpu": (309, 168),
     "exit": (60, 93),
     "exit_group": (231, 94),
-    # Its own signal handlers and timers; other workers have their own.
+    # The worker's own signal handlers and timers, which do not affect other workers.
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
@@ -91,7 +91,7 @@ ALLOWED: dict[str, Numbers] = {
     "getrandom": (318, 278),
     "sysinfo": (99, 179),
     "uname": (63, 160),
-    # Its identity, which is nobody.
+    # The worker's identity: the user `nobody`.
     "getpid": (39, 172),
     "getppid": (110, 173),
     "getpgrp": (111, None),

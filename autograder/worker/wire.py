@@ -1,11 +1,11 @@
-"""Frames between grader and worker: a JSON header and raw little-endian tensor bytes, never pickle.
+"""Encodes frames between grader and worker as JSON and raw tensor bytes, never as pickle.
 
-A frame is `<id u32, header length u32, data length u64> header data`. In the header, a value is
-itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again, M
-tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
-hostile. Tensors from the grader keep their memory layout: an argument may be transposed, a slice or
-expanded, and may start after the beginning of its memory. Tensors that the grader receives are
-contiguous, so that no reply is larger than its bytes.
+A frame is `<id u32, header length u32, data length u64> header data`, all little-endian. In the
+header, a value is itself (None, bool, int, float, str) or an object with one key: T tensor, S the
+same tensor again, M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode`
+treats every byte as hostile. Tensors from the grader keep their memory layout: an argument may be
+transposed, a slice or expanded, and may start after the beginning of its memory. Tensors that the
+grader receives are contiguous, so that no reply is larger than its bytes.
 """
 
 from __future__ import annotations
