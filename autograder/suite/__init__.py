@@ -1,4 +1,4 @@
-"""The tools that hidden and public suites use: drawn inputs, comparisons, messages, fixtures.
+"""Provides the tools of hidden and public suites: drawn inputs, comparisons, messages, fixtures.
 
 A suite calls an `Implementation`, which is a module in this process or a sandboxed worker, and does
 not know which of the two it is.

@@ -1,4 +1,4 @@
-"""A test's arguments: drawn from a recorded seed, and checked after the call.
+"""Draws a test's arguments from a recorded seed, and checks them after the call.
 
 A call must not change them. Gradients with respect to them are compared for random cotangents in
 the shape of the value. An argument is a tensor, or a tuple or list that may contain tensors.

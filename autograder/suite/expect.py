@@ -1,4 +1,4 @@
-"""The assertions of a test: equality with the solution or with a value, errors, properties.
+"""Defines the assertions of a test: equality with the solution or a value, errors, properties.
 
 Every failure shows the call with its shapes, the result, the expected one, and the likely cause.
 """

@@ -1,4 +1,4 @@
-"""The interface through which a suite calls an implementation, wherever it runs.
+"""Defines the interface through which a suite calls an implementation, wherever it runs.
 
 `suite.local` calls a module in this process, `grading.judging.remote` a sandboxed worker. Both copy
 the arguments first, so an answer never changes a test's own objects. Calls are also written as

@@ -1,4 +1,4 @@
-"""Assertions about a class that the answer and the solution build with the same weights."""
+"""Defines assertions about a class; answer and solution build it with the same weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An implementation that is a module in this process: the solutions, or a student's own folder."""
+"""Defines an implementation that is a module in this process: a solution, or a student's own."""
 
 from __future__ import annotations
 

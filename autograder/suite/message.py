@@ -1,4 +1,4 @@
-"""The record of a failed test's message, and its text; no other module knows the format."""
+"""Defines the record of a failed test's message, and formats it; no other module does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin of every suite: points in markers, fixtures for answer and solution.
+"""Defines the pytest plugin of every suite: points in markers, fixtures for answer and solution.
 
 A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The run decides what
 `implementation` is: a module in this process (`--implementation FOLDER`) or, through

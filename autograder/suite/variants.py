@@ -1,4 +1,4 @@
-"""Known wrong and known right implementations, as data for the suites.
+"""Marks and reads known wrong and known right implementations, which are data for the suites.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
 plain code: each decorated function or class is a variant of one question, and gives the variant its

@@ -1,4 +1,4 @@
-"""Tensors that record what a test does with their numbers.
+"""Defines tensors that record what a test does with their numbers.
 
 If a test only compares numbers, its outcome for an answer is the same as for the solution as long
 as the numbers are close enough, so the test need not be run. The test may still use shapes, dtypes

@@ -1,4 +1,4 @@
-"""General properties of a question, and the tests generated from its declaration."""
+"""Generates tests of general properties from the declaration of a question."""
 
 from .class_tests import check_drops
 from .declaration import NO_TENSORS, TRAITS, Case, Traits

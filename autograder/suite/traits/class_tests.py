@@ -1,4 +1,4 @@
-"""The generated tests of classes."""
+"""Defines the generated tests of classes: layouts, sizes, repeated calls and gradients."""
 
 from __future__ import annotations
 
@@ -333,7 +333,7 @@ LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
 
 #: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
-#: the range of rates of which few drop anything in a small call, but all enlarge the rest
+#: a range of rates so small that few drop anything in a small call, but all enlarge the rest
 _LEAST_RATE, _SLIGHT_RATE = 0.001, 0.01
 _SLIGHT = (
     "the rate of dropout may be as small as 0.001: every rate above 0 drops some entries in train "

@@ -1,6 +1,6 @@
-"""The declaration in a hidden suite that describes a question for its generated tests.
+"""Defines the declaration with which a hidden suite describes a question for generated tests.
 
-Classes are built from it, and the arguments of their calls are made from it.
+Classes are built from it, and the arguments of calls are made from it.
 """
 
 from __future__ import annotations

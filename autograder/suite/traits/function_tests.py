@@ -1,4 +1,4 @@
-"""The generated tests of functions."""
+"""Defines the generated tests of functions: layouts, sizes, repeated calls and gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments in a declaration: shapes, sizes, rates, memory layouts, and special numbers."""
+"""Defines the arguments in a declaration: shapes, sizes, rates, layouts, and special numbers."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ class OptionalInput:
         return self.item.letters
 
     def make(self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = as_drawn) -> Any:
-        """See `Input.make`; the first one is None."""
+        """See `Input.make`; the first result is None."""
         given = draw.turn() % 3 > 0
         return self.item.make(draw, sizes, dtype, layout) if given else None
 
@@ -324,7 +324,7 @@ def rising(tensor: torch.Tensor) -> torch.Tensor:
     """Make numbers positive and sort each row; make the second row equal to the first.
 
     Rows without negative numbers keep their order, because a right answer may subtract numbers from
-    their sum that rounding would lose.
+    their sum, and rounding would lose small ones.
     """
     if tensor.dtype == torch.int64:
         return tensor.sort(dim=-1).values

@@ -1,4 +1,4 @@
-"""The general rules for questions: their names and tests, and a table of all questions.
+"""Defines the general rules for questions, and the table that says how each question is tested.
 
 An empty cell of the table needs a reason.
 """
