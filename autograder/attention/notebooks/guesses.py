@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import nn
 
 
 def score_of_the_longer_word() -> float:
@@ -29,6 +30,11 @@ def rows_of_the_table() -> int:
 def row_that_is_forbidden() -> str:
     """Return the result of softmax for a row of minus infinity."""
     return "all nan" if torch.full((3,), -torch.inf).softmax(0).isnan().all() else "numbers"
+
+
+def names_of_trained_weights(module: nn.Module) -> list[str]:
+    """Return the names of the parameters that an optimizer changes."""
+    return [name for name, weight in module.named_parameters() if weight.requires_grad]
 
 
 def kept_entry() -> float:
