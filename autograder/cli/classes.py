@@ -25,7 +25,7 @@ _MOST_NAMES = 20
 @in_course
 @as_json
 def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: bool) -> int:
-    """Set who is in the class from a platform's list or your own, or show who has submitted.
+    """Import the roster from a platform's list or your own, or show who has submitted.
 
     FILE is Canvas's gradebook, Moodle's worksheet or list of participants, the roster of GitHub
     Classroom or Gradescope, or any CSV file with columns such as student, name (or its parts),

@@ -67,7 +67,7 @@ def collect(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Bring downloads from Canvas, Moodle or Gradescope, or clones of repositories, into a class.
+    """Copy downloads from Canvas, Moodle or Gradescope, or clones of repositories, into a class.
 
     An earlier submission is never overwritten: it moves to earlier/<student>/<assignment>/<time>
     next to the folder of submissions. Files that you have edited or renamed since they were

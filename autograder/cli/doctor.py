@@ -10,7 +10,7 @@ from .output import as_json, command, console, emit
 @command()
 @as_json
 def doctor(as_json: bool) -> int:
-    """Show which isolation tier this machine supports, and why.
+    """Show which isolation tier this machine supports, and why other tiers do not work.
 
     \b
     Example: autograder doctor

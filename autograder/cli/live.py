@@ -125,7 +125,7 @@ def pull(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Bring the roster, due dates and submissions of a course on Canvas or Moodle into a class.
+    """Copy the roster, due dates and submissions of a course on Canvas or Moodle into a class.
 
     First shows what will change, and asks for confirmation. Submissions are placed as `collect`
     places them: earlier ones are kept, and so are files that you have edited. If the command is
@@ -171,7 +171,7 @@ def pull(
     type=click.Choice(["none", "comment", "file"]),
     default="none",
     show_default=True,
-    help="What to return with the grades: the feedback as a comment, or its page as a file.",
+    help="What to return with the grades: the feedback as a comment, or the page as a file.",
 )
 @click.option(
     "--missing",

@@ -128,9 +128,9 @@ def _print_bank(found: list[operations.BankUse]) -> None:
 @in_course
 @as_json
 def requests(class_folder: Path, source: Path | None, course_folder: Path, as_json: bool) -> int:
-    """Bring in students' requests to look at a grade again, or list all of them with their answers.
+    """Read students' requests to look at a grade again, or list all requests with their answers.
 
-    `collect` brings in the files regrade_request.txt of uploads and clones. SOURCE is a
+    `collect` reads the files regrade_request.txt of uploads and clones. SOURCE is a
     JSON list of issues (GitHub's or GitLab's), a table with the columns student and request, or a
     folder of submissions. Answer a request with `autograder mark --answer`.
 
@@ -161,7 +161,7 @@ def requests(class_folder: Path, source: Path | None, course_folder: Path, as_js
 @click.option("--grader", help="Only the answers that are waiting for this grader.")
 @as_json
 def graders(class_folder: Path, grader: str | None, as_json: bool) -> int:
-    """Show which answers are waiting for which grader, by question, and who has graded what.
+    """Show, by question, which answers are waiting for which grader, and who has graded the others.
 
     An answer is waiting if a human has to grade it, or if the student asked for a second look. Its
     grader is named in graders.csv (question, grader), otherwise in the roster's column grader.

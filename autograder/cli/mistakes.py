@@ -113,7 +113,7 @@ def add(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Make a student's answer a known mistake, and name the class's equal answers after it.
+    """Make a student's answer a known mistake, and give its name to the class's equal answers.
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without the student's name and comments, and is kept only if the sandbox

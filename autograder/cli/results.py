@@ -72,14 +72,14 @@ def feedback(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write a feedback page for every student and assignment, and the same as plain text.
+    """Write a feedback page for every student and assignment, with a plain-text copy.
 
     \b
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
 
-    Exit status: 0 all done; 1 not completed; 3 written, but somebody has no address, or no number
-    on the platform.
+    Exit status: 0 all done; 1 not completed; 3 written, but somebody has no email
+    address, or no ID on the platform.
     """
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
     packed = list(_packed(class_folder, ways, selection)) if ways else []
@@ -190,7 +190,7 @@ class _Format(click.ParamType[str]):
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="A CSV file with the platform's ids: Canvas's gradebook or Moodle's grading worksheet.",
+    help="A CSV file with the platform's IDs: Canvas's gradebook or Moodle's grading worksheet.",
 )
 @in_course
 @as_json
@@ -237,7 +237,7 @@ def export(
 
 @command("gradescope-bundle")
 @click.argument("assignment")
-@click.option("--to", "path", type=click.Path(path_type=Path), help="Output file, a zip.")
+@click.option("--to", "path", type=click.Path(path_type=Path), help="Output file (a zip archive).")
 @in_course
 @as_json
 def gradescope_bundle(
@@ -315,7 +315,7 @@ def similar(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Find pairs of similar submissions for a person to look at. A pair is not an accusation.
+    """Find pairs of similar submissions for a person to look at. A pair does not prove copying.
 
     Code from the stub, and code that many students of the class wrote, is left out. The page shows
     both submissions side by side.

@@ -167,9 +167,9 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path | None) -> int:
 @_in_folder
 @as_json
 def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool) -> int:
-    """Show the next hint for an exercise or a question, one at a time.
+    """Show the hints for an exercise or a question, one at a time.
 
-    For an exercise, this is a hint for the first question that does not pass its checks yet.
+    For an exercise, each hint is for the first question that does not pass its checks yet.
 
     \b
     Example: autograder hint scores
