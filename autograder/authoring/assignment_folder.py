@@ -220,7 +220,7 @@ def _checks(exercise: Exercise) -> str:
                     getattr(node, "lineno", None),
                     f"public checks import {module}",
                     "import only what students have: "
-                    f"{', '.join(_IMPORTS_OF_CHECKS)} and Python's own modules",
+                    f"{', '.join(_IMPORTS_OF_CHECKS)} and the standard library",
                 )
     return text
 

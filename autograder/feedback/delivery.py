@@ -171,7 +171,7 @@ def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients)
     rows = list(_letters(class_folder, pages, to, notes))
     if not rows:
         raise UserError(
-            f"{class_folder}: nobody who submitted has an e-mail address, so there is nothing to "
+            f"{class_folder}: nobody who submitted has an email address, so there is nothing to "
             "send\n  fix: autograder roster CLASS FILE, with a list that has addresses"
         )
     write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
@@ -189,7 +189,7 @@ def _letters(
         known = (person.email if person else "", origin.email if origin else "", result.student)
         email = next((text for text in known if _is_address(text)), "")
         if not email:
-            note = f"{result.student}: no e-mail address; give the class a roster with one"
+            note = f"{result.student}: no email address; import a roster that contains one"
             notes += [note] if note not in notes else []  # one note for each student
             continue
         name = f"{result.student}.{result.assignment}"

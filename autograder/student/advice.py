@@ -122,7 +122,7 @@ def _about_import(error: BaseException, context: AdviceContext) -> str:
             "each exercise is graded on its own: do not import another exercise; write "
             "what you need here"
         )
-    return f"only torch and Python's own modules are available when your work is graded; not {name}"
+    return f"only torch and the standard library are available when your work is graded; not {name}"
 
 
 def _about_signature(error: BaseException, context: AdviceContext) -> str:

@@ -115,13 +115,13 @@ IN_GRADING = frozenset(
 _ANOTHER_FILE = (
     "{question}: your code imports {module!r}, another file of yours.\n"
     "got       {name}\n"
-    "expected  a file that needs no other: torch, Python's own modules, and what the stub imports\n"
-    "likely: when your work is graded, each exercise is alone: write what you need here"
+    "expected  only imports of torch, of the standard library, and those of the stub\n"
+    "likely: each exercise is graded on its own: write what you need here"
 )
 _NOT_IN_GRADING = (
     "{question}: your code imports {module!r}, which is not available when your work is "
-    "graded.\ngot       {name}\nexpected  torch, numpy, Python's own modules, and what the stub "
-    "imports\nnext step: take it out of the answer, into a separate cell or file"
+    "graded.\ngot       {name}\nexpected  only imports of torch, numpy, the standard library, "
+    "and those of the stub\nnext step: move it out of the answer, to a separate cell or file"
 )
 
 

@@ -53,16 +53,16 @@ OF_LINES: tuple[Row, ...] = (
     ),
     row(
         r"^(?!.*view size).*(sizes?|shapes?|dimension)",
-        "tensors of different sizes meet",
-        "with a batch in front, `transpose(0, 1)` moves the batch: count from the right, "
-        "`.transpose(-2, -1)`",
+        "the sizes of two tensors do not match",
+        "with a batch in front, `transpose(0, 1)` moves the batch: count dimensions from the "
+        "right, `.transpose(-2, -1)`",
         r"\.transpose\((0, ?1|1, ?0)\)",
     ),
     row(
         r"must match the size",
         "a sum, maximum or mean loses its dimension, so it does not line up with the rows",
-        "the sum, maximum or mean of a row loses its dimension, so it does not line up with the "
-        "row any more: keep it with `keepdim=True`",
+        "the sum, maximum or mean of a row loses its dimension, so it no longer lines up with the "
+        "row: keep the dimension with `keepdim=True`",
         # the result must be a side of an operation: `(a * b).sum(0)` stops before it adds up
         rf"[\w)\]]\s*[-+*/]\s*([\w.\[\]]|\([^()]*\))*{_REDUCED}|{_REDUCED}[^()]*\)\s*[-+*/]",
         is_cause=True,
@@ -134,8 +134,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"UnboundLocalError|cannot access local variable|local variable .* referenced before",
         "a name is used that has no value",
-        "the name gets its value in a branch or a loop that did not run in this call, or further "
-        "down",
+        "the name is assigned in a branch or a loop that did not run in this call, or further down",
     ),
     row(
         r"^NameError: .*'(?P<name>\w+)'",
@@ -154,7 +153,7 @@ OF_PYTHON: tuple[Row, ...] = (
         r"expected Tensor as element|must be Tensor, not list|can't multiply sequence",
         "a Python list is used where a tensor is needed",
         "there is a Python list where a tensor is needed: `torch.stack(list_of_tensors)` makes "
-        "one, and keeps gradients",
+        "a tensor and keeps gradients",
     ),
     row(
         r"'(int|float)' object is not iterable",
@@ -163,15 +162,15 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"'(int|float)' object is not subscriptable",
-        "a number is used as if it held others",
+        "a number is indexed like a list or a tensor",
         "`[...]` follows a plain number: print the value in front of it",
     ),
     row(
         r"'(method|builtin_function_or_method|function)' (object )?(is not subscriptable|and)|"
         r"and '(method|builtin_function_or_method|function)'",
         "a function is used where its result is meant",
-        "a function was not called: its parentheses `()` are missing, or it is a function of "
-        "Python's own (`input`, `sum`) where you meant a value",
+        "a function was not called: its parentheses `()` are missing, or it is one of Python's "
+        "built-in functions (`input`, `sum`) where you meant a value",
     ),
     row(
         r"'types\.SimpleNamespace' object is not subscriptable",
@@ -193,13 +192,13 @@ OF_PYTHON: tuple[Row, ...] = (
         r"'Tensor' object is not callable",
         "something is called that is not a function or layer",
         "there is a tensor in front of `(`: is an operator missing (`a * (b)`), were square "
-        "brackets meant, or is a function's name used for a value, too?",
+        "brackets meant, or is a function's name also used for a value?",
     ),
     row(
         r"object is not callable",
         "something is called that is not a function or layer",
-        "the value in front of `(` is not a function: is a function's name used for a value, "
-        "too? `x.shape` is not a call",
+        "the value in front of `(` is not a function: is a function's name also used for a "
+        "value? `x.shape` is not a call",
     ),
     row(
         r"cannot assign|can't set attribute|has no setter",
@@ -209,7 +208,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"object has no attribute '(?P<name>\w+)'",
         "a missing attribute is used",
-        "there is no attribute `{name}`: compare the name with the one that `__init__` gives, or "
+        "there is no attribute `{name}`: compare the name with those that `__init__` assigns, or "
         "with torch's documentation",
     ),
     row(
@@ -243,19 +242,19 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^(EOFError|StdinNotImplemented)",
         "the code asks for input",
-        "nobody answers `input()` while checks run: use the arguments of the function",
+        "`input()` gets no answer while checks run: use the arguments of the function",
     ),
     row(
         r"BdbQuit",
         "the code stops in a debugger",
-        "nobody answers a debugger while checks run: remove it, and make the call below yourself",
+        "a debugger can't be used while checks run: remove it, and make the call below yourself",
     ),
     row(
         r"^(PermissionError|FileNotFoundError|gaierror|URLError|OSError: \[Errno 30\])|"
         r"strerror: Read-only file system|unable to open (shared memory|(database )?file)|"
         r"not allowed to raise maximum limit",
         "the code uses a file, the network or another process",
-        "grading has none of your files and no network, and your code can neither write files "
+        "grading has no access to your files or a network, and your code can neither write files "
         "nor start processes: use only the arguments, and do everything else outside of your "
         "answer",
         is_cause=True,
@@ -274,8 +273,8 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"^AssertionError",
-        "an `assert` does not hold",
-        "an `assert` does not hold for this call: the line where it stops shows which one",
+        "an `assert` fails",
+        "an `assert` fails in this call: the line of the error shows which one",
     ),
     row(
         r"^ZeroDivisionError",
@@ -291,7 +290,7 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^KeyError",
         "a missing entry is requested",
-        "a dictionary, or a table of layers, has no entry of that name: print its keys just above "
+        "a dictionary, or an `nn.ModuleDict`, has no entry of that name: print its keys just above "
         "this line",
     ),
 )

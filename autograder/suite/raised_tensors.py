@@ -22,8 +22,8 @@ OF_TENSORS: tuple[Row, ...] = (
     row(
         r"same dtype|expected scalar type|expected .* dtype|dtype .* but got|to have the same|"
         r"Double.*Float|result type \w+ can't be cast",
-        "tensors of different dtypes meet",
-        "tensors of different dtypes meet: create your own tensors with the dtype of the "
+        "tensors of different dtypes are combined",
+        "tensors of different dtypes are combined: create your own tensors with the dtype of the "
         "input, such as `torch.zeros(..., dtype=x.dtype)` or `x.new_zeros(...)`",
     ),
     row(
@@ -49,8 +49,8 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"must match the (size|existing size)|broadcast|expand\(|number of sizes provided",
-        "tensors of different sizes meet",
-        "two tensors of different sizes meet: sizes must be equal, or 1, counted from the right. "
+        "the sizes of two tensors do not match",
+        "the sizes of two tensors do not match: sizes must be equal, or 1, counted from the right. "
         "Print the shape of each part just above this line; does one need a new dimension "
         "(`x[:, None]`, `keepdim=True`), or a transpose?",
     ),

@@ -208,7 +208,7 @@ def _taking_over(outputs: Outputs) -> Iterator[None]:
 
 
 def _nobody_answers(*args: Any, **kwargs: Any) -> str:
-    raise StdinNotImplementedError("input() was called, but nobody answers where this is graded")
+    raise StdinNotImplementedError("input() was called, but there is no input during grading")
 
 
 def _load(modules: Sequence[str]) -> None:

@@ -305,7 +305,7 @@ def test_mail_goes_to_known_addresses_and_names_the_others(term: Class) -> None:
     assert rows[0]["name"] == "Ada Lovelace, Jr."
     assert rows[1]["name"] == "'=Ben"  # so that no spreadsheet executes it
     assert all((packed.paths[0].parent / row["text"]).read_text() == "text" for row in rows)
-    assert packed.notes == ("=cmd: no e-mail address; give the class a roster with one",)
+    assert packed.notes == ("=cmd: no email address; import a roster that contains one",)
 
 
 @pytest.mark.parametrize("way", list(DeliveryFormat))
