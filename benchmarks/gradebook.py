@@ -68,7 +68,7 @@ def _report(database: str, place: Path, addresses: list[str], count: int) -> Non
 
 
 def _make_class(place: Path, count: int) -> None:
-    """Grades the example class, and copies it to `count` students with their results."""
+    """Grades the example class, and copies its submissions and results to `count` students."""
     examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
     for example in examples:
         shutil.copytree(example, place / "graded" / "submitted" / example.parent.name / ASSIGNMENT)

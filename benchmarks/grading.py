@@ -4,9 +4,9 @@
 
 Prints, as medians, CPU seconds of the whole process tree for one more submission and the peak
 memory of all processes (proportional set size: shared pages count once), and the tests that each
-way runs; writes them to a file if one is named. The cost of one more submission is the difference
-between the class and the mean of its two halves, divided by their size, because a run of few
-submissions has a cheaper start. The grader gets each class as a folder, and path by path with
+way runs. With `--to`, the table is also written to a file. The cost of one more submission is the
+difference between the class and the mean of its two halves, divided by their size, because a run of
+few submissions has a cheaper start. The grader gets each class as a folder, and path by path with
 `grade -`. It is compared with the limit, which is all calls of the suite in one process, encoded
 and decoded as for a worker; with pytest as a process for each submission, without isolation; with
 nbgrader, which starts a kernel for each notebook; and with otter-grader. Slow ways get only the
@@ -101,7 +101,7 @@ def main() -> None:
             ways += [partial(_nbgrader, place, at_once) for at_once in (1, 2)]
             ways.append(partial(_otter, place))
         _ours(place, kind, options.students, 2)  # known mistakes are looked up once for a suite
-        # in turn, so that other load on the machine affects all of them
+        # the ways run in turn, so that other load on the machine affects all of them
         rounds = [[way() for way in ways] for _ in range(repeats)]
     text = _table([_median(rows) for rows in zip(*rounds, strict=True)], options.students, repeats)
     print(text)

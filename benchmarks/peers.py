@@ -46,7 +46,7 @@ def run(
 ) -> str:
     """Runs a command with lines as its input, and returns its output.
 
-    Ends this process if its exit code is neither 0 nor an allowed one.
+    Ends this process if the command's exit code is neither 0 nor an allowed one.
     """
     # nbgrader starts `alembic` by its name, otter `jupyter`
     path = f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}"

@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 
 Each option is a measured figure for one submission, or a price. Prints a table in Markdown:
-CPU time, the same divided by numbers of cores, storage, and money for both.
+CPU time, CPU time divided by numbers of cores, storage, and the prices of both.
 """
 
 from __future__ import annotations

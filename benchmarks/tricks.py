@@ -1,11 +1,12 @@
-"""Measures what each trick of the sandbox saves: CPU time without it and with it, in turn.
+"""Measures the CPU time that each trick of the sandbox saves.
 
     .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
 A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
-grading. Prints medians of the CPU time of the fork server's tree and of this process: seconds of
-the start, milliseconds of a worker. A trick is switched off by a line that the fork server runs
-first, so that the package needs no code for this. A trick that is worth little should be removed.
+grading. Prints medians of the CPU time of the fork server's tree and of this process: in seconds
+for the start, in milliseconds for each worker. A trick is switched off by a line that the fork
+server runs first, so that the package needs no code for this. A trick that is worth little should
+be removed.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ class Trick:
     """One way to save time, and the code that replaces it with the plain way."""
 
     label: str
-    #: Python that the fork server runs before it imports torch
+    #: Python code that the fork server runs before it imports torch
     first: str = ""
-    #: variables that are removed from its environment
+    #: variables that are removed from the fork server's environment
     without: tuple[str, ...] = ()
     one_by_one: bool = False
     held: bool = True

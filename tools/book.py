@@ -4,7 +4,7 @@
 
 A page shows the cells of the released notebook. Its pictures come from running the same cells with
 the solutions instead of the stubs, in a forked child of one warm process; outputs are kept in
-build/lessons, so that only notebooks that changed run again. No page is written if one of them
+build/lessons, so that only changed notebooks run again. No page is written if one of them
 contains a secret of the course, by the same search as for releases.
 """
 
@@ -50,7 +50,7 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
 _MAP = re.compile(r"!\[[^]]*\]\(map\.svg\)\s*")
 #: code in text, which may contain a dollar sign
 _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
-#: environments whose rows are complete formulas, each with one that the converter knows instead
+#: environments whose rows are complete formulas, each with a replacement that the converter knows
 _ROWS = (("gathered", "matrix"), ("aligned", "matrix"))
 #: characters with a meaning in Markdown, which would change a formula between its tags
 _MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`|[]~$\\"})
@@ -106,7 +106,7 @@ def run_cells(lesson: Lesson) -> list[list[Output]]:
 
 
 def keep_outputs(lesson: Lesson, kept: Path) -> None:
-    """Runs a lesson if it has changed since its outputs were kept in a folder."""
+    """Runs a lesson and stores its outputs in a folder, unless the stored ones are up to date."""
     if _outputs(lesson, kept) is None:
         text = json.dumps({"digest": _digest(lesson), "outputs": run_cells(lesson)})
         _file(lesson, kept).write_text(text, encoding="utf-8")
@@ -167,7 +167,7 @@ def _code(cell: Any) -> str:
 
 
 def _worth_showing(cell: Any, shown: Sequence[Output]) -> Sequence[Output]:
-    """Returns the outputs for readers, which exclude those of checks, guesses and imports."""
+    """Returns the outputs that readers should see: not those of checks, guesses and imports."""
     is_asking = cell.id.startswith("check_") or "predict(guess" in cell.source
     return [] if is_asking or cell.id == SETUP else shown
 
@@ -198,7 +198,7 @@ def _formula(match: re.Match[str]) -> str:
         source = source.replace(f"{{{name}}}", f"{{{known}}}")
     source = re.sub(
         r"\\\\\[\w+\]", r"\\\\", source
-    )  # the converter does not know distances between rows
+    )  # the converter does not support spaces between rows
     found = convert(source.strip(), display="block" if is_block else "inline")
     if has_rows:
         found = found.replace("<mtable>", '<mtable displaystyle="true" class="rows">')

@@ -36,7 +36,7 @@ from tests.autograder.attacks.conftest import Attack, Sandboxed, attacks_in
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGE = "localhost/attention-autograder:built"
-#: made-up students who show right, wrong, hanging and missing work
+#: example students whose work is right, wrong, hanging or missing
 STUDENTS = ("ada", "chiara", "ivo")
 ASSIGNMENTS = ("simplified_attention", "causal_attention")
 _USER = 1000
@@ -166,7 +166,7 @@ def _base_name() -> str:
 
 
 def _unnoticed(engine: ContainerTools) -> Iterator[str]:
-    """Reports the guards with all of them on, then with all off; yields unexpected results."""
+    """Prints the guards that are off, with guards and without them; yields unexpected results."""
     for guarded, expected in ((True, []), (False, list(GUARDS))):
         volumes = [f"{ROOT}:/course:ro" if guarded else f"{ROOT}:/course"]
         python = "/opt/python/bin/python"

@@ -46,7 +46,6 @@ class Message:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)

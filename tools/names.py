@@ -35,7 +35,6 @@ class NamedAnswer:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)

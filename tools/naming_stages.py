@@ -51,7 +51,6 @@ class WrongAnswer:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     options = _options(arguments)

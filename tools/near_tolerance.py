@@ -33,7 +33,6 @@ from tools.unseen import UnseenAnswer, judged_of
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)
@@ -89,7 +88,7 @@ def _questions(exercise: Exercise) -> list[str]:
 def _is_near(
     runner: SuiteRunner, exercise: Exercise, answer: UnseenAnswer, seed: int, factor: float
 ) -> bool:
-    """Returns whether a changed tolerance, which favors the opposite verdict, leads to it."""
+    """Returns whether a tolerance that favors the opposite verdict leads to that verdict."""
     times = factor if answer.means else 1 / factor
     return _is_accepted(runner, exercise, answer, seed, times) == bool(answer.means)
 
@@ -100,7 +99,7 @@ def _is_accepted(
     module = ModuleType("_answer")
     sys.modules["_answer"] = module  # dataclasses look up their module
     torch.manual_seed(0)
-    with _tolerance_times(times), torch.enable_grad():  # an answer may have turned them off
+    with _tolerance_times(times), torch.enable_grad():  # an answer may have turned gradients off
         try:
             exec(compile(answer.text, "<answer>", "exec"), vars(module))
         except BaseException:

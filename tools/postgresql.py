@@ -1,4 +1,4 @@
-"""Starts a PostgreSQL server for tests and measurements: new, empty, on a Unix socket only.
+"""Starts a new, empty PostgreSQL server for tests and measurements, on a Unix socket only.
 
     .venv/bin/python tools/postgresql.py [DATABASE...]
 

@@ -153,7 +153,7 @@ def _of_notebook(place: Path, data: bytes) -> Generator[Callable[[], object]]:
 
 
 def _of_file(place: Path, name: str, data: bytes) -> Generator[Callable[[], object]]:
-    """Yields the operations on a submitted file, which the grader runs in separate processes."""
+    """Yields the operations that the grader executes on a submitted file, one per process."""
     folder = place / "submitted"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(data)

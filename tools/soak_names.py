@@ -49,7 +49,6 @@ class NameCounts:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     exercises = [e for assignment in course.assignments for e in assignment.exercises]

@@ -1,4 +1,4 @@
-"""Grades a class in bad nights: little memory, CPU, disk, few processes or descriptors, and so on.
+"""Grades a class under bad conditions, such as too little memory, CPU time or disk space.
 
 Each night disturbs one command, which must end. A night that is impossible on this machine is
 skipped with the reason.

@@ -59,7 +59,6 @@ class RepeatedVerdicts:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     options = _options(arguments)
     course = load_course(find_root(Path.cwd()))
     exercises = [exercise for one in course.assignments for exercise in one.exercises]

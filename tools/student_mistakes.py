@@ -1,6 +1,6 @@
-"""Writes the answers of known mistakes to the public checks: `source/<assignment>/mistakes.json`.
+"""Writes `source/<assignment>/mistakes.json`: known mistakes' answers in the public checks.
 
-python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
+    python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
 Release puts the file into the bundle, so that `check` can name the likely mistake of an answer.
 Each mistake of the catalogue, and each likely small change of the solution, is called as `check`
@@ -11,7 +11,7 @@ say more. An entry of the catalogue precedes a change, and a change of a known s
 other changes. Changes of one family with the same answers are one mistake, with the family's
 sentence. If two or three sentences remain for the same answers, `check` shows them; if there are
 more, it shows none. A file that is up to date with the checks, the catalogue and the code of the
-solutions is left alone; `--check` exits with 1 if a file is not. If only words of the catalogue
+solutions is left unchanged; `--check` exits with 1 if a file is not. If only words of the catalogue
 have changed, only its entries are called again, which takes seconds instead of minutes.
 """
 
@@ -55,7 +55,6 @@ Key = tuple[tuple[str, Sequence[str]], ...]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT")
@@ -82,7 +81,7 @@ def is_current(course: Course, assignment: Assignment) -> bool:
 
 
 def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the sealed sentences of an exercise's mistakes, by question."""
+    """Returns the encrypted sentences of an exercise's mistakes, by question."""
     found: defaultdict[str, dict[Key, dict[int, set[tuple[str, str]]]]]
     found = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     variants = variants_in(course.variants("misconceptions", exercise))
@@ -99,7 +98,7 @@ def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
 
 
 def entry_sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
-    """Returns the sealed sentences of only an exercise's catalogue entries, by question."""
+    """Returns the encrypted sentences of an exercise's catalogue entries only, by question."""
     found: defaultdict[str, defaultdict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
     variants = variants_in(course.variants("misconceptions", exercise))
     for variant, answers in answers_of(exercise, variants).items():
@@ -140,7 +139,7 @@ def changes_of(exercise: Exercise) -> dict[Variant, tuple[int, str, str]]:
 
 
 def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
-    """Returns the answers of each mistake of an exercise in the checks that it fails.
+    """Returns, for each mistake of an exercise, its answers in the checks that it fails.
 
     A mistake whose answers in these checks equal the solution's up to rounding is left out. One
     mistake of each question is called at a time, in a module whose other answers are right.

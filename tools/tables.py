@@ -1,4 +1,4 @@
-"""Makes the tables of known mistakes that the course lacks: `tests/tables`.
+"""Makes the missing tables of known mistakes in `tests/tables`.
 
     python tools/tables.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
@@ -28,7 +28,6 @@ from autograder.sandbox import ForkServer
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the tool; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")

@@ -52,7 +52,7 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
 
 
 def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
-    """Yields answers that are judged without a name: attacks, and answers about a promise."""
+    """Yields answers that need no name: attacks, and answers that keep or break a promise."""
     for folder in ("attack", "promise"):
         yield from unseen_of(exercise, root / "tests" / "unseen" / folder)
 
@@ -66,7 +66,7 @@ def _changed(path: Path, text: str, changes: Sequence[tuple[str, str]]) -> str:
 
 
 def ask_here(text: str, batch: Batch) -> Replies:
-    """Returns the replies of a module of ours to a batch, in this process."""
+    """Runs one of our own modules in this process; returns its replies to a batch of calls."""
     own: dict[str, Any] = {"__name__": "entry"}
     exec(compile(text, "<entry>", "exec"), own)
     return replies_of(own, batch)

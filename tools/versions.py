@@ -190,7 +190,7 @@ def _interpreter(version: str) -> str:
 
 
 def _runs(candidate: str, version: str) -> bool:
-    """Returns whether a program is this Python and can make environments, unlike some shims."""
+    """Returns whether a program is this version of Python and can make environments."""
     program = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run([candidate, "-c", program], capture_output=True, text=True)
     return done.stdout.strip() == version

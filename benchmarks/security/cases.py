@@ -32,7 +32,7 @@ class Case:
 
 
 def _attack(name: str, double: str, before: str = "", fair: float = POINTS) -> Case:
-    """`double` is the answer of the attack; `half` is right."""
+    """Returns a case in which `double` is the attack's answer and `half` is right."""
     return Case(name, f"import torch\n\n{before}\n\n{double}\n\n{RIGHT_HALF}\n", fair)
 
 

@@ -50,7 +50,7 @@ _REPEATING = (
     *("test_notebook_fuzz.py", "test_public_messages.py", "test_unnoticed_mistakes.py"),
     *("test_unseen.py", "test_attack.py"),
 )
-#: how many cases of a test are traced; tracing further ones would double their time for few lines
+#: how many cases of a test are traced; tracing more would take long and reach few new lines
 _MEASURED_CASES = 2
 _CASES_RUN = pytest.StashKey[Counter[str]]()
 

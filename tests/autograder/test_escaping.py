@@ -1,4 +1,4 @@
-"""Every output format shows any text literally, and only one module escapes."""
+"""Every output format shows any text literally, and only one module escapes text."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_a_read_only_course_is_checked_but_not_released(root: Path) -> None:
     assert _files(root) == before
 
 
-#: by file, what `new` wrote and what an author replaces it with
+#: by file, pieces of text that `new` wrote, each with an author's replacement
 FILLED_IN = {
     "solutions/basics/halves.py": [
         (r"def third\(\):", "def third(x: float) -> float:"),

@@ -90,7 +90,7 @@ def test_a_new_upload_waits_next_to_a_correction(term: Class) -> None:
     assert term.files() == {"scores.py": "1"}
     assert term.files(made.folder) == {"scores (final).py": "2"}
     again = collect([term.uploads], term.folder / "submitted", COURSE)
-    assert again.waiting == (made.folder,)  # reported until it is deleted
+    assert again.waiting == (made.folder,)  # the folder is reported until it is deleted
     (made.folder / "scores (final).py").rename(term.place / "scores.py")
     made.folder.rmdir()
     last = collect([term.uploads], term.folder / "submitted", COURSE)
@@ -133,7 +133,7 @@ def test_the_last_collection_is_taken_back(term: Class) -> None:
     before = {p.name: p.read_text() for p in term.folder.glob("*.csv")}
     term.upload("2026-11-20 10:00:00 UTC", softmax__py="wrong assignment")
     term.collect()
-    term.collect()  # changes nothing, so `undo` reverts the previous one
+    term.collect()  # this changes nothing, so `undo` reverts the collection before it
     undone = undo(term.folder)
     assert undone.taken_back == (KEY,)
     assert term.files() == {"scores.py": "1", "timestamp.txt": "2026-11-19 10:00:00 UTC\n"}
@@ -201,7 +201,7 @@ def test_the_command_takes_the_class_folder_and_says_what_waits(tmp_path: Path) 
 
     status, document = call(str(term.uploads))
     assert (status, len(document["look_at"])) == (3, 1)
-    assert call(str(term.uploads))[0] == 0  # nothing new, so nothing to report
+    assert call(str(term.uploads))[0] == 0  # there is nothing new to report
     assert term.files() == {"my scores.py": "1"}
     (term.place / "my scores.py").rename(term.place / "scores.py")
     term.upload(**{"my scores__py": "2"})

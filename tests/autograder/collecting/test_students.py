@@ -81,7 +81,7 @@ def test_namesakes_are_distinguished_by_number_or_address_never_guessed(class_fo
     known, unknown = (
         {f"Eva Muster_{n}_assignsubmission_file/splitting.py": str(n)} for n in (30, 40)
     )
-    bring(class_folder, known, "heads")  # needs no sheet, because the number identifies the person
+    bring(class_folder, known, "heads")  # the number identifies the person
     bring(class_folder, unknown, "heads")
     assert students(class_folder) == {"eva1", "eva2", "Eva Muster"}
 

@@ -223,7 +223,7 @@ def test_the_csv_has_everybody_with_name_address_section_and_sum(term: Term) -> 
     ada, ben, yan = rows["ada"], rows["ben"], rows["yan"]
     assert (ada["name"], ada["email"], ada["section"]) == ("Ada Lovelace", "ada@uni.example", "A")
     assert (ada["points"], ada["maximum"]) == (ada["masks/total"], ada["masks/maximum"])
-    assert (ben["name"], ben["points"]) == ("", "0.0")  # late work earns nothing here
+    assert (ben["name"], ben["points"]) == ("", "0.0")  # late work gets no points here
     assert (yan["points"], yan["needs_review"]) == ("", "nothing was submitted")
     assert not (term.folder / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     autograder.export("excel", term.folder)

@@ -181,7 +181,7 @@ def test_a_student_renamed_in_canvas_is_found_by_number(
     roster = read_roster(canvas)
     found = match(roster, {"married": MASKS}, {"married": origin.names})
     assert [roster.people[row]["ID"] for row in found.students_of] == ["102"]
-    elsewhere = replace(origin, platform="Moodle")  # whose numbers differ in each assignment
+    elsewhere = replace(origin, platform="Moodle")  # Moodle's numbers differ in each assignment
     assert not match(roster, {"married": MASKS}, {"married": elsewhere.names}).students_of
     canvas.write_text(CANVAS.replace("S-1", "102"), encoding="utf-8")  # not a number of Canvas
     found = match(roster, {"married": MASKS}, {"married": origin.names})

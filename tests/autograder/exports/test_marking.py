@@ -62,7 +62,7 @@ class Term:
         return autograder.final_results(self.folder, student=student)[0].score
 
     def page(self, student: str) -> str:
-        """Returns a student's feedback, as a page followed by the same as text."""
+        """Returns a student's feedback page, followed by its plain-text copy."""
         autograder.write_feedback(self.folder, course=self.course.root)
         page = self.folder / "feedback" / student / "masks" / "feedback.html"
         return page.read_text() + " ".join(page.with_suffix(".txt").read_text().split())

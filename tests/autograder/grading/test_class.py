@@ -34,7 +34,7 @@ def test_a_right_submission_has_full_marks(a_class: ClassFolder, tmp_path: Path)
         result = a_class.grade_one()
     assert (result.score, result.max_score) == (100, 100)
     assert result.status is SubmissionStatus.GRADED
-    # whoever wants to understand grading has to read these files
+    # to understand how one submission is graded, a developer has to read these files
     assert len(files) <= MOST_FILES, f"between the folder and its line: {sorted(files)}"
 
 

@@ -1,4 +1,4 @@
-"""A server that lies or never finishes causes an error that names it, and gets no other token."""
+"""A server that sends false or endless data causes an error that names it, and gets no token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pull shows its changes beforehand, and brings people, dates and submissions only once."""
+"""A pull shows its changes beforehand, and copies people, dates and submissions only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regrading's changes to scores are reported with their causes until somebody has seen them."""
+"""Scores that regrading changed are reported with the cause, until somebody has seen them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that need a person have a reason, and one stopped run is not a shared mistake."""
+"""Results that need a person's attention have a reason; one stopped run is not a shared mistake."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
 
 
 def test_a_class_is_graded_while_one_answer_hangs() -> None:
-    """Every ordinary user can use tier C to make grades, gradebook, pages and report."""
+    """In tier C, every ordinary user can grade a class, record it, and write pages and a report."""
     python, home = _python(*ORDINARY_USER), Path(tempfile.mkdtemp(prefix="class-"))
     answers = {"ada": "pass", "mal": "time.sleep(10**6)", "zoe": "pass"}
     for student, line in answers.items():

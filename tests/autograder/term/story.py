@@ -39,7 +39,7 @@ DUE = {
 }
 GRACE = timedelta(minutes=15)
 
-#: code of a penalty for nbgrader: a tenth of the points for each day begun
+#: code of a penalty for nbgrader: a tenth of the points for each day or part of a day
 _PENALTY = """
 import math
 from nbgrader.plugins import LateSubmissionPlugin

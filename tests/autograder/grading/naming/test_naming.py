@@ -394,7 +394,7 @@ def test_a_large_class_has_members_of_every_known_step(course: Course) -> None:
     assert of_steps <= {id_of(member.key) for member in chosen}
     relus = [m.detail() for m in chosen if m.key == "a_relu_is_applied_that_is_one_too_many"]
     assert "one ReLU too many is applied (in the result)" in relus
-    assert not any("W_" in detail for detail in relus)  # a layer that is stored is no result
+    assert not any("W_" in detail for detail in relus)  # a stored layer is not a result
     assert len(chosen) < len(found) / 2
 
 

@@ -108,7 +108,7 @@ def test_a_gradebook_with_a_name_that_is_markup_is_refused(
         record(course, class_folder, [make_result("ada")], db_url=db_url)
     command = shlex.split(str(refused.value).split("`")[1])
     assert command == ["nbgrader", "db", "student", "remove", "--force", name]
-    with Gradebook(db_url) as gradebook:  # does what this command does
+    with Gradebook(db_url) as gradebook:  # has the same effect as the command
         gradebook.remove_student(name)
     record(course, class_folder, [make_result("ada")], db_url=db_url)
 
@@ -242,7 +242,7 @@ def test_two_writers_and_a_human_grader_lose_nothing(
     write_results(class_folder, [make_result(student, (0.0, 0.0, 0.0)) for student in everybody])
     writers = Writers(str(course.root), str(class_folder), db_url)
     try:
-        writers.begin()  # neither finds a gradebook
+        writers.begin()  # neither writer finds a gradebook
         writers.say("done")
         rows = content(db_url)
         assert {row["student"] for row in rows} == set(everybody)
