@@ -104,7 +104,7 @@ def _parse(text: str) -> tuple[datetime, str]:
     place = zoneinfo.ZoneInfo(_PLACES_OF[name]) if name in _PLACES_OF else zone
     there = moment.astimezone(place).tzname()
     if name.isalpha() and name.isupper() and there not in (name, "UTC"):
-        raise ValueError(f"{text!r}: it is {there} there on that day, not {name}")
+        raise ValueError(f"{text!r}: the zone is {there} on that day, not {name}")
     return moment, name
 
 

@@ -76,7 +76,7 @@ def _must_be_there(roster: Roster, selection: Selection) -> None:
         if wanted is not None and wanted not in known:
             there = (
                 ", ".join(sorted(k for k in known if ";" not in k))
-                or f"none (give the roster a column {name!r})"
+                or f"none (add a column {name!r} to the roster)"
             )
             raise UserError(f"no {name} is called {wanted!r}; the class's roster has: {there}")
 

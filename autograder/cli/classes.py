@@ -228,7 +228,7 @@ def _print(found: Attendance) -> None:
     for assignment, missing in found.missing.items():
         head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
         _names(head, [person.student for person in missing])
-    _names(f"{len(found.strangers)} submitted, but not on the roster", found.strangers)
+    _names(f"{len(found.strangers)} with submissions, but not on the roster", found.strangers)
     for student in found.strangers:
         if person := found.roster.namesake(student):
             text = f"{student}: {person.student} has the same name in a different order; if both "

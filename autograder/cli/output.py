@@ -55,7 +55,9 @@ class StrictCommand(click.Command):
             for option, times in Counter(given).items():
                 if times > 1 and isinstance(option, click.Option) and _says_one_thing(option):
                     name = "/".join((*option.opts, *option.secondary_opts))
-                    ctx.fail(f"{name} was given {times} times: which one is meant? Give it once.")
+                    ctx.fail(
+                        f"{name} was given {times} times: which value is meant? Give only one."
+                    )
         return super().parse_args(ctx, args)
 
 

@@ -186,7 +186,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool
         screen.say(f"{found.question}: hint {found.number} of {found.of}", "bold")
         screen.prose(found.text)
         if found.number < found.of:
-            screen.say("Try it first; the same command gives the next hint.", "dim")
+            screen.say("Try this hint first; the same command shows the next one.", "dim")
     else:
         screen.say(f"{found.question or found.exercise}: {found.why}")
         if found.of:

@@ -174,7 +174,7 @@ def match(
         if another := _row_of_another(roster, index, numbers, names_of_student):
             notes.append(
                 f"{student!r} has the number of {label(another)} of {file}: because the name "
-                "does not match, this may be a group's number; give the class a roster with the "
+                "does not match, this may be a group's number; import a roster with the "
                 "groups, or with this person"
             )
             numbers = []

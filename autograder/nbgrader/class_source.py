@@ -35,8 +35,8 @@ def write_class_source(
     other = [name for name in changed if (folder / name).exists()]
     if other and not force:
         raise UserError(
-            f"{folder} has different versions of: {', '.join(other)}\n  they are left as they "
-            "are, because they were changed for this class or made from an older course\n  fix: "
+            f"{folder} has different versions of: {', '.join(other)}\n  they are left unchanged, "
+            "because they were changed for this class or made from an older course\n  fix: "
             "use --force to overwrite them"
         )
     for name in changed:

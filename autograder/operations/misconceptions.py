@@ -150,11 +150,11 @@ def _problem(
 
     result = graded_entry(course, content, entry, catalogue)
     if result is None or result.verdict is Verdict.CORRECT:
-        return "as an entry it has full marks; a person should look at the answer"
+        return "as an entry, its code gets full marks; a person should look at the answer"
     if result.behaviour != found.question.behaviour:
         return (
-            "as an entry it does not behave as it did in its file: something that it uses from "
-            "the file may be missing, or the suite has changed since the class was graded"
+            "as an entry, its code behaves differently than in its file: something that it uses "
+            "from the file may be missing, or the suite has changed since the class was graded"
         )
     return f"it can't be distinguished from {result.misconception}" if result.misconception else ""
 

@@ -259,9 +259,9 @@ class _Push:
     def _note_deductions(self, name: str, there: Mapping[str, Grade]) -> None:
         if count := sum(grade.deducted > 0 for grade in there.values()):
             self._notes.append(
-                f"{name}: {self._there.platform.name} itself takes points off for {count} late "
+                f"{name}: {self._there.platform.name} itself deducts points for {count} late "
                 "submissions: switch its late policy off, or the class's penalty, so that no "
-                "points are taken off twice"
+                "points are deducted twice"
             )
 
     def _missing(

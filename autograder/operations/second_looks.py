@@ -115,7 +115,7 @@ def _named_assignment(course: Course, text: str) -> str:
     if len(found) != 1:
         raise UserError(
             f"which assignment is it about? Expected one of {', '.join(names)}, or a question: "
-            "name it in the request, or in the column assignment of a table, and bring it in again"
+            "name it in the request, or in the column assignment of a table, and read it again"
         )
     return found.pop()
 

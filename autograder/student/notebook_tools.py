@@ -87,7 +87,9 @@ def hint(question: object, *, again: bool = False) -> None:
         start = f'\nfrom the start: hint("{name}", again=True)' * bool(found.of)
         _show(notice("○", f"{found.question or found.exercise}: {found.why}{start}"))
         return
-    more = "Try it first; the same call gives the next one." if found.number < found.of else ""
+    more = (
+        "Try this hint first; the same call shows the next one." if found.number < found.of else ""
+    )
     head = f"{found.question}: hint {found.number} of {found.of}"
     _show(notice("?", "\n".join([head, found.text, *[more] * bool(more)])))
 

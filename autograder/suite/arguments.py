@@ -75,7 +75,7 @@ class Draw:
             candidate = make(self)
             if good(candidate):
                 return candidate
-        raise ValueError("none of 100 drawn inputs was good: loosen the condition")
+        raise ValueError("none of 100 drawn inputs met the condition: loosen it")
 
 
 #: describes what is wrong with a gradient, given the expected one; None if it is right

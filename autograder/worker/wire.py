@@ -295,7 +295,7 @@ class _Decoder:
         size = math.prod(memory) * dtype.itemsize
         start, self.offset = self.offset, self.offset + size
         if self.offset > len(self._data):
-            raise BadFrame("tensor data is short")
+            raise BadFrame("tensor data is too short")
         self._count(size)
         if not size:
             tensor = torch.empty(memory, dtype=dtype, device="cpu")  # the default may have changed

@@ -31,7 +31,7 @@ def own_or_part(question: str) -> Any:
         part = getattr(parts, question, None)
         if part is None:
             raise UserError(f"{error}; there is no ready-made part with that name") from error
-        _say("○", f"{question}: not yours yet, but a ready-made one that does the same ({error})")
+        _say("○", f"{question}: a ready-made part instead of your own answer ({error})")
         return part
 
 

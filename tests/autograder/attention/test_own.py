@@ -56,7 +56,7 @@ def answer_in_notebook(folder: Path) -> None:
 
 def test_the_part_replaces_a_stub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert own_or_part("DecoderBlock") is DecoderBlock
-    assert "not yours yet" in capsys.readouterr().out
+    assert "a ready-made part instead of your own answer" in capsys.readouterr().out
 
 
 def test_a_right_answer_is_taken_from_the_file_that_counts(

@@ -193,7 +193,7 @@ def test_a_late_policy_on_canvas_is_reported(
     canvas.submissions[991, 101] |= {"score": 5.4, "points_deducted": 0.6}
     report = on_canvas.push()
     assert report.plan.same == 1
-    assert any("takes points off for 1 late" in note for note in report.plan.notes)
+    assert any("deducts points for 1 late" in note for note in report.plan.notes)
 
 
 def test_grades_on_moodle_keep_comments_and_states(

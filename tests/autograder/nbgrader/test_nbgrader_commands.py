@@ -221,7 +221,7 @@ def test_changed_source_stays_and_a_configuration_gets_advice(
     notebook.write_text("changed for this class")
     output = built.write_source(*command, code=1)
     assert f"{notebook.parent} has different versions of: scores.ipynb\n" in output
-    assert "they are left as they are, because they were changed for this class" in output
+    assert "they are left unchanged, because they were changed for this class" in output
     assert "fix: use --force to overwrite them" in output
     assert notebook.read_text() == "changed for this class"
     built.write_source(*command, "--force")

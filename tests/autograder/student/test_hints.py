@@ -89,7 +89,8 @@ def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
 def test_the_command_says_which_hint_of_how_many(folder: Path) -> None:
     arguments = ["hint", "sums", "--folder", str(folder)]
     assert CliRunner().invoke(cli, arguments).output == (
-        f"plus_one: hint 1 of 2\n{FIRST}\nTry it first; the same command gives the next hint.\n"
+        f"plus_one: hint 1 of 2\n{FIRST}\n"
+        "Try this hint first; the same command shows the next one.\n"
     )
     assert CliRunner().invoke(cli, arguments).output == f"plus_one: hint 2 of 2\n{SECOND}\n"
     assert CliRunner().invoke(cli, arguments).output == (
