@@ -58,7 +58,7 @@ def _report(database: str, place: Path, addresses: list[str], count: int) -> Non
     for what, address, writers in (
         ("a new gradebook", one, 1),
         ("again, nothing has changed", one, 1),
-        ("a new gradebook, by two at once", two, 2),
+        ("a new gradebook, two writers at once", two, 2),
     ):
         if what.startswith("a new"):
             shutil.rmtree(place / "autograded", ignore_errors=True)

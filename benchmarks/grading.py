@@ -183,7 +183,7 @@ def _pytest(folder: Path) -> Row:
             run([*command, "--implementation", str(submission.parent)], ROOT, 1)
 
     seconds, peak = measured(grade)
-    label = "pytest, a process each, no isolation"
+    label = "pytest, a process for each submission, no isolation"
     return Row(label, _tests(), 0.0, seconds / len(_few(folder)), peak)
 
 
@@ -223,7 +223,7 @@ def _nbgrader(folder: Path, at_once: int) -> Row:
     seconds, peak = measured(graders.grade)
     for scores in graders.scores():
         _require_different_scores(scores)
-    how = "as it is" if at_once == 1 else f"{at_once} at once"
+    how = "unchanged" if at_once == 1 else f"{at_once} at once"
     label = f"nbgrader {version('nbgrader')} autograde, {how}"
     each = seconds / len(_few(folder)) / at_once
     return Row(label, _notebook_tests(), 0.0, each, peak)
@@ -240,7 +240,7 @@ def _otter(folder: Path) -> Row:
 
 
 def _require_different_scores(scores: Mapping[tuple[str, str], float]) -> None:
-    """Checks that a grader finds each wrong answer, because one that ran nothing would be fast."""
+    """Checks that a grader finds each wrong answer; one that runs no tests would seem fast."""
     failed = Counter(student for (student, _), score in scores.items() if not score)
     if len(failed) != _FEW or set(failed.values()) != {1}:
         raise SystemExit(
@@ -265,12 +265,12 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "For comparison, nbgrader and otter-grader (which grade notebooks) and pytest grade the "
         f"first {_FEW} submissions of the second class; the answer cells of the notebooks contain "
         "the modules. If nbgrader or otter-grader does not find a wrong answer, the benchmark "
-        "writes no table, because a grader that ran no tests would be fast.",
+        "writes no table, because a grader that runs no tests would seem fast.",
         "",
         f"Measured on {date.today()} with Python {platform.python_version()}, PyTorch "
         f"{torch.__version__}, {os.cpu_count()} cores, Linux {platform.release()}.",
         "",
-        "| | runs of each | start, s | one more submission, ms | times the first row | peak, MiB |",
+        "| | run for each | start, s | one more submission, ms | times the first row | peak, MiB |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
