@@ -59,7 +59,6 @@ class Row:
     each: Sequence[float]
 
     def text(self) -> str:
-        """Returns the row of the table."""
         right, *others = self.each
         times = [f"{one / right:.2f}" for one in others]
         cells = [self.label, f"{1000 * self.limit:.0f}", f"{1000 * right:.0f}"]

@@ -12,7 +12,6 @@ import argparse
 
 
 def main() -> None:
-    """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[300, 20_000, 1_000_000])
     parser.add_argument("--cores", type=int, nargs="+", default=[2, 32, 256])

@@ -28,7 +28,6 @@ _TORCH = "import torch"
 
 
 def main() -> None:
-    """Runs the measurements, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()

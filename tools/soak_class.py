@@ -179,7 +179,6 @@ class ClassFolder:
         return self.log.read_text("utf-8", "replace")[-3000:]
 
     def results(self) -> list[SubmissionResult]:
-        """Returns all results in the results file."""
         return read_results(self.folder / "results.jsonl")
 
     def scores(self) -> dict[str, float]:

@@ -59,7 +59,6 @@ class FileResults:
     failures: int = 0
 
     def add(self, read: FileResult) -> None:
-        """Adds the result for one more file."""
         self.kinds[read.kind] += 1
         self.slowest = max(self.slowest, read, key=lambda r: r.seconds)
         self.largest = max(self.largest, read, key=lambda r: r.memory)

@@ -87,7 +87,6 @@ class Outcome:
         return cls(versions, f"not run: {why}", was_run=False)
 
     def row(self) -> str:
-        """Returns the row of the table."""
         grader = _version() if self.was_run else ""
         return f"| {' | '.join((*self.versions, grader, self.summary))} |"
 

@@ -32,7 +32,6 @@ Edit = Callable[[str, str, str], None]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Returns the contents of all files below a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")

@@ -45,7 +45,6 @@ def run(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProce
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Returns the grader's wheel and the students' wheel."""
     return build_wheels(tmp_path_factory.mktemp("wheels"))
 
 

@@ -71,13 +71,11 @@ def moodle() -> Iterator[Moodle]:
 
 @pytest.fixture
 def on_canvas(canvas: Canvas, course: Course, class_folder: Path) -> Class:
-    """Returns a class that is connected to Canvas."""
     return Class("canvas", class_folder, course, canvas.course, TOKEN)
 
 
 @pytest.fixture
 def on_moodle(moodle: Moodle, course: Course, class_folder: Path) -> Class:
-    """Returns a class that is connected to Moodle."""
     return Class("moodle", class_folder, course, moodle.course, MOODLE_TOKEN)
 
 

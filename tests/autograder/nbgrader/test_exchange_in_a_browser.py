@@ -226,7 +226,6 @@ def give_feedback(page: Page) -> None:
 
 
 def read_feedback(page: Page, hub: Hub) -> str:
-    """Returns the text of the student's feedback page."""
     page.click("#refresh_assignments_list")
     page.click("#submitted_assignments_list button:text-is('Fetch Feedback')")
     page.locator("#submitted_assignments_list >> text=(view feedback)").first.wait_for()

@@ -21,7 +21,6 @@ Solve = Callable[[str], None]
 
 
 def write(folder: Path, name: str, text: str) -> None:
-    """Writes a file into the student's folder."""
     (folder / name).write_text(text, encoding="utf-8")
 
 

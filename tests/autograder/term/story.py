@@ -374,7 +374,6 @@ def _number_in(path: Path) -> int | None:
 
 
 def play(term: Term) -> None:
-    """Plays the term, from the first day to the last."""
     content = term.content
     term.begin()
     for week in (1, 2, 3):

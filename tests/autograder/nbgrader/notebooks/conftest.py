@@ -49,7 +49,6 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def scores(folder: Path) -> Scores:
-    """Returns the scores in nbgrader's gradebook."""
     with Gradebook(f"sqlite:///{folder}/gradebook.db") as gradebook:
         return {
             (submission.student.id, notebook.name, grade.cell.name): (
