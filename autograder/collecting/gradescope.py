@@ -22,7 +22,7 @@ _MAX_BYTES = 200 << 20
 Submitters = Mapping[str, tuple[Owner, ...]]
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # may not be built
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # is optional
     """Reads YAML that Ruby wrote, and ignores its tags for Ruby's own types."""
 
 
