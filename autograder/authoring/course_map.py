@@ -23,7 +23,7 @@ _WORDS, _CELL, _QUESTION, _LINE = 135, 0.5, 3.0, 1.4
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An assignment on the map; `minutes` are by exercise, in teaching order."""
+    """An assignment on the map; `minutes` maps its exercises, in teaching order, to minutes."""
 
     name: str
     title: str
@@ -40,7 +40,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class CourseMap:
-    """The stages in order, and the requirements before the first; both are empty without a map."""
+    """The stages in order, and what the first one requires; both are empty without a map."""
 
     title: str = ""
     before: str = ""

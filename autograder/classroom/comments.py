@@ -61,7 +61,7 @@ class CommentBank:
         return ExpandedComment(whole, tuple(dict.fromkeys(used)), tuple(dict.fromkeys(unknown)))
 
     def unknown(self, text: str, question: str) -> tuple[str, ...]:
-        """Returns the names in a comment that are not in the bank; all of them if it is empty."""
+        """Returns the names in a comment that are not in the bank."""
         names = dict.fromkeys(found[1] for found in _MENTION.finditer(text))
         return tuple(name for name in names if self.find(name, question) is None)
 

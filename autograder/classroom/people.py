@@ -111,7 +111,7 @@ class Roster:
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """Returns the people to whom none of these names can refer, in the roster's order."""
+        """Returns the people who are certainly none of `students`, in the roster's order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 
@@ -214,7 +214,7 @@ def compare_people(class_folder: Path, new: PeopleList) -> RosterChange:
 
 
 def people_of(entries: Sequence[RoleValues]) -> list[Person]:
-    """Returns the people in a list; other rows show how to split a cell with several sections."""
+    """Returns the people in the rows of a list; merges the rows of one person in two sections."""
     sections = {one.get(Role.SECTION) for one in entries}
     found: dict[str, Person] = {}
     others: list[Person] = []
@@ -317,7 +317,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Returns whether `name` identifies the person and also the existing one at `number`."""
+        """Returns whether a name of `person` also identifies the existing person at `number`."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:

@@ -61,7 +61,6 @@ class _Approval:
         return approve
 
     def status(self, is_done: bool, waits: bool) -> int:
-        """Returns the exit status of a command that has ended."""
         if not is_done and not self.is_dry_run:
             return 1
         return WAITS if waits else 0

@@ -83,7 +83,7 @@ def _print_whole(line: str, style: str = "") -> None:
 
 @click.group()
 def misconception() -> None:
-    """Manage the catalogue of known mistakes."""
+    """Manage the catalog of known mistakes."""
 
 
 @misconception.command(cls=StrictCommand)

@@ -51,7 +51,6 @@ def progress_bar() -> Progress:
 
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """Returns the rate per second."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:.1f}/s" if speed else "")
 

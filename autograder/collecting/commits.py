@@ -100,7 +100,6 @@ class _GitFolder:
         raise _UnknownTime
 
     def commit(self, name: bytes) -> bytes:
-        """Returns the text of a commit."""
         text = name.decode()
         try:
             with self._opened("objects", text[:2], text[2:]) as file:
@@ -178,8 +177,6 @@ class _Index:
 
 @dataclass(frozen=True, slots=True)
 class _Pack:
-    """The objects of a pack."""
-
     file: int
     index: _Index
 

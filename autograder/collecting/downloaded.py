@@ -52,8 +52,8 @@ class AcceptedFile:
 class RefusedFile:
     """A file that was not accepted, and the reason.
 
-    `student` is the student whose work is missing; empty if no work is missing, because the file is
-    nobody's or a different one counts.
+    `student` is the student whose work is missing. It is empty if no work is missing, because the
+    file belongs to nobody or another file counts instead.
     """
 
     path: str

@@ -69,7 +69,7 @@ def _of_folder(folder: Path) -> Iterator[FoundRequest]:
 
 
 def _words(path: Path) -> bytes:
-    """Returns the bytes of a file, or why it can't be read, so that no other request is lost."""
+    """Returns the bytes of a file; if it can't be read, the reason becomes the request's text."""
     try:
         return read_bytes(path, _LONGEST_FILE)
     except SubmissionError as error:

@@ -107,7 +107,7 @@ class DownloadLayout:
         metadata: Submitters,
         owners: Submitters,
     ) -> None:
-        """`metadata` are the owners in Gradescope's file; `owners` replaces all, unless empty."""
+        """`metadata` has the owners in Gradescope's file; if `owners` is given, only it counts."""
         self._names = names
         self._metadata = metadata
         self._owners = owners
@@ -144,7 +144,7 @@ class DownloadLayout:
         return self._plain(parts, raw, is_archive)
 
     def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> OwnedFile | str:
-        """Returns the place in a path such as `student/...`, `student/assignment/...` or a zip."""
+        """Returns the place that a path such as `student/assignment/...` or a zip's name states."""
         assignment = self._names.folder(parts[0])
         if assignment is not None:
             del parts[0], raw[0]
@@ -166,7 +166,7 @@ def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
 
 
 def _folders_around(paths: Sequence[Sequence[str]], source: str) -> int:
-    """Counts the folders around all students, which have known names or the download's name."""
+    """Counts the outer folders that contain all files and are not named after a student."""
     for depth in range(_DEEPEST):
         level = {path[depth] for path in paths if len(path) > depth}
         inner = {path[depth + 1] for path in paths if len(path) > depth + 1}

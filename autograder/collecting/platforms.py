@@ -33,7 +33,7 @@ TEXT_ENTRY = "a text entry, not a file: ask for the file, or grade it by hand"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of a file, as its outermost name says.
+    """The owner of a file, according to the file's outermost name.
 
     `key` distinguishes people with the same name, and `rank` orders the uploads of one person.
 

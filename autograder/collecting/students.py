@@ -50,9 +50,9 @@ class Students:
     def members(self, owner: Owner) -> tuple[Owner, ...]:
         """Returns an owner for each member of a group; returns any other owner unchanged.
 
-        A group must be on the roster, where no person may have the group's name. Students choose
-        the names of repositories, and perhaps their own, so a clone never counts as a group's, and
-        Canvas's number must be that of a member.
+        A group must be on the roster, and must not have the name of a person there. Students choose
+        the names of their repositories, so a clone never counts as a group's. They may also change
+        their own names, so Canvas's number must belong to a member.
         """
         group = self._groups.get(squashed(owner.student), ())
         is_named = owner.platform in (CANVAS, MOODLE, "") and not owner.email

@@ -72,7 +72,7 @@ class CollectionLog:
         self._has_begun = False
 
     def before(self, key: Key, *, made: Path, digest: str, earlier: Path | None = None) -> None:
-        """Records that the folder `made` will appear, and the existing one move to `earlier`."""
+        """Records that `made` will appear, and that the existing folder will move to `earlier`."""
         if not self._has_begun:
             now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
             replace_file(self._path, for_json({"began": now}) + "\n")

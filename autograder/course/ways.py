@@ -22,14 +22,14 @@ FILE = "ways.toml"
 
 @dataclass(frozen=True, slots=True)
 class AlternativeSolution:
-    """One right way: a text on what it does and costs, and its code."""
+    """A right answer other than the solution: its code, and a text on what it does and costs."""
 
     text: str
     code: str
 
 
 def ways_of(course: Course, assignment: Assignment) -> dict[str, tuple[AlternativeSolution, ...]]:
-    """Reads the ways of each question, or an empty mapping for an assignment without the file.
+    """Reads the alternative solutions of each question; returns {} if the file does not exist.
 
     Raises `ContentError` if a question or an alternative does not exist, or if a text is missing.
     """

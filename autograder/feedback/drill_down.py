@@ -37,7 +37,6 @@ class _Document:
         self._comma = ""
 
     def add(self, *row: float) -> None:
-        """Adds one row of numbers."""
         self._text.write(f"{self._comma}{for_script(row)}".encode())
         self._comma = ","
 

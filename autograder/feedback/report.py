@@ -288,15 +288,12 @@ class _Question:
 
 @dataclass(slots=True)
 class _Student:
-    """Collects the results of one student."""
-
     name: str
     points: list[tuple[str, float, float]] = field(default_factory=list)
     look: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Adds one result, graded or not."""
         name = result.assignment
         if result.status is SubmissionStatus.GRADED:
             self.points.append((name, result.score, result.max_score))

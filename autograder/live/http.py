@@ -239,7 +239,7 @@ def refused_redirect(site: str, url: str) -> PlatformFailure:
 
 
 def limited(parts: Iterable[bytes], site: str) -> bytes:
-    """Joins the parts of an answer; raises `PlatformFailure` if it is too large or too slow."""
+    """Joins the parts of a response; raises `PlatformFailure` if it is too large or too slow."""
     found, size, end = [], 0, time.monotonic() + _LONGEST_ANSWER
     for part in parts:
         found.append(part)
@@ -253,7 +253,7 @@ def limited(parts: Iterable[bytes], site: str) -> bytes:
 
 
 def import_extra(module: str) -> Any:
-    """Imports a package of the extra `live`; raises `UserError` that says how to install it."""
+    """Imports a package of the extra `live`; raises `UserError` with a remedy if it is missing."""
     from importlib import import_module
 
     try:

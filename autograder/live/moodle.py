@@ -324,7 +324,6 @@ class Moodle:
         return _MoodleError(f"{self._site}: {what} is refused: {self._reason(reply)}{fix}")
 
     def _reason(self, reply: Values) -> str:
-        """Returns the message and the code of an error."""
         text = " ".join(str(reply.get("message") or reply.get("error")).split())
         return f"{self._token.without(text)[:200]} ({reply.get('errorcode') or ''})"
 

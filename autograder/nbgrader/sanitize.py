@@ -66,7 +66,6 @@ class _Finder(HTMLParser):
         self.found = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Checks the attributes of a tag; see `HTMLParser`."""
         for name, value in attrs:
             text = "".join((value or "").split()).lower()
             if name in _FETCHED and _ELSEWHERE.match(text):

@@ -194,7 +194,6 @@ def _without_names(found: ClassChanges) -> ClassChanges:
 
 
 def _lines(path: Path) -> Counter[Key]:
-    """Counts the result lines of each submission."""
     return Counter(line.key for line in iterate_results(path))
 
 

@@ -178,7 +178,10 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> dict[str, tuple[str, ...]]:
-    """Returns the people on the roster without a result, by assignment; hidden names are ""."""
+    """Returns the people on the roster without a result, by assignment.
+
+    Each is a name with an identifier, or "" if `wanted` hides names.
+    """
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)
     by_assignment: dict[str, list[str]] = {}

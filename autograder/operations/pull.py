@@ -114,8 +114,6 @@ def pull(
 
 
 class _Pull:
-    """Finds the changes of one pull and makes them."""
-
     def __init__(self, connection: Connection, parts: frozenset[str]) -> None:
         self._there, self._folder = connection, connection.folder
         self._parts = parts

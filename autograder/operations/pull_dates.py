@@ -19,7 +19,10 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class DateChange:
-    """A change of a due date; `section` is "" for everybody's date, `before` if there was none."""
+    """A change of a due date.
+
+    `section` is "" for everybody's date, and `before` is "" if there was no date.
+    """
 
     assignment: str
     section: str

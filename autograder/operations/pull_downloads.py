@@ -205,7 +205,6 @@ def _owner(item: IncomingSubmission, connection: Connection) -> Owner:
 
 
 def _together(reports: Sequence[CollectReport]) -> CollectReport | None:
-    """Returns one report on several collections."""
     if not reports:
         return None
     return replace(

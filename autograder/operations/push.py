@@ -140,8 +140,6 @@ def push(
 
 
 class _Push:
-    """Finds the grades that differ and writes them."""
-
     def __init__(
         self,
         connection: Connection,

@@ -36,8 +36,9 @@ class Score:
 class Change:
     """A question of a student whose points or maximum changed.
 
-    `before` is None for a new question, `after` for one that was removed. `between` are
-    intermediate scores that were above or below both, such as 100 in 0, 100, 0.
+    `before` is None for a new question, and `after` is None for one that was removed. `between`
+    has the intermediate scores outside the range from `before` to `after`, such as 100 in 0, 100,
+    0.
     """
 
     student: str
@@ -150,7 +151,7 @@ def _is_change(change: Change) -> bool:
 
 
 def _changes_of(one: Attempts) -> Iterator[Change]:
-    """Yields a `Change` for every question of two lines, even if its score is equal in both."""
+    """Yields a `Change` for every question of two lines, even if its score did not change."""
     before, after = one.lines[one.before], one.lines[-1]
     if one.before == len(one.lines) - 1:
         return
@@ -168,7 +169,7 @@ def _changes_of(one: Attempts) -> Iterator[Change]:
 
 
 def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
-    """Yields the scores between the first and the last one that are above or below both.
+    """Yields the intermediate scores outside the range from the first score to the last.
 
     Equal scores in a row are yielded once.
     """

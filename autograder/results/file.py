@@ -152,7 +152,7 @@ class ResultsFile:
 
 
 def read_results(path: Path) -> list[SubmissionResult]:
-    """Reads all results of a file; an empty list if it does not exist.
+    """Returns all results of a file, or an empty list if the file does not exist.
 
     Raises `UserError` with the number of a line that is not a result, or with the command that
     repairs a truncated last line.
@@ -201,7 +201,7 @@ class Line(NamedTuple):
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yields the lines of a file that are not empty; none if it does not exist.
+    """Yields the lines of a file that are not empty; yields none if the file does not exist.
 
     Raises `UserError` with the command that repairs a truncated last line.
     """

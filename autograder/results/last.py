@@ -89,7 +89,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """Returns `changed` for a function that also changes keys, in the order of the new keys."""
+        """Works as `changed` does, and changes keys by `key_of`; sorts by the new keys."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)

@@ -56,7 +56,6 @@ class _Entry(NamedTuple):
 
     @property
     def submission(self) -> tuple[str, str, int]:
-        """The student, the assignment and the attempt."""
         return self.student, self.assignment, self.attempt
 
 

@@ -18,9 +18,9 @@ _LOOK: dict[Verdict, str] = {
 
 
 def never_ran(exercise: ExerciseResult) -> bool:
-    """Returns whether all of several questions stopped with an error, perhaps from a single line.
+    """Returns whether an exercise has several questions, and all of them ended with an error.
 
-    These answers show no behavior, so they are not a mistake that others may share.
+    The cause may be a single line. Such answers show no behavior that other answers could share.
     """
     questions = exercise.questions
     return len(questions) > 1 and all(question.verdict is Verdict.ERROR for question in questions)

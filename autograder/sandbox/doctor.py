@@ -75,12 +75,12 @@ def examine(tier: Tier) -> Finding:
 
 
 def examine_all() -> tuple[Finding, ...]:
-    """Examines each level, the strongest first."""
+    """Examines each tier, the strongest first."""
     return tuple(examine(tier) for tier in LEVELS)
 
 
 def remedy_of(tier: Tier) -> str:
-    """Returns the remedy for a level that does not work."""
+    """Returns the remedy for a tier that does not work."""
     return LEVELS[tier].remedy if tier in LEVELS else "choose another tier"
 
 

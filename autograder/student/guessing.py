@@ -17,7 +17,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
     """Shows whether a guess is right; without a guess, asks for one and runs nothing.
 
     Args:
-        guess: a number, a text, a shape or a list of numbers; "error" for code that should fail;
+        guess: a number, a string, a shape or a list of numbers; "error" for code that should fail;
             None if there is no guess yet.
         run: called without arguments; its return value is compared.
         within: the allowed error of a number.

@@ -50,7 +50,7 @@ def _explain(
 
 
 def _names(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yields the names that this notebook defines; if it is unknown, those of all in the folder."""
+    """Yields the names that this notebook defines, or all notebooks if its file is unknown."""
     from ..submission.notebook import code_cells, notebook_of
 
     # set by Jupyter's server and by VS Code

@@ -48,11 +48,9 @@ class _CodeWriter:
         self.made_up = False
 
     def all(self, values: tuple[Any, ...]) -> str:
-        """Writes the arguments of a call."""
         return ", ".join(map(self.one, values))
 
     def one(self, value: Any) -> str:
-        """Writes one value."""
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, tuple):

@@ -150,8 +150,6 @@ def _run(suite: Path, run: _Run, *more: object) -> _Run:
 
 @dataclass(slots=True)
 class _QuestionResults:
-    """The results of one question so far."""
-
     tests: list[CheckedTest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     #: the mistake that a check's error always indicates, by the name of the check
@@ -310,7 +308,7 @@ class _Run:
         return CheckedQuestion(question, standing, tests, found.printed, note, mistake)
 
     def _mistake(self, question: str, found: _QuestionResults) -> str:
-        """Returns a sentence about the known mistake, or about the one that all errors indicate.
+        """Returns a sentence about the known mistake, or the mistake that all errors indicate.
 
         If the failure that is shown first indicates no mistake, only a known mistake is named.
         """

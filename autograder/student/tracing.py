@@ -32,7 +32,7 @@ _MARK = "<-- "
 
 @dataclass(slots=True)
 class Line:
-    """A line that ran, and the shapes of the names it assigned; None is the result's name."""
+    """A line that ran, and the shapes of the names that it assigned; a result has the name None."""
 
     number: int
     shapes: dict[str | None, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ _MOST_NAMES = 4
 
 
 def differing_names(step: RecordedCall) -> tuple[str, str, str] | None:
-    """Describes weights that a check sets but a layer lacks: got, expected, advice; or None."""
+    """Returns (got, expected, advice) if a layer lacks weights that a check sets, or None."""
     missing = [name for name in step.weights if name not in step.found]
     if not missing:
         return None

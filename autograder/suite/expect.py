@@ -241,7 +241,7 @@ class Expect:
     ) -> None:
         """Assert that the call raises `error`, or a subclass, with `naming` in its message.
 
-        It must do so under `torch.no_grad()` as well.
+        The call must also raise the error under `torch.no_grad()`.
         """
 
         def refused(no_grad: bool) -> bool:

@@ -181,7 +181,6 @@ def _head(node: ast.expr) -> ast.Name | None:
 
 
 def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
-    """Record the names of one node."""
     if isinstance(node, ast.Name):
         found.names.add(node.id)
     elif isinstance(node, ast.Attribute):
@@ -256,7 +255,6 @@ def _called(function: ast.expr) -> str:
 
 
 def _last(node: ast.expr) -> str:
-    """Return the last part of a dotted name, or an empty string."""
     match node:
         case ast.Name(name) | ast.Attribute(_, name):
             return name

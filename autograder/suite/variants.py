@@ -25,7 +25,7 @@ class Variant:
     """One implementation of a question.
 
     `confuses` and `hint` are empty for a right one; `names` are the names that fit an answer of
-    known intent, which is not an entry of the catalogue itself. An alternative that `is_usual` is
+    known intent, which is not an entry of the catalog itself. An alternative that `is_usual` is
     written by many students, so families of mistakes are also derived from it.
     """
 

@@ -189,8 +189,6 @@ class _Entry:
 
 
 class _ScandirIterator:
-    """Works like the iterator of `os.scandir`."""
-
     def __init__(self, entries: Sequence[_Entry]) -> None:
         self._entries = iter(entries)
 

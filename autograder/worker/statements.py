@@ -118,8 +118,6 @@ def _single_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 class _Execution:
-    """The state of one execution."""
-
     def __init__(
         self,
         file: str,

@@ -69,7 +69,7 @@ _LARGEST_WITH_TICKS = 24
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """One label per row, from the top, and one per column, from the left; None for numbers."""
+    """The labels of rows, from the top, and of columns, from the left; None means numbers."""
 
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
@@ -94,8 +94,8 @@ class Panel:
 def styled() -> Iterator[None]:
     """Use our colors within the block, then restore the caller's.
 
-    A notebook shows figures in interactive mode only. Its first figure turns that on, and a
-    `plt.rc_context` around the first figure turns it off again: later figures would not be shown.
+    A notebook shows figures in interactive mode only. Its first figure turns this mode on, but a
+    `plt.rc_context` around that figure turns it off again, so later figures would not be shown.
     """
     with plt.rc_context(_STYLE):
         if "inline" in matplotlib.get_backend():

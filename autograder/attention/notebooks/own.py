@@ -21,8 +21,8 @@ from ...student.questions import questions_of
 def own_or_part(question: str) -> Any:
     """Return a student's own answer if it passes its checks, otherwise the ready-made part.
 
-    Shows which of the two it returns. The notebook is in the assignment's folder or one below it.
-    Raises `UserError` if there is neither.
+    Also shows which of the two is returned. The notebook is in the assignment's folder or one below
+    it. Raises `UserError` if there is neither.
     """
     folder = assignment_folder(Path.cwd(), question)
     try:

@@ -186,7 +186,7 @@ def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: fl
 
 
 def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> np.ndarray:
-    """Return which cells are not as expected."""
+    """Return True for each cell that differs from the expected one by more than `within`."""
     if within is None:
         return np.zeros_like(wanted, dtype=bool)
     right: np.ndarray = np.isclose(given, wanted, atol=within, rtol=1e-3, equal_nan=True)
@@ -194,7 +194,7 @@ def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> n
 
 
 def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return an answer's numbers as text, with more digits where a wrong one would look right."""
+    """Return an answer's numbers as text; a wrong number gets the digits that show the error."""
     differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))

@@ -43,7 +43,7 @@ KNOWN_CURVE = (
 
 
 class UnknownTokenError(KeyError):
-    """A text has a token that no story has."""
+    """Raised for a text with a token that no story contains."""
 
     def _render_traceback_(self) -> list[str]:
         """Return the text that a notebook shows, without the lines of the call."""

@@ -162,8 +162,9 @@ def shared_or_rate_problem(
 ) -> str | None:
     """Return None if entries are dropped independently with probability p.
 
-    Otherwise, entries may be dropped together along some of the dimensions, which have `names`, or
-    the share may be wrong, or the same number may be dropped in every line.
+    Otherwise, return which of these is the case: entries are dropped together along some of the
+    dimensions, whose names are `names`; the share of dropped entries is wrong; or every line has
+    the same number of dropped entries.
     """
     lines = _of_all_dimensions(dropped, present, p)
     together = [names[dim] for dim in _together(lines)]
@@ -244,10 +245,10 @@ def groups_problem(groups: torch.Tensor, p: float) -> str | None:
 
 
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return None if every call drops new entries, and their number varies.
+    """Return None if every call drops different entries, and not always the same number of them.
 
-    `calls` contains one bool tensor of the same shape for each call. Needs six calls of 400 entries
-    with a share of dropped ones between a fifth and four fifths.
+    `calls` contains one bool tensor of the same shape for each call. Needs six calls that drop
+    between a fifth and four fifths of 400 entries.
     """
     if any(call.all() or not call.any() for call in calls):
         return "a call dropped all of its entries, or none"

@@ -44,7 +44,7 @@ def check_dropped_weights(
     """Check that train mode drops attention weights only, each independently with probability p.
 
     `x` is (B, T, D). All scores are equal, and values show the weights, as with `shown_weights`;
-    with `above`, every output is larger by it, so that none is 0 without dropout.
+    the layer's bias adds `above` to every output, so that no output is 0 without dropout.
     """
     num_tokens = x.shape[1]
     shape = (len(x), num_tokens, num_heads * (num_tokens + 1))

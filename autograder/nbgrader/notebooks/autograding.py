@@ -168,7 +168,6 @@ class _LogCollector(logging.Handler):
         self.logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keeps a record; see `logging.Handler.emit`."""
         self.records.append(record)
 
     def notes(self) -> tuple[str, ...]:

@@ -174,7 +174,7 @@ class CallSizes:
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
         """Return the calls that test sizes: `extremes`, with all leading dimensions.
 
-        One more call has five dimensions, and in the last one everything is 1.
+        One more call has five dimensions, and in the last call everything is 1.
         """
         extremes = self.extremes(letters) if letters else [{}]
         leads = self.leads.tried(self._largest("T"))
