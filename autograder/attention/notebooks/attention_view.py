@@ -18,6 +18,7 @@ from .arrows import HEADS
 #: invisible characters, as the view shows and names them
 _UNSEEN = {"\n": "↵", " ": "\u00a0"}
 _UNSEEN_NAMES = {"\n": "end of line", " ": "space"}
+_SHOWN = 5e-3  # only larger weights are named; others would be "0%"
 
 _VIEW = Template(
     """\
@@ -37,7 +38,7 @@ _VIEW = Template(
 <script>
 (() => {
   const root = document.getElementById("$id");
-  const weights = $weights, names = $names, colors = $colors;
+  const weights = $weights, summaries = $summaries, colors = $colors;
   const spans = [...root.querySelectorAll(".tokens span")];
   const summary = root.querySelector(".summary"), heads = root.querySelector(".heads");
   let head = 0, query = $query;
@@ -51,9 +52,7 @@ _VIEW = Template(
       span.classList.toggle("query", key === query);
       span.title = percent(row[key]);
     });
-    const best = row.map((weight, key) => [weight, key]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    summary.textContent = '"' + names[query] + '" looks at ' + best
-      .map(([weight, key]) => '"' + names[key] + '" ' + percent(weight)).join(", ");
+    summary.textContent = summaries[head][query];
     buttons.forEach((button, number) => button.setAttribute("aria-pressed", number === head));
   };
   const buttons = weights.map((_, number) => {
@@ -114,16 +113,27 @@ def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str
         for token in tokens
     )
     rounded = [[[round(w, 3) for w in row] for row in head] for head in table.tolist()]
+    names = [_UNSEEN_NAMES.get(token, token) for token in tokens]
     return _VIEW.substitute(
         id=f"attention-{uuid.uuid4().hex}",
         title=for_html(title),
         tokens=spans,
         gap="0" if letters else "0.35em",
-        names=_json([_UNSEEN_NAMES.get(token, token) for token in tokens]),
+        summaries=_json(
+            [[_summary(row, place, names) for place, row in enumerate(head)] for head in rounded]
+        ),
         weights=_json(rounded),
         colors=_json(list(HEADS)),
         query=query,
     )
+
+
+def _summary(row: list[float], query: int, names: list[str]) -> str:
+    """Return where a query looks most: at up to three tokens, none of them with 0%."""
+    first, *others = sorted(range(len(row)), key=lambda key: -row[key])[:3]
+    best = [first, *(key for key in others if row[key] > _SHOWN)]
+    looks = ", ".join(f'"{names[key]}" {row[key]:.0%}' for key in best)
+    return f'"{names[query]}" looks at {looks}'
 
 
 def _json(value: object) -> str:

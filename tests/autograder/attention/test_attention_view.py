@@ -25,12 +25,27 @@ def test_the_page_has_every_weight_and_asks_nobody_else(pages: list[Any]) -> Non
     weights = torch.rand(2, 3, 3).softmax(-1)
     attention_view(weights, ["a", "<b>", "c"], "who & whom", query=1)
     page = pages[0]._repr_html_()
-    found = re.search(r"weights = (\[.*\]), names", page)
+    found = re.search(r"weights = (\[.*\]), summaries", page)
     assert found
     assert torch.allclose(torch.tensor(json.loads(found[1])), weights, atol=6e-4)
     assert "let head = 0, query = 1;" in page
     assert "<b>" not in page and "who &amp; whom" in page
     assert "http" not in page
+
+
+def test_the_summary_names_no_token_that_gets_nothing(pages: list[Any]) -> None:
+    weights = torch.tensor([[1.0, 0, 0, 0], [0.2, 0.8, 0, 0], [0.3, 0.3, 0.396, 0.004], [0.25] * 4])
+    attention_view(weights, ["Vo", "bi", "\n", "So"])
+    found = re.search(r"summaries = (\[.*\]), colors", pages[0]._repr_html_())
+    assert found
+    assert json.loads(found[1]) == [
+        [
+            '"Vo" looks at "Vo" 100%',
+            '"bi" looks at "bi" 80%, "Vo" 20%',
+            '"end of line" looks at "end of line" 40%, "Vo" 30%, "bi" 30%',
+            '"So" looks at "Vo" 25%, "bi" 25%, "end of line" 25%',
+        ]
+    ]
 
 
 def test_two_views_do_not_meet(pages: list[Any]) -> None:
