@@ -75,11 +75,11 @@ student-names: setup-test ## run `check` on every known mistake in a student's f
 	@EVERY_MISTAKE=1 $(PY) -m pytest --quiet tests/autograder/student/test_known_mistakes.py
 
 .PHONY: student-mistakes
-student-mistakes: setup-grade ## write the answers of known mistakes to the public checks, for the bundles (then run make release)
+student-mistakes: setup-grade ## write known mistakes' answers in the public checks, for the bundles (then run make release)
 	@$(PY) tools/student_mistakes.py $(NAMES)
 
 .PHONY: tables
-tables: setup-grade ## write the answers of known mistakes to changed hidden suites into tests/tables
+tables: setup-grade ## write known mistakes' answers in changed hidden suites into tests/tables
 	@$(PY) tools/tables.py $(NAMES)
 
 .PHONY: release
@@ -107,7 +107,7 @@ docs: setup-test ## build the site into build/docs: all pages, and the lessons w
 	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
-bench: setup-test build/otter/.ready ## time grading in comparison with other graders, a gradebook of 5,000 submissions, and growth
+bench: setup-test build/otter/.ready ## time grading, other graders, a gradebook of 5,000 submissions, and growing classes
 	@$(PY) benchmarks/grading.py --to docs/bench.md $(BENCH)
 	@$(PY) benchmarks/assignments.py --to docs/bench.md
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)

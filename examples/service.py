@@ -1,4 +1,4 @@
-"""A web service over `autograder grade -`: send a file, get its result line back.
+"""A web service that grades files with `autograder grade -` and returns their result lines.
 
     python examples/service.py 8080 --course .
     curl --data-binary @scores.py http://127.0.0.1:8080/simplified_attention/scores.py

@@ -238,7 +238,7 @@ class Graded:
 def graded(
     new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
-    """Returns a function that returns the class of a tier, graded at the first call."""
+    """Returns a function that grades the class in a tier at the first call, and returns it."""
     done: dict[Tier, Graded] = {}
 
     def grade(tier: Tier) -> Graded:

@@ -1,4 +1,4 @@
-"""An answer costs the grader little time, and other students none."""
+"""Hostile answers take little of the grader's time, and do not delay other students' answers."""
 
 from __future__ import annotations
 

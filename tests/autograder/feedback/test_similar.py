@@ -85,7 +85,7 @@ def test_a_notebook_is_compared_with_a_module(pair: Path) -> None:
     assert {found.left.student, found.right.student} == {"ada", "eve"}
     assert found.share > 0.9
     page = write_similar([found], pair / "similar.html").read_text(encoding="utf-8")
-    assert "and nothing more" in page
+    assert "do not treat them as proof" in page
     assert page.count("<mark>") >= 8
     assert "<b>" not in page and "http:" not in page and "https:" not in page
 

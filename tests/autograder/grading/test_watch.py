@@ -1,4 +1,4 @@
-"""A file that ends its job is reported and left out, and costs other students nothing."""
+"""A file that ends its grading job is reported and left out, and affects no other student."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If the statistics of dropout find a mistake, its name repeats their words."""
+"""A mistake that the statistics of dropout find is named in the words of the finding."""
 
 from __future__ import annotations
 
