@@ -45,7 +45,7 @@ def mistakes(
     for group in groups[:most]:
         _print_group(group)
     if not groups:
-        console.print("every wrong answer that was probed has a name")
+        console.print("every wrong answer whose behavior is known has a name")
     elif len(groups) > most:
         console.print(
             f"and {len(groups) - most} smaller groups; to see all, use --most {len(groups)}"
