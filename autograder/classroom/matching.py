@@ -50,7 +50,7 @@ def _forms(name: str) -> tuple[str, ...]:
 
 
 def number_in(text: str) -> str:
-    """Returns the number in a text such as `Participant 17`, or the text if there is none."""
+    """Returns the number in a string such as `Participant 17`, or the string if there is none."""
     return re.sub(r"^[^0-9]+(?=[0-9]+$)", "", text.strip())
 
 

@@ -75,7 +75,7 @@ def _word(value: object) -> str:
 
 
 def _time(value: object) -> datetime | None:
-    """Returns a time from a timestamp of YAML or a text, or None if it has no zone."""
+    """Returns a time from a timestamp of YAML or a string, or None if it has no zone."""
     try:
         return read_time(str(value) if isinstance(value, datetime) else _word(value))
     except MissingZone:

@@ -39,7 +39,7 @@ _MOODLES_NUMBER = "Identifier"
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The submission time of each person in a table; empty without a table."""
+    """The submission times of the people in a table; all fields are empty without a table."""
 
     index: Index = field(default_factory=lambda: Index(()))
     times: tuple[datetime | None, ...] = ()

@@ -279,7 +279,7 @@ class Sorting:
         self._rivals[owner.key, claim.file] |= {known.path, claim.path}
 
     def merged_students(self) -> tuple[str, ...]:
-        """Returns paths of apparently different students on one pile; empty if there are none."""
+        """Returns paths of apparently different students on one pile, or () if there are none."""
         keys = {pile.owner.key for pile in self._piles.values()}
         for rivals in self._rivals.values():
             if len(keys) == 1 and len(rivals) >= _MANY:

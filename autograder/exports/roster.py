@@ -92,7 +92,7 @@ class Matching:
     waiting: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def name_of(self, row: int, assignment: str) -> str | None:
-        """Returns the class's name of a row's person for an assignment; empty if there is none.
+        """Returns the class's name of a row's person for an assignment, or "" if there is none.
 
         Returns None if the row may belong to a student whose grade can't be assigned, because then
         it is uncertain whether a grade is missing.

@@ -210,5 +210,5 @@ def _as_spoken(name: str) -> str:
 
 
 def _is_address(text: str) -> bool:
-    """Returns whether a text is exactly one mail address, and not a formula or a second header."""
+    """Returns whether a string is just one mail address, and not a formula or a second header."""
     return re.fullmatch(r"[\w][\w.+%-]*@[\w.-]+", text) is not None

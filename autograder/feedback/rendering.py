@@ -53,7 +53,7 @@ class _Markup(str):
 
 
 def _escaped(value: Any) -> Any:
-    """Escapes a text for a page; returns other values, and our own markup, unchanged."""
+    """Escapes a string for a page; returns other values, and our own markup, unchanged."""
     is_text = isinstance(value, str) and not hasattr(value, "__html__")
     return _Markup(for_html(value)) if is_text else value
 

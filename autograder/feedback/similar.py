@@ -167,7 +167,7 @@ def _code(
     exercise: ExerciseResult,
     reader: BoundedReader,
 ) -> str:
-    """Returns one text with an exercise's definitions that counted, or "" if there are none."""
+    """Returns one string with an exercise's definitions that counted, or "" if there are none."""
     folder = submission_folder(class_folder, student, assignment)
     return _joined(definitions_of(folder, exercise, reader)).strip()
 

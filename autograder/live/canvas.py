@@ -107,7 +107,7 @@ class Canvas:
         return self._list(self._course.get_sections, "the sections")
 
     def _groups(self) -> Sequence[Any]:
-        """Returns the groups of the course, or none if the token does not give access."""
+        """Returns the groups of the course, or () if the token does not give access to them."""
         try:
             return self._list(lambda: self._course.get_groups(include=["users"]), "groups")
         except _PermissionDenied:

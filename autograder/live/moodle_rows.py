@@ -91,7 +91,7 @@ def _file(record: Values) -> SubmittedFile:
 
 
 def points_of(text: object) -> float | None:
-    """Returns a grade, or None for -1, which means no grade, and for other texts."""
+    """Returns a grade, or None for -1, which means no grade, and for other strings."""
     try:
         points = float(str(text))
     except ValueError:

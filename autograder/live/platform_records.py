@@ -73,7 +73,7 @@ class Attempt:
     """One submission of a student to an assignment; the first one has the number 1.
 
     `identifier` is the number that the platform writes into names of files, if it is not the
-    student's. `note` names other things that were submitted, such as a text.
+    student's. `note` names other things that were submitted, such as typed text.
     """
 
     student: str

@@ -99,7 +99,7 @@ class SandboxedExporter(BehindTheWall):
                     record_nothing(gradebook, student, assignment)
 
     def _released(self, assignment: str) -> Sequence[str]:
-        """Returns the notebooks of an assignment in the gradebook, or none if it has no entry."""
+        """Returns an assignment's notebooks in the gradebook, or () if it has no entry there."""
         with Gradebook(self._settings.db_url, self._settings.course_id) as gradebook:
             try:
                 return [

@@ -50,7 +50,7 @@ class Courses:
         return self.notebooks or self.whole.parent
 
     def without(self, error: ContentError) -> Courses | None:
-        """Returns the courses without the assignment of a broken file; None if nothing is left."""
+        """Returns the courses without a broken file's assignment, or None if no other is left."""
         submissions = self.found.submissions
         names = sorted({submission.assignment for submission in submissions})
         wrong = next((name for name in names if name in error.path.parts), None)

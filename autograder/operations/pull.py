@@ -205,7 +205,7 @@ class _Pull:
         return time is not None and is_collected(self._folder, key, origin, time)
 
     def _attempts(self, name: str, work: PlatformAssignment) -> Mapping[str, Sequence[Attempt]]:
-        """Returns the attempts of each member, or none if the assignment can't be read."""
+        """Returns the attempts of each member, or {} if the assignment can't be read."""
         found: dict[str, list[Attempt]] = {}
         try:
             attempts = self._there.platform.attempts(work, list(self._members.values()))

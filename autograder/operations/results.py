@@ -180,7 +180,7 @@ def duedates(course: Path, folder: Path) -> dict[str, datetime]:
 
 
 def _assignments(course: Path, folder: Path) -> Sequence[Assignment]:
-    """Returns the assignments of a class's course, or none if no course is found."""
+    """Returns the assignments of a class's course, or () if no course is found."""
     try:
         return course_of_class(course, folder).assignments
     except UserError:

@@ -27,7 +27,7 @@ def never_ran(exercise: ExerciseResult) -> bool:
 
 
 def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
-    """Returns the reasons to review a submission, or nothing if the automatic result is enough."""
+    """Returns the reasons to review a submission, or () if the automatic result is enough."""
     if result.status is SubmissionStatus.FAILED:
         return (f"the grader failed: {result.error or 'no reason given'}",)
     found = _reasons(result)

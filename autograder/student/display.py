@@ -254,7 +254,7 @@ BEYOND = (
 
 
 def what_to_submit(progress: Progress) -> tuple[str, ...]:
-    """Returns lines that say what to submit, or nothing if a question does not pass yet."""
+    """Returns lines that say what to submit, or () if a question does not pass yet."""
     if progress.next is not None or not progress.exercises:
         return ()
     files = [item.file for item in progress.exercises if item.file]

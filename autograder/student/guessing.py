@@ -36,7 +36,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns the value as a number or a text, or as a list of these."""
+    """Returns the value as a number or a string, or as a list of these."""
     if isinstance(value, torch.Tensor):
         return _plain(value.detach().tolist())
     if isinstance(value, float):
@@ -61,7 +61,7 @@ def _alike(guess: Any, found: Any, within: float) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """Returns the number that a text spells, or None if it is not a number."""
+    """Returns the number that a string spells, or None if it is not a number."""
     try:
         return float(text)
     except ValueError:

@@ -66,7 +66,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """Returns the exercise and question that a name means; None as the question if all pass."""
+    """Returns the exercise and question that a name means; the question is None if all pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
@@ -119,5 +119,5 @@ def afterwards(folder: Path, question: str) -> str:
 
 
 def other_ways(folder: Path, question: str) -> tuple[tuple[str, str], ...]:
-    """Returns the text and code of other solutions; nothing until the course publishes them."""
+    """Returns the text and code of other solutions, or () until the course publishes them."""
     return read_ways(folder).get(question, ())

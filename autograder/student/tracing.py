@@ -204,7 +204,7 @@ def _plain(shape: Any) -> str:
 
 
 def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
-    """Returns a text with the expected shape of a line if its shape differs, otherwise ""."""
+    """Returns a sentence with the expected shape of a line if its shape differs, otherwise ""."""
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""

@@ -206,7 +206,7 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 @lru_cache(maxsize=64)
 def _given_cells(released: Path, version: object, questions: tuple[str, ...]) -> GivenCells:
-    """Returns the cells of an exercise's released notebook; none if it can't be read."""
+    """Returns the cells of an exercise's released notebook, or no cells if it can't be read."""
     try:
         return GivenCells(read_bytes(released, MAX_NOTEBOOK_BYTES), questions)
     except (SubmissionError, RecursionError):

@@ -58,7 +58,7 @@ class WrongAnswer(AssertionError):
 
     @property
     def cause(self) -> str:
-        """A text that is equal for failures which need only one message."""
+        """A string that is equal for failures that need only one message."""
         return self.message.cause
 
 

@@ -166,11 +166,11 @@ _STAR = "*"
 
 
 def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the sorted names in a module that can evade a rule; none for invalid Python.
+    """Return the sorted names in a module that can evade a rule, or () for invalid Python.
 
     Statements that are not executed, because they only try `answers` out, do not count.
-    A name that is looked up by a text counts as if it were written out, if the module shows which
-    text it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
+    A name that is looked up by a string counts as if it were written out, if the module shows which
+    string it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
     """
     # normalize as Python does; most texts contain none of these words and need not be parsed
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
@@ -193,7 +193,7 @@ def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def _can_hide(text: str) -> bool:
-    """Return whether a text, possibly with an unknown rest, can name an evasion or a torch call."""
+    """Return whether a string can name an evasion or a torch call; its end may be unknown."""
     names = _WAYS | _OF_TORCH
     if text.endswith(ANY):
         return any(name.startswith(text.removesuffix(ANY)) for name in names)
@@ -201,10 +201,10 @@ def _can_hide(text: str) -> bool:
 
 
 def _lookups(node: ast.AST, texts: ExpressionTexts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
-    """Yield each expression that looks up names by texts, with these texts.
+    """Yield each expression that looks up names by strings, with these strings.
 
-    There are no texts if names are only compared or written. The rule itself finds texts that are
-    written as one constant or as a sum.
+    There are no strings if names are only compared or written. The rule itself finds strings that
+    are written as one constant or as a sum.
     """
     match node:
         case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):

@@ -12,7 +12,7 @@ import torch
 from ..worker.experiments import DEFINITIONS, IMPORTS, names_of
 from .texts import written
 
-#: a name looked up by its text: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
+#: a name looked up by a string: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
 BY_TEXT = "getattr"
 #: a method called on something that is not a module: `scores.softmax(-1)`
 METHOD_OF_A_VALUE = "Tensor"
@@ -97,7 +97,7 @@ def imports_of(source: str) -> Mapping[str, str]:
 
 @dataclass
 class _Statement:
-    """A statement at the top of a module: the names in it, and those looked up by their text."""
+    """A statement at the top of a module: the names in it, and those looked up by strings."""
 
     statement: ast.stmt
     names: set[str] = field(default_factory=set)
@@ -230,7 +230,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _looked_up(node: ast.AST) -> Iterator[str]:
-    """Yield the texts by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
+    """Yield the strings by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
     if isinstance(node, ast.Call):
         called = _called(node.func)
         if called == "getattr" and len(node.args) > 1:

@@ -1,4 +1,4 @@
-"""Finds the texts that an expression can evaluate to, for example as a name for `getattr`."""
+"""Finds the strings that an expression can evaluate to, for example as a name for `getattr`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-#: any text; after a known beginning, any rest of it: `W_*`
+#: any string; after a known beginning, any rest of the string: `W_*`
 ANY = "*"
 _UNKNOWN = frozenset({ANY})
 #: how many assignments from one name to another are followed
@@ -15,12 +15,12 @@ _DEEPEST = 4
 #: placeholders for a loop's index and for anything else, and the possible values of an index
 _NUMBER, _OTHER = ast.Name("<number>"), ast.Name("<other>")
 _NUMBERS: list[ast.expr | None] = [ast.Constant(number) for number in range(100)]
-#: more texts than this can't be names of layers
+#: more strings than this can't be names of layers
 _MOST_TEXTS = 1_000
 
 
 def written(node: ast.expr) -> Iterator[str]:
-    """Yield the text of a constant or of a sum of constants; nothing for other expressions."""
+    """Yield the value of a string constant, or of a sum of string constants."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -29,10 +29,11 @@ def written(node: ast.expr) -> Iterator[str]:
 
 
 class ExpressionTexts:
-    """The texts of expressions in one module.
+    """The strings to which the expressions of one module can evaluate.
 
-    A name has the texts that are assigned to it, or that loops over literals give it, anywhere in
-    the module: scopes are not distinguished. A name bound in any other way may be any text.
+    A name can be each string that is assigned to it, or that a loop over literals gives it,
+    anywhere in the module: scopes are not distinguished. A name that is bound in any other way can
+    be any string.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
@@ -48,7 +49,7 @@ class ExpressionTexts:
                 self._values |= dict.fromkeys(_bound(node), [None])
 
     def of(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
-        """Return all texts that an expression can evaluate to; a final `*` is an unknown rest."""
+        """Return all strings that an expression can evaluate to; a final `*` is an unknown rest."""
         match node:
             case ast.Constant(str(text)):
                 return frozenset({text})
@@ -63,7 +64,7 @@ class ExpressionTexts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """Return the texts of a whole number, or nothing if the value may be anything else."""
+        """Return all whole numbers that a value may be, as strings; none if it may be another."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS
@@ -132,7 +133,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _joined(parts: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Join texts; anything after an unknown rest becomes part of the rest."""
+    """Join strings; anything after an unknown rest becomes part of the rest."""
     if prod(map(len, parts)) > _MOST_TEXTS:
         return _UNKNOWN
     texts = {"".join(text).partition(ANY) for text in product(*parts)}

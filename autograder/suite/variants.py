@@ -91,7 +91,7 @@ def _marked(implementation: T, variant: Variant) -> T:
 
 
 def variants_in(path: Path) -> tuple[Variant, ...]:
-    """Return the variants of a file, in its order; none if the file doesn't exist."""
+    """Return the variants of a file, in its order, or () if the file doesn't exist."""
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
@@ -109,7 +109,7 @@ def _found(module: ModuleType) -> list[Variant]:
 
 
 def variants_read(path: Path) -> tuple[Variant, ...]:
-    """Return the variants of a file without executing it, or none without a file."""
+    """Return the variants of a file without executing it, or () if the file doesn't exist."""
     return variants_of_text(path.read_text(encoding="utf-8")) if path.is_file() else ()
 
 
@@ -149,7 +149,7 @@ def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]
 
 
 def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]]:
-    """Yield each variant of a text with a submission: the solution with one question replaced.
+    """Yield each variant with a submission: the text of the solution with one question replaced.
 
     The submission includes the imports and unmarked definitions of the variants; the variant gets
     the question's name and counts because it is the last definition. Nothing is executed.

@@ -280,7 +280,7 @@ _PACKAGE = "autograder.parts"
 
 
 def install_parts(parts: Sequence[tuple[str, str, list[str]]]) -> None:
-    """Creates `autograder.parts` from modules, each with a name, a text and exported parts."""
+    """Creates `autograder.parts` from modules, each with a name, its source and exported parts."""
     package = _package("autograder")
     package.parts = offered = _package(_PACKAGE)  # type: ignore[attr-defined]
     for name, text, names in parts:

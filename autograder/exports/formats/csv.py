@@ -69,7 +69,7 @@ def _in_several_folders(grades: Grades) -> Mapping[str, str]:
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
-    """Returns a name, email address and section from the roster, or nothing without a roster."""
+    """Returns a name, email address and section from the roster, or () without a roster."""
     if not grades.people:
         return ()
     person = grades.people.get(student)
@@ -77,7 +77,7 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """Returns the points and the maximum of all assignments; empty cells if none counts."""
+    """Returns the points and the maximum of all assignments, or empty cells if none counts."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
     counted = [(float(total), float(most)) for total, most in found if total != "" and most]
     if not counted:

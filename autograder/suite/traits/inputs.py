@@ -107,7 +107,7 @@ class Sizes:
         return sum(math.prod(map(self._factor, part.split("*"))) for part in text.split("+"))
 
     def shape(self, text: str) -> tuple[int, ...]:
-        """Return the shape that a text such as `... T d` describes."""
+        """Return the shape that a string such as `... T d` describes."""
         sizes: list[int] = []
         for part in text.split():
             sizes += self.leading if part == LEADING else [self.of(part)]
