@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..errors import UserError
+from ..errors import ContentError, UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile, graded_key, iterate_results, read_results
 from ..submission import FoundSubmissions, Submission, find_submissions
@@ -69,8 +69,9 @@ class Ledger:
 class RunReport:
     """The outcome of a grading run; `truncated` is the file to which an incomplete line was moved.
 
-    `tier` is None if nothing was graded. `costs` are CPU seconds by stage; they are empty if
-    nothing was graded on this machine.
+    `found` are the submissions of assignments that could be graded; `stopped` maps the other
+    assignments to the reason. `tier` is None if nothing was graded. `costs` are CPU seconds by
+    stage; they are empty if nothing was graded on this machine.
     """
 
     found: FoundSubmissions
@@ -80,6 +81,7 @@ class RunReport:
     tier: Tier | None
     truncated: Path | None
     costs: Costs = field(default_factory=dict)
+    stopped: Mapping[str, ContentError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,10 @@ def grade_class(
     """Grades every submission below a folder and appends one line each to the results file.
 
     `backend` grades the submissions (default: processes on this machine); `found` are the
-    submissions, if the caller has already listed them. If there is nothing to grade, no sandbox is
-    started and torch is not loaded. Raises `UserError` for something that the user must change,
-    `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
+    submissions, if the caller has already listed them. An assignment with wrong content is left
+    out. If there is nothing to grade, no sandbox is started and torch is not loaded. Raises
+    `ContentError` if no other assignment is left, `UserError` for something that the user must
+    change, `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
     """
     if found is None:
         names = sorted(name for engine in engines for name in engine.names)
@@ -116,27 +119,26 @@ def grade_class(
     costs: Costs = {}
     with ResultsFile(options.results) as file:
         ledger = Ledger.of(file, events.graded)
+        run = _Run(options, events, ledger, backend)
         for engine in engines:
             own = [submission for submission in mine if submission.assignment in engine.names]
-            names = sorted({submission.assignment for submission in own})
-            scope = Scope.of(engine, map(engine.assignment, names))
-            tasks = _to_grade(scope, own, ledger, resume=options.resume)
-            if tasks:
-                where = backend or _this_machine(options, scope, events)
-                ready = _StartReport(events, len(tasks), len(own) - len(tasks))
-                cost = where.grade(scope, ListedSubmissions(tasks), ledger.keep, ready)
-                costs = total_costs(costs, cost)
+            cost = run.grade(engine, own)
+            costs = total_costs(costs, cost)
+        left = tuple(s for s in found.submissions if s.assignment not in run.stopped)
+        if not left:
+            raise next(iter(run.stopped.values()))
         if costs:  # the time for everything else that this process has done since it started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
             costs = total_costs(costs, {Stage.START: start})
         return RunReport(
-            found,
+            replace(found, submissions=left),
             graded=ledger.graded,
             failed=ledger.failed,
-            already_graded=len(mine) - ledger.graded,
+            already_graded=len(in_shard(left, options.shard)) - ledger.graded,
             tier=ledger.tier,
             truncated=file.truncated,
             costs=costs,
+            stopped=run.stopped,
         )
 
 
@@ -150,18 +152,6 @@ def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
     name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
     # Use a digest: checksums of similar names often fall into the same shard.
     return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % count == index - 1
-
-
-def _to_grade(
-    scope: Scope, submissions: Sequence[Submission], ledger: Ledger, *, resume: bool
-) -> list[Task]:
-    """Returns the submissions that this run grades, with the numbers of their attempts."""
-    tasks = [(s, scope.assignments[s.assignment]) for s in submissions]
-    return [
-        ledger.numbered(scope, task)
-        for task in tasks
-        if not (resume and ledger.is_graded(scope, task))
-    ]
 
 
 def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
@@ -178,18 +168,60 @@ def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
         )
 
 
-def _this_machine(options: RunOptions, scope: Scope, events: RunEvents) -> Jobs:
-    def weaker(tier: Tier, why: Sequence[str]) -> None:
-        events.passed_over(tier, "\n".join(why))
-        refuse_weaker_tier(options.results, tier, why)
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run with its options; `backend` replaces this machine, and `ledger` keeps the results.
 
-    secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
-    jobs = Jobs(secret, options.jobs, options.tier, weaker=weaker)
-    question = options.question
-    if question is None:
-        return jobs
-    before = last_results(read_results(options.results))
-    digest_of = scope.engine.submission_digest
-    return replace(
-        jobs, around=lambda grader: OneQuestionGrader(grader, question, before, digest_of)
-    )
+    `stopped` collects the assignments whose content is wrong.
+    """
+
+    options: RunOptions
+    events: RunEvents
+    ledger: Ledger
+    backend: Backend | None
+    stopped: dict[str, ContentError] = field(default_factory=dict)
+
+    def grade(self, engine: Engine, submissions: Sequence[Submission]) -> Costs:
+        """Grades submissions with one engine, unless they are skipped or can't be graded."""
+        left = [s for s in submissions if s.assignment not in self.stopped]
+        names = sorted({submission.assignment for submission in left})
+        try:
+            scope = Scope.of(engine, map(engine.assignment, names))
+            tasks = self._to_grade(scope, left)
+            if not tasks:
+                return {}
+            backend = self.backend or self._this_machine(engine)
+            ready = _StartReport(self.events, len(tasks), len(left) - len(tasks))
+            return backend.grade(scope, ListedSubmissions(tasks), self.ledger.keep, ready)
+        except ContentError as error:
+            wrong = next((name for name in names if name in error.path.parts), None)
+            if wrong is None:
+                raise
+            self.stopped[wrong] = error
+        return self.grade(engine, left)
+
+    def _to_grade(self, scope: Scope, submissions: Sequence[Submission]) -> list[Task]:
+        """Returns the submissions that this run grades, with the numbers of their attempts."""
+        tasks = [(s, scope.assignments[s.assignment]) for s in submissions]
+        return [
+            self.ledger.numbered(scope, task)
+            for task in tasks
+            if not (self.options.resume and self.ledger.is_graded(scope, task))
+        ]
+
+    def _this_machine(self, engine: Engine) -> Jobs:
+        options = self.options
+        secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
+        jobs = Jobs(secret, options.jobs, options.tier, weaker=self._weaker)
+        question = options.question
+        if question is None:
+            return jobs
+        before = last_results(read_results(options.results))
+        digest_of = engine.submission_digest
+        return replace(
+            jobs, around=lambda grader: OneQuestionGrader(grader, question, before, digest_of)
+        )
+
+    def _weaker(self, tier: Tier, why: Sequence[str]) -> None:
+        self.events.passed_over(tier, "\n".join(why))
+        refuse_weaker_tier(self.options.results, tier, why)

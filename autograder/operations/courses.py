@@ -49,21 +49,6 @@ class Courses:
         """The folder of the class, for its results and tables."""
         return self.notebooks or self.whole.parent
 
-    def without(self, error: ContentError) -> Courses | None:
-        """Returns the courses without a broken file's assignment, or None if no other is left."""
-        submissions = self.found.submissions
-        names = sorted({submission.assignment for submission in submissions})
-        wrong = next((name for name in names if name in error.path.parts), None)
-        left = tuple(s for s in submissions if s.assignment != wrong)
-        if self.own is None or wrong is None or not left:
-            return None
-        return replace(
-            self,
-            own=self.own.without(wrong, error),
-            found=replace(self.found, submissions=left),
-            stopped={**self.stopped, wrong: error},
-        )
-
 
 def course_at(folder: Path) -> Course:
     """Returns the course at or above a folder; raises `UserError` if there is none.

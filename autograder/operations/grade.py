@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..classroom import read_allowances, read_rules
-from ..errors import ContentError, UserError, install_with
+from ..errors import UserError, install_with
 from ..grading.engine import Backend, Engine, Ready
 from ..grading.run import RunReport, grade_class
 from ..grading.secret import FILE_NAME, named_secret
@@ -100,9 +100,11 @@ def grade(
     if wanted:
         read_rules(courses.class_folder)
         read_allowances(courses.class_folder)  # report unreadable tables before hours of grading
-    courses, run = _run_what_can_be(courses, options, scheduler, events or RunEvents())
+    engines, events = _engines(courses), events or RunEvents()
+    backend = _cluster(courses, scheduler, options) if scheduler else None
+    run = grade_class(engines, options, events, backend=backend, found=courses.found)
     outcome = class_outcome(
-        courses, options, Path(course), gradebook=wanted, on_lateness=on_lateness
+        courses, run.found, options, Path(course), gradebook=wanted, on_lateness=on_lateness
     )
     return GradeReport(
         run,
@@ -110,30 +112,11 @@ def grade(
         outcome.results,
         outcome.recorded,
         outcome.lateness,
-        {name: str(why) for name, why in courses.stopped.items()},
+        {name: str(why) for name, why in {**courses.stopped, **run.stopped}.items()},
         {**run.costs, Stage.GRADEBOOK: outcome.seconds} if run.costs else {},
         outcome.unused_dates,
         outcome.waiting,
     )
-
-
-def _run_what_can_be(
-    courses: Courses, options: RunOptions, scheduler: str | None, events: RunEvents
-) -> tuple[Courses, RunReport]:
-    """Grades all assignments except those whose content is wrong.
-
-    Raises `ContentError` if no other assignment is left to grade.
-    """
-    while True:
-        backend = _cluster(courses, scheduler, options) if scheduler else None
-        engines, found = _engines(courses), courses.found
-        try:
-            return courses, grade_class(engines, options, events, backend=backend, found=found)
-        except ContentError as error:
-            others = courses.without(error)
-            if others is None:
-                raise
-            courses = others
 
 
 def _engines(courses: Courses) -> list[Engine]:

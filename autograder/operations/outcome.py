@@ -62,6 +62,7 @@ class Outcome:
 
 def class_outcome(
     courses: Courses,
+    found: FoundSubmissions,
     options: RunOptions,
     course: Path,
     *,
@@ -70,10 +71,11 @@ def class_outcome(
 ) -> Outcome:
     """Applies the rules of a class that has a gradebook; returns the results that count.
 
-    `course` is the folder of the course. `on_lateness` is called before penalties are applied.
+    `found` are the submissions that could be graded, and `course` is the folder of the course.
+    `on_lateness` is called before penalties are applied.
     """
     own, folder = courses.own, courses.class_folder
-    keys = {(s.student, s.assignment) for s in courses.found.submissions}
+    keys = {(s.student, s.assignment) for s in found.submissions}
     best = _best(own, folder, options, keys) if own and gradebook else ()
     results = LastResults(options.results, keys)
     dated = _dated(own) if own and gradebook else []

@@ -13,8 +13,13 @@ import pytest
 import autograder
 from autograder.cli.grading import _print_profile, _print_table, _row
 from autograder.course import load_course
-from autograder.grading.run import RunReport
+from autograder.errors import ContentError
+from autograder.grading.engine import Scope
+from autograder.grading.run import RunReport, grade_class
 from autograder.grading.secret import submitted_digest, suite_digest
+from autograder.grading.sources import RunEvents, RunOptions, Source
+from autograder.grading.suite_engine import SuiteEngine
+from autograder.grading.watch import Costs
 from autograder.operations.courses import Courses, find_courses, submissions_around
 from autograder.operations.grade import GradeReport
 from autograder.operations.outcome import _record
@@ -75,6 +80,34 @@ def test_a_broken_assignment_is_listed_once_and_stops_itself_only(
     assert find_courses(class_folder, course.root, question=question).stopped == {}
     with pytest.raises(autograder.ContentError, match="heads"):
         find_courses(class_folder, course.root, "heads")
+
+
+class _BrokenSuite:
+    """A backend that can't collect the suites of one assignment."""
+
+    def __init__(self) -> None:
+        self.graded: list[str] = []
+
+    def grade(self, scope: Scope, source: Source, *_: object) -> Costs:
+        if "self_attention" in scope.assignments:
+            suite = ROOT / "tests" / "hidden" / "self_attention" / "embedding.py"
+            raise ContentError(suite, None, "can't be imported", "fix the suite")
+        self.graded += scope.assignments
+        return {}
+
+
+def test_a_suite_with_an_error_stops_only_its_assignment(tmp_path: Path) -> None:
+    names = "causal_attention", "self_attention", "simplified_attention"
+    for name in names:
+        (tmp_path / "submitted" / "ada" / name).mkdir(parents=True)
+    options = RunOptions(tmp_path / "submitted", tmp_path / "results.jsonl")
+    backend, engine = _BrokenSuite(), SuiteEngine(load_course(ROOT))
+    report = grade_class([engine], options, RunEvents(), backend=backend)
+    assert (list(report.stopped), report.already_graded) == (["self_attention"], 2)
+    assert [s.assignment for s in report.found.submissions] == backend.graded == [*names[::2]]
+    alone = replace(options, assignment="self_attention")
+    with pytest.raises(ContentError, match="can't be imported"):
+        grade_class([engine], alone, RunEvents(), backend=backend)
 
 
 def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None:
