@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 from ..classroom import (
     Allowances,
+    CountingRule,
     arrival,
     digest_of,
     read_dates,
@@ -30,11 +31,14 @@ from ..classroom import (
 from ..course import Course
 from ..deadlines import late_by
 from ..errors import SubmissionError
+from ..grading.run import grade_class
+from ..grading.sources import RunEvents, RunOptions
+from ..grading.suite_engine import SuiteEngine
 from ..records import Assignment, Key, SubmissionResult, SubmissionStatus
 from ..results.file import ResultsFile, iterate_results
 from ..results.wording import amount
 from ..submission import FoundSubmissions, Submission
-from ..submission.class_files import EARLIER, submission_folder
+from ..submission.class_files import EARLIER, RESULTS_FILE, submission_folder
 from ..submission.read import digest_of_files
 
 _DAY = timedelta(days=1)
@@ -50,33 +54,38 @@ class _Candidate:
 
 
 def let_best_count(
-    class_folder: Path,
-    course: Course,
-    results: Path,
-    keys: Collection[Key],
-    grade: Callable[[FoundSubmissions], object],
+    class_folder: Path, course: Course, options: RunOptions, keys: Collection[Key]
 ) -> tuple[str, ...]:
     """Puts the best submission of each student into `submitted/`; returns a sentence on each swap.
 
-    The best submission has the most points after the penalty for late work; there is no penalty if
-    the late days left in the student's budget are enough. `grade` grades earlier submissions that
-    have no result from the current suite. Raises `UserError` if `collect` is running for the class.
+    Does nothing if the class has a different rule, or if the run with these options has not graded
+    all of it: for a shard, or for results in a different file. The best submission has the most
+    points after the penalty for late work; there is no penalty if the late days left in the
+    student's budget are enough. Earlier submissions that have no result from the current suite are
+    graded. Raises `UserError` if `collect` is running for the class.
     """
+    of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
+    is_whole = of_class and options.shard == (1, 1)
+    if not is_whole or read_rules(class_folder).counts is not CountingRule.BEST:
+        return ()
     from ..collecting import collecting_alone
 
     own = {assignment.name: assignment for assignment in course.assignments}
     found = {
         key: candidates
-        for key in keys
+        for key in sorted(keys)
         if key[1] in own
         if len(candidates := _candidates(class_folder, EARLIER, key, own[key[1]])) > 1
     }
     if not found:
         return ()
+    results = options.results
     with collecting_alone(class_folder):
         lines = _lines(results, found)
         if ungraded := tuple(_ungraded(found, lines)):
-            grade(FoundSubmissions(ungraded, ()))
+            again = replace(options, resume=False, question=None, assignment=None)
+            more = FoundSubmissions(ungraded, ())
+            grade_class([SuiteEngine(course)], again, RunEvents(), found=more)
             lines = _lines(results, found)
         worth = _FinalPoints(class_folder, course)
         return tuple(_chosen(class_folder, results, found, lines, worth))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from ..classroom import (
     ALLOWED_FILE,
-    CountingRule,
     count_late_days,
     lateness_lines,
     read_marks,
@@ -20,14 +19,13 @@ from ..classroom import (
     unused_dates,
 )
 from ..course import Course
-from ..grading.run import grade_class
-from ..grading.sources import RunEvents, RunOptions
-from ..grading.suite_engine import SuiteEngine
+from ..grading.sources import RunOptions
 from ..records import Assignment, Key, SubmissionResult
 from ..results.last import LastResults, keys_of
 from ..results.review import waits_for_a_person
-from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, RESULTS_FILE, SUBMITTED
+from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, SUBMITTED
 from ..submission.intake import FoundSubmissions, find_submissions
+from .best import let_best_count
 from .cached_steps import CachedStep
 from .courses import Courses, class_course
 
@@ -76,7 +74,7 @@ def class_outcome(
     """
     own, folder = courses.own, courses.class_folder
     keys = {(s.student, s.assignment) for s in found.submissions}
-    best = _best(own, folder, options, keys) if own and gradebook else ()
+    best = let_best_count(folder, own, options, keys) if own and gradebook else ()
     results = LastResults(options.results, keys)
     dated = _dated(own) if own and gradebook else []
     days = take_late_days(dated, folder) if dated else ()
@@ -89,28 +87,6 @@ def class_outcome(
         return Outcome(results, recorded, seconds)
     unused, waiting = _unused_dates(course, folder), _waiting(folder, results)
     return Outcome(results, recorded, seconds, lateness, unused, waiting)
-
-
-def _best(
-    own: Course, class_folder: Path, options: RunOptions, keys: Collection[Key]
-) -> tuple[str, ...]:
-    """Lets the best submission of each student count, if that is the rule of the class.
-
-    Does nothing for a shard, or for results in a different file, where other submissions are
-    missing.
-    """
-    of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
-    is_whole = of_class and options.shard == (1, 1)
-    if not is_whole or read_rules(class_folder).counts is not CountingRule.BEST:
-        return ()
-    from .best import let_best_count
-
-    again = replace(options, resume=False, question=None, assignment=None)
-
-    def grade_more(found: FoundSubmissions) -> None:
-        grade_class([SuiteEngine(own)], again, RunEvents(), found=found)
-
-    return let_best_count(class_folder, own, options.results, sorted(keys), grade_more)
 
 
 def _dated(course: Course) -> list[Assignment]:

@@ -12,7 +12,9 @@ import pytest
 from autograder.classroom import Upload, digest_of, read_uploads, write_uploads
 from autograder.collecting import Outcome, collect
 from autograder.course import Course
+from autograder.grading.sources import RunOptions
 from autograder.nbgrader import prepare_class_folder
+from autograder.operations import best
 from autograder.operations.best import let_best_count
 from autograder.records import SubmissionResult
 from autograder.results.last import LastResults
@@ -68,14 +70,15 @@ class Class:
         with self.results.open("a") as file:
             file.write(json.dumps(line.to_json()) + "\n")
 
-    def more(self, found: FoundSubmissions) -> None:
-        """Grades further submissions, and records their folders."""
+    def more(self, *_: object, found: FoundSubmissions) -> None:
+        """Grades further submissions instead of `grade_class`, and records their folders."""
         for submission in found.submissions:
             self.asked.append(submission.folder)
             self.grade(submission.folder)
 
     def choose(self) -> tuple[str, ...]:
-        return let_best_count(self.folder, self.course, self.results, [KEY], self.more)
+        options = RunOptions(self.folder / "submitted", self.results)
+        return let_best_count(self.folder, self.course, options, [KEY])
 
     def text(self) -> str:
         """Returns the text of the file that counts."""
@@ -86,9 +89,16 @@ class Class:
 
 
 @pytest.fixture
-def term(make_course: Callable[..., Course], make_result: Make, tmp_path: Path) -> Class:
+def term(
+    make_course: Callable[..., Course],
+    make_result: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Class:
     course = make_course(tmp_path / "term", duedate="2026-05-01 12:00 Europe/Berlin")
-    return Class(course, make_result)
+    made = Class(course, make_result)
+    monkeypatch.setattr(best, "grade_class", made.more)
+    return made
 
 
 def test_an_earlier_submission_that_earned_more_counts_again(term: Class) -> None:
