@@ -10,8 +10,10 @@ from .gradebook import (
     enter_grade,
     graded_elsewhere,
     human_work,
+    lateness_report,
     record,
     set_extension,
+    take_late_days,
 )
 from .settings import (
     configure,

@@ -121,8 +121,7 @@ def extend(
 
     Raises `UserError` for an unknown student, an empty reason, or an invalid duration.
     """
-    from ..nbgrader import class_lateness
-    from .outcome import take_late_days
+    from ..nbgrader import class_lateness, take_late_days
 
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
@@ -131,7 +130,7 @@ def extend(
     name = known_student(folder, of_class, student)
     decision = grant_extension(folder, (name, assignment), _duration(duration), why)
     before = read_late_days(folder)
-    take_late_days([one for one in of_class.assignments if one.duedate], folder)
+    take_late_days(folder, [one for one in of_class.assignments if one.duedate])
     changed = {key for key, _ in before.items() ^ read_late_days(folder).items()}
     allowance = read_allowances(folder).of(name, assignment, found.duedate) or timedelta()
     is_recorded = _record_extension(folder, of_class, found, name)

@@ -5,26 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from ..classroom import (
     ALLOWED_FILE,
-    count_late_days,
-    lateness_lines,
     read_marks,
     read_roster,
-    read_rules,
     read_withdrawals,
     unused_dates,
 )
-from ..course import Course
 from ..grading.sources import RunOptions
 from ..records import Assignment, Key, SubmissionResult
-from ..results.last import LastResults, keys_of
+from ..results.last import LastResults
 from ..results.review import waits_for_a_person
-from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE, SUBMITTED
-from ..submission.intake import FoundSubmissions, find_submissions
+from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE
+from ..submission.intake import FoundSubmissions
 from .best import let_best_count
 from .cached_steps import CachedStep
 from .courses import Courses, class_course
@@ -76,9 +71,8 @@ def class_outcome(
     keys = {(s.student, s.assignment) for s in found.submissions}
     best = let_best_count(folder, own, options, keys) if own and gradebook else ()
     results = LastResults(options.results, keys)
-    dated = _dated(own) if own and gradebook else []
-    days = take_late_days(dated, folder) if dated else ()
-    lateness = (*best, *days, *(_lateness(dated, folder, results) if dated else ()))
+    dated = [one for one in own.assignments if one.duedate] if own and gradebook else []
+    lateness = (*best, *(_lateness(folder, dated, results.keys) if dated else ()))
     on_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, results, gradebook=gradebook) if results else None
@@ -89,40 +83,13 @@ def class_outcome(
     return Outcome(results, recorded, seconds, lateness, unused, waiting)
 
 
-def _dated(course: Course) -> list[Assignment]:
-    return [assignment for assignment in course.assignments if assignment.duedate]
-
-
-def take_late_days(dated: Sequence[Assignment], class_folder: Path) -> tuple[str, ...]:
-    """Charges late days for the submissions that count, if the class has a budget of late days."""
-    budget = read_rules(class_folder).late_days
-    if not budget:
-        return ()
-    from ..nbgrader import class_lateness
-
-    names = [assignment.name for assignment in dated]
-    found = find_submissions(class_folder / SUBMITTED, names).submissions
-    withdrawn = read_withdrawals(class_folder)
-    keys = [key for s in found if (key := (s.student, s.assignment)) not in withdrawn]
-    arrived = class_lateness(class_folder, keys, dated)
-    ends = {
-        key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
-        for key, one in arrived.items()
-    }
-    return count_late_days(class_folder, budget, ends)
-
-
 def _lateness(
-    dated: Sequence[Assignment], class_folder: Path, results: Sequence[SubmissionResult]
+    class_folder: Path, dated: Sequence[Assignment], keys: Sequence[Key]
 ) -> tuple[str, ...]:
-    names, withdrawn = {assignment.name for assignment in dated}, read_withdrawals(class_folder)
-    keys = [key for key in keys_of(results) if key[1] in names and key not in withdrawn]
-    if not keys:
-        return ()
-    from ..nbgrader import class_lateness
+    from ..nbgrader import lateness_report, take_late_days
 
-    arrived = class_lateness(class_folder, keys, dated)
-    return lateness_lines(dated, arrived)
+    days = take_late_days(class_folder, dated)
+    return (*days, *lateness_report(class_folder, dated, keys))
 
 
 def _unused_dates(course_folder: Path, class_folder: Path) -> tuple[str, ...]:

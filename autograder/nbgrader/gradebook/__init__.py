@@ -1,6 +1,13 @@
 """Fills nbgrader's gradebook, in SQLite or PostgreSQL, from results, and reads it back."""
 
 from .human_entries import cells_to_grade, enter_grade, human_work
-from .lateness import class_duedates, class_lateness, class_penalty, set_extension
+from .lateness import (
+    class_duedates,
+    class_lateness,
+    class_penalty,
+    lateness_report,
+    set_extension,
+    take_late_days,
+)
 from .others import graded_elsewhere
 from .recording import RecordSummary, record

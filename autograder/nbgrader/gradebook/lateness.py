@@ -7,7 +7,7 @@ tables, otherwise it is the extension in nbgrader's gradebook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,10 +19,23 @@ from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import select
 from traitlets.config import Config
 
-from ...classroom import Lateness, arrival, lateness, marked_late, read_allowances, read_late_days
+from ...classroom import (
+    Lateness,
+    arrival,
+    count_late_days,
+    lateness,
+    lateness_lines,
+    marked_late,
+    read_allowances,
+    read_late_days,
+    read_rules,
+    read_withdrawals,
+)
 from ...deadlines import late_by
 from ...errors import UserError
 from ...records import Assignment, Key
+from ...submission.class_files import SUBMITTED
+from ...submission.intake import find_submissions
 from ..settings import load_settings
 from .database import explained, is_there, opened, reading, table
 
@@ -126,6 +139,34 @@ def class_lateness(
         arrived = lateness(stamped, last, key in marks)
         found[key] = replace(arrived, late_days=taken.get(key, 0))
     return found
+
+
+def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str, ...]:
+    """Charges late days for the submissions that count, if the class has a budget of late days.
+
+    `dated` are the assignments with a due date. Returns a sentence on each late submission.
+    """
+    budget = read_rules(class_folder).late_days
+    if not budget:
+        return ()
+    found = find_submissions(class_folder / SUBMITTED, [assignment.name for assignment in dated])
+    withdrawn = read_withdrawals(class_folder)
+    keys = [key for s in found.submissions if (key := (s.student, s.assignment)) not in withdrawn]
+    ends = {
+        key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
+        for key, one in class_lateness(class_folder, keys, dated).items()
+    }
+    return count_late_days(class_folder, budget, ends)
+
+
+def lateness_report(
+    class_folder: Path, dated: Sequence[Assignment], keys: Iterable[Key]
+) -> tuple[str, ...]:
+    """Returns sentences on due dates, and on those of the submissions that are late."""
+    names, withdrawn = {assignment.name for assignment in dated}, read_withdrawals(class_folder)
+    counting = [key for key in keys if key[1] in names and key not in withdrawn]
+    found = class_lateness(class_folder, counting, dated) if counting else {}
+    return lateness_lines(dated, found)
 
 
 def class_duedates(class_folder: Path) -> Mapping[str, datetime]:

@@ -9,29 +9,28 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import UserError
+from autograder.nbgrader import lateness_report
 from autograder.operations.grade import grade
-from autograder.operations.outcome import _dated, _lateness
-from autograder.records import SubmissionResult
 
 
 def test_due_date_and_late_students_are_sentences(
-    make_course: Callable[..., Course], make_result: Callable[..., SubmissionResult], tmp_path: Path
+    make_course: Callable[..., Course], tmp_path: Path
 ) -> None:
     course = make_course(tmp_path / "term", duedate="2026-05-01 Europe/Berlin")
     place = tmp_path / "term" / "course" / "submitted" / "ada" / "masks"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 01:00:00 UTC")
-    sentences = _lateness(_dated(course), tmp_path / "term" / "course", [make_result("ada")])
+    sentences = lateness_report(
+        tmp_path / "term" / "course", course.assignments, [("ada", "masks")]
+    )
     assert sentences == (
         "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 is late",
         "late for masks: ada by 3 h 1 min",
     )
 
 
-def test_without_a_due_date_nothing_is_printed(
-    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
-) -> None:
-    assert _lateness(_dated(course), class_folder, [make_result("ada")]) == ()
+def test_without_a_due_date_nothing_is_printed(course: Course, class_folder: Path) -> None:
+    assert lateness_report(class_folder, course.assignments, [("ada", "masks")]) == ()
 
 
 def test_an_unreadable_roster_is_reported_before_anything_is_graded(

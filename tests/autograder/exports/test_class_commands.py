@@ -16,9 +16,8 @@ import autograder
 from autograder.cli import cli
 from autograder.course import Course, load_course
 from autograder.errors import ContentError
-from autograder.nbgrader import class_lateness, prepare_class_folder, record
+from autograder.nbgrader import class_lateness, prepare_class_folder, record, take_late_days
 from autograder.operations.courses import class_course
-from autograder.operations.outcome import _dated, take_late_days
 from autograder.records import SubmissionResult
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
@@ -252,14 +251,16 @@ def test_class_dates_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
     assert term.grades()["ben"]["masks/late"] == "2 h 30 min"
     (term.folder / "class.toml").write_text("late_days = 1\n")
     of_class = class_course(term.course.root, term.folder)
-    sentences = take_late_days(_dated(of_class), term.folder)
+    sentences = take_late_days(term.folder, of_class.assignments)
     assert sentences == ("ben takes 1 of 1 late days for masks",)
     record(of_class, term.folder, term.results)
     row = term.grades()["ben"]
     assert (row["masks/late"], row["masks/late_days"]) == ("", "1")
     assert term.scores()["ben"] > 0
     term.call("withdraw", "ben", "masks", "--why", "by mistake")
-    assert take_late_days(_dated(of_class), term.folder) == (), "it does not count, so costs no day"
+    assert take_late_days(term.folder, of_class.assignments) == (), (
+        "it does not count, so costs no day"
+    )
     term.call("withdraw", "ben", "masks", "--why", "it was none", "--back")
     said = term.call("extend", "ben", "masks", "3h", "--why", "ill")  # replaces the late day
     assert "due 2026-05-01 14:00:00 Europe/Berlin" in said.output
