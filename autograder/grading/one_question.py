@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..records import (
@@ -16,6 +16,7 @@ from ..records import (
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .job import Grader
+from .secret import submitted_digest
 from .sources import QuestionSelector
 from .watch import Watch
 
@@ -27,14 +28,13 @@ ALONE = "graded again alone: "
 class OneQuestionGrader:
     """Grades one question alone, using another grader for its exercise.
 
-    `before` contains the last results; `digest_of` returns the digest of a submission. A submission
-    that has no result, or has changed since its last one, is graded as a whole.
+    `before` contains the last results. A submission that has no result, or has changed since its
+    last one, is graded as a whole.
     """
 
     inner: Grader
     wanted: QuestionSelector
     before: Mapping[Key, SubmissionResult]
-    digest_of: Callable[[Submission, Assignment], str]
 
     @property
     def fork_server(self) -> ForkServer:
@@ -50,7 +50,7 @@ class OneQuestionGrader:
     ) -> SubmissionResult:
         """Returns the last result with this question's new result instead of the old one."""
         before = self.before.get((submission.student, submission.assignment))
-        digest = self.digest_of(submission, assignment)
+        digest = submitted_digest(submission, assignment)
         if before is None or before.submission_digest != digest:
             return self.inner.grade(submission, assignment, watch)
         now = self.inner.grade(submission, self._narrowed(assignment), watch)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import ContentError, UserError
-from ..records import SubmissionResult, SubmissionStatus, Tier
+from ..records import Key, SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile, graded_key, iterate_results, read_results
 from ..submission import FoundSubmissions, Submission, find_submissions
 from .engine import Backend, Engine, OnResult, Scope
@@ -82,6 +82,13 @@ class RunReport:
     truncated: Path | None
     costs: Costs = field(default_factory=dict)
     stopped: Mapping[str, ContentError] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> set[Key]:
+        """The student and the assignment of each submission that was found."""
+        return {
+            (submission.student, submission.assignment) for submission in self.found.submissions
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,22 +190,22 @@ class _Run:
 
     def grade(self, engine: Engine, submissions: Sequence[Submission]) -> Costs:
         """Grades submissions with one engine, unless they are skipped or can't be graded."""
-        left = [s for s in submissions if s.assignment not in self.stopped]
-        names = sorted({submission.assignment for submission in left})
-        try:
-            scope = Scope.of(engine, map(engine.assignment, names))
-            tasks = self._to_grade(scope, left)
-            if not tasks:
-                return {}
-            backend = self.backend or self._this_machine(engine)
-            ready = _StartReport(self.events, len(tasks), len(left) - len(tasks))
-            return backend.grade(scope, ListedSubmissions(tasks), self.ledger.keep, ready)
-        except ContentError as error:
-            wrong = next((name for name in names if name in error.path.parts), None)
-            if wrong is None:
-                raise
-            self.stopped[wrong] = error
-        return self.grade(engine, left)
+        while True:
+            left = [s for s in submissions if s.assignment not in self.stopped]
+            names = sorted({submission.assignment for submission in left})
+            try:
+                scope = Scope.of(engine, map(engine.assignment, names))
+                tasks = self._to_grade(scope, left)
+                if not tasks:
+                    return {}
+                backend = self.backend or self._this_machine()
+                ready = _StartReport(self.events, len(tasks), len(left) - len(tasks))
+                return backend.grade(scope, ListedSubmissions(tasks), self.ledger.keep, ready)
+            except ContentError as error:
+                wrong = next((name for name in names if name in error.path.parts), None)
+                if wrong is None:
+                    raise
+                self.stopped[wrong] = error
 
     def _to_grade(self, scope: Scope, submissions: Sequence[Submission]) -> list[Task]:
         """Returns the submissions that this run grades, with the numbers of their attempts."""
@@ -209,7 +216,7 @@ class _Run:
             if not (self.options.resume and self.ledger.is_graded(scope, task))
         ]
 
-    def _this_machine(self, engine: Engine) -> Jobs:
+    def _this_machine(self) -> Jobs:
         options = self.options
         secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
         jobs = Jobs(secret, options.jobs, options.tier, weaker=self._weaker)
@@ -217,10 +224,7 @@ class _Run:
         if question is None:
             return jobs
         before = last_results(read_results(options.results))
-        digest_of = engine.submission_digest
-        return replace(
-            jobs, around=lambda grader: OneQuestionGrader(grader, question, before, digest_of)
-        )
+        return replace(jobs, around=lambda grader: OneQuestionGrader(grader, question, before))
 
     def _weaker(self, tier: Tier, why: Sequence[str]) -> None:
         self.events.passed_over(tier, "\n".join(why))

@@ -34,7 +34,7 @@ from ..errors import SubmissionError
 from ..grading.run import grade_class
 from ..grading.sources import RunEvents, RunOptions
 from ..grading.suite_engine import SuiteEngine
-from ..records import Assignment, Key, SubmissionResult, SubmissionStatus
+from ..records import Assignment, DueDate, Key, SubmissionResult, SubmissionStatus
 from ..results.file import ResultsFile, iterate_results
 from ..results.wording import amount
 from ..submission import FoundSubmissions, Submission
@@ -46,11 +46,15 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A submission of a student that may count: its folder and the digest of its files."""
+    """A submission of a student that may count: its folder and the digest of its files.
+
+    `due` is the assignment's due date.
+    """
 
     key: Key
     folder: Path
     digest: str
+    due: DueDate | None
 
 
 def let_best_count(
@@ -75,7 +79,7 @@ def let_best_count(
         key: candidates
         for key in sorted(keys)
         if key[1] in own
-        if len(candidates := _candidates(class_folder, EARLIER, key, own[key[1]])) > 1
+        if len(candidates := _candidates(class_folder, key, own[key[1]])) > 1
     }
     if not found:
         return ()
@@ -87,15 +91,13 @@ def let_best_count(
             more = FoundSubmissions(ungraded, ())
             grade_class([SuiteEngine(course)], again, RunEvents(), found=more)
             lines = _lines(results, found)
-        worth = _FinalPoints(class_folder, course)
+        worth = _FinalPoints(class_folder)
         return tuple(_chosen(class_folder, results, found, lines, worth))
 
 
-def _candidates(
-    class_folder: Path, earlier: str, key: Key, assignment: Assignment
-) -> list[_Candidate]:
+def _candidates(class_folder: Path, key: Key, assignment: Assignment) -> list[_Candidate]:
     """Returns the submission that counts and the earlier ones, each set of files only once."""
-    kept = submission_folder(class_folder, *key, earlier)
+    kept = submission_folder(class_folder, *key, EARLIER)
     if not kept.is_dir():
         return []
     found: dict[str, _Candidate] = {}
@@ -104,7 +106,7 @@ def _candidates(
         try:
             if folder.is_dir() and not folder.is_symlink():
                 digest = digest_of_files(folder, names)
-                found.setdefault(digest, _Candidate(key, folder, digest))
+                found.setdefault(digest, _Candidate(key, folder, digest, assignment.duedate))
         except SubmissionError:
             continue
     return list(found.values())
@@ -162,10 +164,9 @@ def _chosen(
 class _FinalPoints:
     """Computes the points of submissions after the penalty for late work."""
 
-    def __init__(self, class_folder: Path, course: Course) -> None:
+    def __init__(self, class_folder: Path) -> None:
         from ..nbgrader import class_penalty
 
-        self._due = {assignment.name: assignment.duedate for assignment in course.assignments}
         self._budget = read_rules(class_folder).late_days
         self._taken = read_late_days(class_folder)
         tables = read_roster(class_folder), read_extensions(class_folder), read_dates(class_folder)
@@ -174,7 +175,7 @@ class _FinalPoints:
         self._penalty = class_penalty(class_folder)
 
     def of(self, one: _Candidate, result: SubmissionResult) -> float:
-        due, arrived = self._due[one.key[1]], arrival(one.folder).stamped
+        due, arrived = one.due, arrival(one.folder).stamped
         if due is None or arrived is None:
             return result.score
         more = self._allowances.of(*one.key, due) or timedelta()

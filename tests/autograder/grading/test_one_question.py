@@ -12,6 +12,7 @@ import pytest
 import autograder
 from autograder.errors import UserError
 from autograder.grading.one_question import OneQuestionGrader, with_question
+from autograder.grading.secret import submitted_digest
 from autograder.grading.sources import wanted_question
 from autograder.submission import Submission
 
@@ -60,21 +61,20 @@ class Inner:
 
 
 @pytest.mark.parametrize(
-    ("digest", "asked"), [("sha256:" + "0" * 64, ["masking"]), ("other", ["masking", "dropout"])]
+    ("now", "asked"), [("# before", ["masking"]), ("# changed", ["masking", "dropout"])]
 )
 def test_a_submission_that_changed_since_is_graded_whole(
-    make_result: MakeResult, masks: autograder.Course, digest: str, asked: list[str]
+    make_result: MakeResult, masks: autograder.Course, tmp_path: Path, now: str, asked: list[str]
 ) -> None:
+    (assignment,) = masks.assignments
+    submission = Submission("ada", "masks", tmp_path)
+    (tmp_path / "masking.py").write_text("# before")
     inner = Inner(make_result("ada"))
-    before = replace(make_result("ada"), submission_digest=digest)
+    before = replace(inner.result, submission_digest=submitted_digest(submission, assignment))
     wanted = wanted_question(masks.assignments, "mask_scores")
-    grader = OneQuestionGrader(
-        cast(Any, inner),
-        wanted,
-        {("ada", "masks"): before},
-        lambda *_: inner.result.submission_digest,
-    )
-    grader.grade(Submission("ada", "masks", masks.root), masks.assignments[0])
+    grader = OneQuestionGrader(cast(Any, inner), wanted, {("ada", "masks"): before})
+    (tmp_path / "masking.py").write_text(now)
+    grader.grade(submission, assignment)
     assert inner.asked == [asked]
 
 
