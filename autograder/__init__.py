@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from .operations.classes import extend, extend_all, set_roster, withdraw
     from .operations.collect import collect, undo_collect
     from .operations.course_content import load_course, new, release, validate
-    from .operations.grade import GradeReport, grade, grade_stream
+    from .operations.grade import grade, grade_stream
     from .operations.marking import add_comment, bank_uses, mark
     from .operations.misconceptions import add_misconception
     from .operations.mistakes import unnamed_mistakes
+    from .operations.outcome import GradeReport
     from .operations.pull import pull
     from .operations.push import push
     from .operations.reading import class_results
@@ -52,10 +53,11 @@ _NAMES = {
     "operations.classes": "extend extend_all set_roster withdraw",
     "operations.collect": "collect undo_collect",
     "operations.course_content": "load_course new release validate",
-    "operations.grade": "GradeReport grade grade_stream",
+    "operations.grade": "grade grade_stream",
     "operations.marking": "add_comment bank_uses mark",
     "operations.misconceptions": "add_misconception",
     "operations.mistakes": "unnamed_mistakes",
+    "operations.outcome": "GradeReport",
     "operations.pull": "pull",
     "operations.push": "push",
     "operations.reading": "class_results",

@@ -17,6 +17,7 @@ from ..escaping import for_json, for_terminal
 from ..grading.stream import RefusedLine
 from ..grading.watch import Stage
 from ..operations import grade as grading
+from ..operations.outcome import GradeReport
 from ..records import SubmissionResult, Tier
 from ..worker import late
 from .options import in_course
@@ -152,7 +153,7 @@ def grade(
 COMMANDS = (grade,)
 
 
-def _print_report(report: grading.GradeReport, as_json: bool, profile: bool) -> None:
+def _print_report(report: GradeReport, as_json: bool, profile: bool) -> None:
     if report.run.truncated:
         errors.print(
             "a truncated line of an earlier run, which was killed, was moved to "
@@ -181,7 +182,7 @@ def _shard(text: str) -> tuple[int, int]:
     raise click.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
 
 
-def _document(report: grading.GradeReport) -> dict[str, Any]:
+def _document(report: GradeReport) -> dict[str, Any]:
     run = report.run
     return {
         "tier": run.tier.value if run.tier else None,
@@ -211,7 +212,7 @@ def _row(line: SubmissionResult) -> dict[str, Any]:
     }
 
 
-def _print_profile(report: grading.GradeReport) -> None:
+def _print_profile(report: GradeReport) -> None:
     if not report.costs:
         console.print("no CPU times: nothing was graded on this machine")
         return

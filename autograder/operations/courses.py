@@ -30,19 +30,27 @@ HERE = Path()
 class Courses:
     """The submissions below a folder, and the courses that grade them.
 
-    `own` grades with its suites; the nbgrader course in the folder `notebooks` grades by executing
-    notebooks unchanged. There is at least one of the two. `submitted` is the folder that was named,
-    and `whole` is the class's folder of submissions around it. If `question` is given, only this
-    question is graded. `stopped` are the submitted assignments that can't be graded.
+    `course` contains all assignments of the class. `own` grades with its suites; the nbgrader
+    course in the folder `notebooks` grades by executing notebooks unchanged. There is at least one
+    of the two. If `question` is given, only this question is graded. `stopped` are the submitted
+    assignments that can't be graded.
     """
 
+    course: Course
     own: Course | None
     notebooks: Path | None
     found: FoundSubmissions
-    submitted: Path = HERE
-    whole: Path = HERE
+    submitted: Path
     question: QuestionSelector | None = None
     stopped: Mapping[str, ContentError] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> Path:
+        """The class's folder of submissions, even if `submitted` is one submission."""
+        place = self.submitted.resolve()
+        around = place.parent.parent
+        own = {assignment.name for assignment in self.own.assignments} if self.own else set()
+        return around if around.name == SUBMITTED and place.name in own else place
 
     @property
     def class_folder(self) -> Path:
@@ -78,50 +86,31 @@ def find_courses(
     """
     submitted = inside(folder)
     theirs, home = outermost_of_students(submitted), class_home(submitted)
-    class_folder = configured_around(theirs)
-    sources = class_folder.glob("source/*/*.ipynb") if class_folder else ()
-    names = {path.parent.name for path in sources}
-    own = _own_course(course_folder, class_folder)
-    if own is None and not names:
-        own = course_at(course_folder)  # raises an error that says what is missing
-    if own is not None:
-        _refuse_a_students_course(own, theirs)
-        own = with_class_dates(own, home)
-    others, broken = names - _names(own), own.broken if own else {}
-    known = sorted(_names(own) | others)
-    if assignment is not None and assignment in broken:
-        raise broken[assignment]
-    if assignment not in (None, *known):
-        raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
-    wanted = _wanted(own, assignment, question) if question else None
+    configured = configured_around(theirs)
+    course = _course_of(course_folder, configured, home)
+    _refuse_a_students_course(course, theirs)
+    chosen = course.assignments if assignment is None else (course.assignment(assignment),)
+    wanted = wanted_question([a for a in chosen if a.exercises], question) if question else None
+    known = sorted(one.name for one in course.assignments)
     listed = find_submissions(
-        submitted, sorted({*known, *broken}), wanted.assignment if wanted else assignment
-    )
-    listed = listed.or_refuse(submitted, known)
-    found = replace(
-        listed, submissions=tuple(s for s in listed.submissions if s.assignment in known)
-    )
-    stopped = {
-        s.assignment: broken[s.assignment] for s in listed.submissions if s.assignment not in known
-    }
-    if not found.submissions:
+        submitted, sorted({*known, *course.broken}), wanted.assignment if wanted else assignment
+    ).or_refuse(submitted, known)
+    found = tuple(s for s in listed.submissions if s.assignment not in course.broken)
+    names = {submission.assignment for submission in listed.submissions}
+    stopped = {name: error for name, error in course.broken.items() if name in names}
+    if not found:
         raise next(iter(stopped.values()))
-    submitted_names = {s.assignment for s in found.submissions}
-    graded = own if submitted_names & _names(own) else None
+    own = tuple(one for one in course.assignments if one.exercises)
+    with_suites = {one.name for one in own}
     return Courses(
-        graded,
-        class_folder if submitted_names & others and not wanted else None,
-        found,
+        course,
+        replace(course, assignments=own) if names & with_suites else None,
+        configured if names - with_suites - stopped.keys() else None,
+        replace(listed, submissions=found),
         submitted,
-        submissions_around(submitted, graded),
         wanted,
         stopped,
     )
-
-
-def _wanted(own: Course | None, assignment: str | None, question: str) -> QuestionSelector:
-    assignments = own.assignments if own else ()
-    return wanted_question([a for a in assignments if assignment in (None, a.name)], question)
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
@@ -135,29 +124,29 @@ def class_course(course_folder: Path, class_folder: Path) -> Course:
 
     Raises `UserError` if there is neither a course nor such an assignment.
     """
-    notebooks = class_folder.glob("source/*/*.ipynb")
-    names = {path.parent.name for path in notebooks if (class_folder / CONFIG_FILE).is_file()}
-    own = _own_course(course_folder, class_folder)
-    if own is None and not names:
+    return _course_of(course_folder, class_folder, class_folder)
+
+
+def _course_of(course_folder: Path, configured: Path | None, class_folder: Path) -> Course:
+    """Does the same as `class_course`; `configured` is the folder with nbgrader's configuration."""
+    notebooks: set[str] = set()
+    if configured and (configured / CONFIG_FILE).is_file():
+        notebooks = {path.parent.name for path in configured.glob("source/*/*.ipynb")}
+    own = _own_course(course_folder, configured)
+    if own is None and not notebooks:
         own = course_at(course_folder)  # raises an error that says what is missing
-    if own is not None:
-        own = with_class_dates(own, class_folder)
-    others = [Assignment(name, name, (), Limits()) for name in sorted(names - _names(own))]
-    assignments = own.assignments if own else ()
-    broken = own.broken if own else {}
-    return Course(own.root if own else class_folder.resolve(), (*assignments, *others), broken)
+    if own is None:
+        course = Course((configured or class_folder).resolve(), ())
+    else:
+        course = with_class_dates(own, class_folder)
+    others = notebooks - {one.name for one in course.assignments} - course.broken.keys()
+    bare = (Assignment(name, name, (), Limits()) for name in sorted(others))
+    return replace(course, assignments=(*course.assignments, *bare))
 
 
 def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignment]:
     """Returns the named assignments (default: all); raises `UserError` for an unknown name."""
     return [course.assignment(name) for name in names] or list(course.assignments)
-
-
-def submissions_around(submitted: Path, course: Course | None) -> Path:
-    """Returns the class's folder of submissions, even if `submitted` is one submission."""
-    place = submitted.resolve()
-    around = place.parent.parent
-    return around if around.name == SUBMITTED and place.name in _names(course) else place
 
 
 def _refuse_a_students_course(course: Course, theirs: Path) -> None:
@@ -167,10 +156,6 @@ def _refuse_a_students_course(course: Course, theirs: Path) -> None:
             f"{course.root} contains source/ and solutions/, and is part of what is graded\n"
             "  fix: name your own course with --course FOLDER"
         )
-
-
-def _names(course: Course | None) -> set[str]:
-    return {assignment.name for assignment in course.assignments} if course else set()
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:

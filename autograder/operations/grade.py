@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from ..classroom import read_allowances, read_rules
 from ..errors import UserError, install_with
 from ..grading.engine import Backend, Engine, Ready
-from ..grading.run import RunReport, grade_class
+from ..grading.run import grade_class
 from ..grading.secret import FILE_NAME, named_secret
 from ..grading.sources import RunEvents, RunOptions
 from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
 from ..grading.suite_engine import SuiteEngine
-from ..grading.watch import Costs, Stage
-from ..records import Key, SubmissionResult, Tier
+from ..records import Tier
 from ..submission.class_files import RESULTS_FILE, SUBMITTED
+from .best import let_best_count
 from .courses import HERE, Courses, course_at, find_courses
-from .outcome import RecordedGrades, class_outcome
-
-
-@dataclass(frozen=True, slots=True)
-class GradeReport:
-    """The outcome of a run, and the last result of each submission in it.
-
-    `results` are read from the file when they are accessed. `lateness` are sentences on due dates,
-    on late students, and on students whose earlier submission counts. `stopped` maps each
-    assignment that could not be graded to the reason; the others were graded. `unused_dates` are
-    sentences on dates in `due.csv` whose assignment or section does not exist. `costs` are CPU
-    seconds by stage; they are empty if nothing was graded on this machine. `waiting` are the
-    submissions that a person should look at and that nobody has dealt with, if this run wrote the
-    gradebook.
-    """
-
-    run: RunReport
-    results_file: Path
-    results: Sequence[SubmissionResult]
-    recorded: RecordedGrades | None
-    lateness: tuple[str, ...] = ()
-    stopped: Mapping[str, str] = field(default_factory=dict)
-    costs: Costs = field(default_factory=dict)
-    unused_dates: tuple[str, ...] = ()
-    waiting: tuple[Key, ...] = ()
+from .outcome import GradeReport, class_outcome
 
 
 def grade(
@@ -100,23 +75,13 @@ def grade(
     if wanted:
         read_rules(courses.class_folder)
         read_allowances(courses.class_folder)  # report unreadable tables before hours of grading
-    engines, events = _engines(courses), events or RunEvents()
     backend = _cluster(courses, scheduler, options) if scheduler else None
-    run = grade_class(engines, options, events, backend=backend, found=courses.found)
-    outcome = class_outcome(
-        courses, run.found, options, Path(course), gradebook=wanted, on_lateness=on_lateness
-    )
-    return GradeReport(
-        run,
-        file,
-        outcome.results,
-        outcome.recorded,
-        outcome.lateness,
-        {name: str(why) for name, why in {**courses.stopped, **run.stopped}.items()},
-        {**run.costs, Stage.GRADEBOOK: outcome.seconds} if run.costs else {},
-        outcome.unused_dates,
-        outcome.waiting,
-    )
+    engines = _engines(courses)
+    run = grade_class(engines, options, events or RunEvents(), backend=backend, found=courses.found)
+    best: tuple[str, ...] = ()
+    if wanted and courses.own:
+        best = let_best_count(courses.class_folder, courses.own, options, run.keys)
+    return class_outcome(courses, run, options, best, gradebook=wanted, on_lateness=on_lateness)
 
 
 def _engines(courses: Courses) -> list[Engine]:

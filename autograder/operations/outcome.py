@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..classroom import (
@@ -14,15 +14,15 @@ from ..classroom import (
     read_withdrawals,
     unused_dates,
 )
+from ..grading.run import RunReport
 from ..grading.sources import RunOptions
+from ..grading.watch import Costs, Stage
 from ..records import Assignment, Key, SubmissionResult
 from ..results.last import LastResults
 from ..results.review import waits_for_a_person
-from ..submission.class_files import DUE_FILE, GRADEBOOK_FILE
-from ..submission.intake import FoundSubmissions
-from .best import let_best_count
+from ..submission.class_files import GRADEBOOK_FILE
 from .cached_steps import CachedStep
-from .courses import Courses, class_course
+from .courses import Courses
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,48 +39,62 @@ class RecordedGrades:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The results of a run that count, and their effects on the class.
+class GradeReport:
+    """The outcome of a run, and the last result of each submission in it.
 
-    For the other fields see `GradeReport`; `seconds` is the CPU time for the gradebook.
+    `results` are read from the file when they are accessed. `lateness` are sentences on due dates,
+    on late students, and on students whose earlier submission counts. `stopped` maps each
+    assignment that could not be graded to the reason; the others were graded. `unused_dates` are
+    sentences on dates in `due.csv` whose assignment or section does not exist. `costs` are CPU
+    seconds by stage; they are empty if nothing was graded on this machine. `waiting` are the
+    submissions that a person should look at and that nobody has dealt with, if this run wrote the
+    gradebook.
     """
 
-    results: LastResults
+    run: RunReport
+    results_file: Path
+    results: Sequence[SubmissionResult]
     recorded: RecordedGrades | None
-    seconds: float
     lateness: tuple[str, ...] = ()
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    costs: Costs = field(default_factory=dict)
     unused_dates: tuple[str, ...] = ()
     waiting: tuple[Key, ...] = ()
 
 
 def class_outcome(
     courses: Courses,
-    found: FoundSubmissions,
+    run: RunReport,
     options: RunOptions,
-    course: Path,
+    best: Sequence[str],
     *,
     gradebook: bool,
     on_lateness: Callable[[Sequence[str]], None],
-) -> Outcome:
-    """Applies the rules of a class that has a gradebook; returns the results that count.
+) -> GradeReport:
+    """Updates lateness and the gradebook if the class has one; returns the results that count.
 
-    `found` are the submissions that could be graded, and `course` is the folder of the course.
-    `on_lateness` is called before penalties are applied.
+    `best` are the sentences of `let_best_count`. `on_lateness` is called before penalties are
+    applied.
     """
     own, folder = courses.own, courses.class_folder
-    keys = {(s.student, s.assignment) for s in found.submissions}
-    best = let_best_count(folder, own, options, keys) if own and gradebook else ()
-    results = LastResults(options.results, keys)
+    results = LastResults(options.results, run.keys)
     dated = [one for one in own.assignments if one.duedate] if own and gradebook else []
     lateness = (*best, *(_lateness(folder, dated, results.keys) if dated else ()))
     on_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, results, gradebook=gradebook) if results else None
     seconds = time.process_time() - begin
-    if not gradebook:
-        return Outcome(results, recorded, seconds)
-    unused, waiting = _unused_dates(course, folder), _waiting(folder, results)
-    return Outcome(results, recorded, seconds, lateness, unused, waiting)
+    return GradeReport(
+        run,
+        options.results,
+        results,
+        recorded,
+        lateness,
+        {name: str(why) for name, why in {**courses.stopped, **run.stopped}.items()},
+        {**run.costs, Stage.GRADEBOOK: seconds} if run.costs else {},
+        unused_dates(folder, courses.course, read_roster(folder)) if gradebook else (),
+        _waiting(folder, results) if gradebook else (),
+    )
 
 
 def _lateness(
@@ -90,13 +104,6 @@ def _lateness(
 
     days = take_late_days(class_folder, dated)
     return (*days, *lateness_report(class_folder, dated, keys))
-
-
-def _unused_dates(course_folder: Path, class_folder: Path) -> tuple[str, ...]:
-    if not (class_folder / DUE_FILE).exists():
-        return ()
-    course = class_course(course_folder, class_folder)
-    return unused_dates(class_folder, course, read_roster(class_folder))
 
 
 def _record(courses: Courses, results: LastResults, *, gradebook: bool) -> RecordedGrades | None:

@@ -20,9 +20,8 @@ from autograder.grading.secret import submitted_digest, suite_digest
 from autograder.grading.sources import RunEvents, RunOptions, Source
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.watch import Costs
-from autograder.operations.courses import Courses, find_courses, submissions_around
-from autograder.operations.grade import GradeReport
-from autograder.operations.outcome import _record
+from autograder.operations.courses import Courses, find_courses
+from autograder.operations.outcome import GradeReport, _record
 from autograder.records import SubmissionStatus
 from autograder.results.file import ResultsFile
 from autograder.results.last import LastResults
@@ -62,8 +61,9 @@ def test_a_folder_without_submissions_says_what_is_expected(tmp_path: Path) -> N
 def test_one_submission_of_a_class_is_graded_into_its_class(
     tmp_path: Path, folder: str, class_folder: str
 ) -> None:
-    around = submissions_around(tmp_path / folder, load_course(ROOT))
-    assert around.parent == tmp_path.resolve() / class_folder
+    course = load_course(ROOT)
+    found = Courses(course, course, None, FoundSubmissions((), ()), tmp_path / folder)
+    assert found.class_folder == tmp_path.resolve() / class_folder
 
 
 def test_a_broken_assignment_is_listed_once_and_stops_itself_only(
@@ -185,7 +185,8 @@ def test_a_second_night_still_waits_for_what_cannot_be_recorded(
     with ResultsFile(class_folder / "results.jsonl") as file:
         for student in ("ada", "a\nb"):
             file.append(make_result(student))
-    found = Courses(course, None, FoundSubmissions((), ()), whole=class_folder / "submitted")
+    none = FoundSubmissions((), ())
+    found = Courses(course, course, None, none, class_folder / "submitted")
     last = LastResults(class_folder / "results.jsonl")
     nights = [_record(found, last, gradebook=True) for _ in range(2)]
     assert [night.unrecorded for night in nights if night] == [1, 1]
