@@ -123,17 +123,16 @@ def grade_class(
         names = sorted(name for engine in engines for name in engine.names)
         found = find_submissions(options.submitted, names, options.assignment)
     mine = in_shard(found.or_refuse(options.submitted).submissions, options.shard)
-    costs: Costs = {}
     with ResultsFile(options.results) as file:
         ledger = Ledger.of(file, events.graded)
         run = _Run(options, events, ledger, backend)
         for engine in engines:
             own = [submission for submission in mine if submission.assignment in engine.names]
-            cost = run.grade(engine, own)
-            costs = total_costs(costs, cost)
+            run.grade(engine, own)
         left = tuple(s for s in found.submissions if s.assignment not in run.stopped)
         if not left:
             raise next(iter(run.stopped.values()))
+        costs = total_costs(*run.costs)
         if costs:  # the time for everything else that this process has done since it started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
             costs = total_costs(costs, {Stage.START: start})
@@ -179,16 +178,17 @@ def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
 class _Run:
     """A run with its options; `backend` replaces this machine, and `ledger` keeps the results.
 
-    `stopped` collects the assignments whose content is wrong.
+    `costs` collects the costs of each engine, and `stopped` the assignments whose content is wrong.
     """
 
     options: RunOptions
     events: RunEvents
     ledger: Ledger
     backend: Backend | None
+    costs: list[Costs] = field(default_factory=list)
     stopped: dict[str, ContentError] = field(default_factory=dict)
 
-    def grade(self, engine: Engine, submissions: Sequence[Submission]) -> Costs:
+    def grade(self, engine: Engine, submissions: Sequence[Submission]) -> None:
         """Grades submissions with one engine, unless they are skipped or can't be graded."""
         while True:
             left = [s for s in submissions if s.assignment not in self.stopped]
@@ -196,11 +196,11 @@ class _Run:
             try:
                 scope = Scope.of(engine, map(engine.assignment, names))
                 tasks = self._to_grade(scope, left)
-                if not tasks:
-                    return {}
-                backend = self.backend or self._this_machine()
-                ready = _StartReport(self.events, len(tasks), len(left) - len(tasks))
-                return backend.grade(scope, ListedSubmissions(tasks), self.ledger.keep, ready)
+                if tasks:
+                    ready = _StartReport(self.events, len(tasks), len(left) - len(tasks))
+                    backend, source = self.backend or self._this_machine(), ListedSubmissions(tasks)
+                    self.costs.append(backend.grade(scope, source, self.ledger.keep, ready))
+                return
             except ContentError as error:
                 wrong = next((name for name in names if name in error.path.parts), None)
                 if wrong is None:

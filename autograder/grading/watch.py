@@ -47,9 +47,10 @@ OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 Costs = Mapping[Stage, float]
 
 
-def total_costs(one: Costs, other: Costs) -> Costs:
-    """Returns the sum of two costs for each stage."""
-    return {stage: one.get(stage, 0.0) + other.get(stage, 0.0) for stage in {**one, **other}}
+def total_costs(*costs: Costs) -> Costs:
+    """Returns the sum of costs for each stage."""
+    stages = dict.fromkeys(stage for one in costs for stage in one)
+    return {stage: sum(one.get(stage, 0.0) for one in costs) for stage in stages}
 
 
 #: the most CPU seconds of the grader for one place; some tenths are usual

@@ -28,7 +28,6 @@ from ..classroom import (
     read_uploads,
     write_uploads,
 )
-from ..course import Course
 from ..deadlines import late_by
 from ..errors import SubmissionError
 from ..grading.run import grade_class
@@ -40,6 +39,7 @@ from ..results.wording import amount
 from ..submission import FoundSubmissions, Submission
 from ..submission.class_files import EARLIER, RESULTS_FILE, submission_folder
 from ..submission.read import digest_of_files
+from .courses import Courses
 
 _DAY = timedelta(days=1)
 
@@ -57,9 +57,7 @@ class _Candidate:
     due: DueDate | None
 
 
-def let_best_count(
-    class_folder: Path, course: Course, options: RunOptions, keys: Collection[Key]
-) -> tuple[str, ...]:
+def let_best_count(courses: Courses, options: RunOptions, keys: Collection[Key]) -> tuple[str, ...]:
     """Puts the best submission of each student into `submitted/`; returns a sentence on each swap.
 
     Does nothing if the class has a different rule, or if the run with these options has not graded
@@ -68,18 +66,19 @@ def let_best_count(
     student's budget are enough. Earlier submissions that have no result from the current suite are
     graded. Raises `UserError` if `collect` is running for the class.
     """
+    own, class_folder = courses.own, courses.class_folder
     of_class = (class_folder / RESULTS_FILE).resolve() == options.results.resolve()
     is_whole = of_class and options.shard == (1, 1)
-    if not is_whole or read_rules(class_folder).counts is not CountingRule.BEST:
+    if not own or not is_whole or read_rules(class_folder).counts is not CountingRule.BEST:
         return ()
     from ..collecting import collecting_alone
 
-    own = {assignment.name: assignment for assignment in course.assignments}
+    assignments = {assignment.name: assignment for assignment in own.assignments}
     found = {
         key: candidates
         for key in sorted(keys)
-        if key[1] in own
-        if len(candidates := _candidates(class_folder, key, own[key[1]])) > 1
+        if key[1] in assignments
+        if len(candidates := _candidates(class_folder, key, assignments[key[1]])) > 1
     }
     if not found:
         return ()
@@ -89,7 +88,7 @@ def let_best_count(
         if ungraded := tuple(_ungraded(found, lines)):
             again = replace(options, resume=False, question=None, assignment=None)
             more = FoundSubmissions(ungraded, ())
-            grade_class([SuiteEngine(course)], again, RunEvents(), found=more)
+            grade_class([SuiteEngine(own)], again, RunEvents(), found=more)
             lines = _lines(results, found)
         worth = _FinalPoints(class_folder)
         return tuple(_chosen(class_folder, results, found, lines, worth))

@@ -17,7 +17,7 @@ from ..grading.suite_engine import SuiteEngine
 from ..records import Tier
 from ..submission.class_files import RESULTS_FILE, SUBMITTED
 from .best import let_best_count
-from .courses import HERE, Courses, course_at, find_courses
+from .courses import HERE, course_at, find_courses
 from .outcome import GradeReport, class_outcome
 
 
@@ -75,17 +75,7 @@ def grade(
     if wanted:
         read_rules(courses.class_folder)
         read_allowances(courses.class_folder)  # report unreadable tables before hours of grading
-    backend = _cluster(courses, scheduler, options) if scheduler else None
-    engines = _engines(courses)
-    run = grade_class(engines, options, events or RunEvents(), backend=backend, found=courses.found)
-    best: tuple[str, ...] = ()
-    if wanted and courses.own:
-        best = let_best_count(courses.class_folder, courses.own, options, run.keys)
-    return class_outcome(courses, run, options, best, gradebook=wanted, on_lateness=on_lateness)
-
-
-def _engines(courses: Courses) -> list[Engine]:
-    """Returns an engine for each kind of assignment that was submitted."""
+    backend = _cluster(scheduler, options) if scheduler else None
     engines: list[Engine] = []
     if courses.notebooks:
         from ..nbgrader.notebooks.notebook_engine import NotebookEngine
@@ -93,21 +83,19 @@ def _engines(courses: Courses) -> list[Engine]:
         engines.append(NotebookEngine(courses.notebooks, courses.submitted))
     if courses.own:
         engines.append(SuiteEngine(courses.own))
-    return engines
+    run = grade_class(engines, options, events or RunEvents(), backend=backend, found=courses.found)
+    best = let_best_count(courses, options, run.keys) if wanted else ()
+    return class_outcome(courses, run, options, best, gradebook=wanted, on_lateness=on_lateness)
 
 
-def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
-    if courses.own is None or courses.notebooks or options.question:
-        raise UserError(
-            "a cluster grades only whole assignments with hidden suites: leave out --question, and "
-            "grade notebooks with nbgrader's own tests without --scheduler"
-        )
+def _cluster(scheduler: str, options: RunOptions) -> Backend:
+    if options.question:
+        raise UserError("a cluster grades only whole assignments: leave out --question")
     try:
         from ..grading.cluster.cluster_run import Cluster
     except ModuleNotFoundError as error:
         raise UserError(f"--scheduler needs {error.name}: {install_with('cluster')}") from error
-    secret = options.secret or options.results.with_name(FILE_NAME)
-    return Cluster(courses.own, scheduler, secret, options.tier)
+    return Cluster(scheduler, options.secret or options.results.with_name(FILE_NAME), options.tier)
 
 
 class HasDescriptor(Protocol):

@@ -21,6 +21,7 @@ from ...records import SubmissionResult, SubmissionStatus, Tier
 from ..engine import OnResult, Ready, Scope
 from ..secret import class_secret
 from ..sources import Source, Task
+from ..suite_engine import SuiteEngine
 from ..watch import Costs
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
@@ -36,19 +37,25 @@ _CONNECT_SECONDS = 30
 class Cluster:
     """A backend of `grading.run.grade_class` that grades on the workers of a Dask scheduler.
 
-    If a worker is lost, other workers grade its batch again. Raises `UserError` if no scheduler or
-    no worker answers, and `GraderError` if a worker has a different version of the grader.
+    If a worker is lost, other workers grade its batch again. Raises `UserError` for assignments
+    without hidden suites, or if no scheduler or no worker answers, and `GraderError` if a worker
+    has a different version of the grader.
     """
 
-    course: Course
     address: str
     secret: Path
     tier: Tier | None = None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
         """See `engine.Backend`. Returns no costs, because workers do not report theirs."""
+        engine = scope.engine
+        if not isinstance(engine, SuiteEngine):
+            raise UserError(
+                "a cluster grades only assignments with hidden suites: grade notebooks with "
+                "nbgrader's own tests without --scheduler"
+            )
         plugin = _plugin(
-            self.course, sorted(scope.suite_digests), class_secret(self.secret), self.tier
+            engine.course, sorted(scope.suite_digests), class_secret(self.secret), self.tier
         )
         with _client(self.address) as client:
             _Run(client, plugin, _Lines(scope, on_result)).grade(source, ready)

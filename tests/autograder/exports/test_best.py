@@ -16,6 +16,7 @@ from autograder.grading.sources import RunOptions
 from autograder.nbgrader import prepare_class_folder
 from autograder.operations import best
 from autograder.operations.best import let_best_count
+from autograder.operations.courses import Courses
 from autograder.records import SubmissionResult
 from autograder.results.last import LastResults
 from autograder.submission import FoundSubmissions
@@ -77,8 +78,9 @@ class Class:
             self.grade(submission.folder)
 
     def choose(self) -> tuple[str, ...]:
-        options = RunOptions(self.folder / "submitted", self.results)
-        return let_best_count(self.folder, self.course, options, [KEY])
+        submitted, none = self.folder / "submitted", FoundSubmissions((), ())
+        courses = Courses(self.course, self.course, None, none, submitted)
+        return let_best_count(courses, RunOptions(submitted, self.results), [KEY])
 
     def text(self) -> str:
         """Returns the text of the file that counts."""

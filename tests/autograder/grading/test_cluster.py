@@ -129,7 +129,7 @@ def test_a_folder_that_disappeared_costs_only_its_own_line(
     with _cluster(tmp_path, 1) as (address, _):
         options = RunOptions(a_class.submitted, a_class.results)
         course = load_course(ROOT)
-        cluster = Cluster(course, address, tmp_path / "secret.key")
+        cluster = Cluster(address, tmp_path / "secret.key")
         grade_class([SuiteEngine(course)], options, _Removing(gone.folder), backend=cluster)
     lines = {line.student: line for line in read_results(a_class.results)}
     assert set(lines) == {submission.student for submission in found.submissions}

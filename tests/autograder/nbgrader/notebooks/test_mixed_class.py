@@ -72,5 +72,6 @@ def test_pages_and_records_find_the_course_too(mixed: Path, done: Any) -> None:
 
 
 def test_an_unknown_assignment_is_refused_by_its_name(mixed: Path) -> None:
-    with pytest.raises(AssertionError, match="no assignment 'essay'; known: .*texts"):
+    known = "no assignment is called 'essay'; this course has: .*texts"
+    with pytest.raises(AssertionError, match=known):
         _graded(mixed, "--assignment", "essay")
