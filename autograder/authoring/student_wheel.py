@@ -72,7 +72,7 @@ def _module(name: str) -> str:
 
 
 def _reached(waiting: list[str], texts: Mapping[str, str]) -> set[str]:
-    """Returns these modules and everything that they import, directly or indirectly."""
+    """Returns the `waiting` modules and everything that they import, directly or indirectly."""
     reached: set[str] = set()
     while waiting:
         module = waiting.pop()
@@ -125,7 +125,7 @@ def _metadata(data: bytes) -> bytes:
 
 
 def wheel_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Returns a wheel of these files with its record: the same bytes whenever it is made."""
+    """Returns a wheel of `files` with its record: the same bytes whenever it is made."""
     folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
     record = f"{folder}/RECORD"
     text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"

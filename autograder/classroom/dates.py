@@ -196,7 +196,7 @@ def count_late_days(
 
     `ends` contains the arrival of each submission, and its deadline without late days. In the order
     of these deadlines, each late submission takes the days that it needs, or none if too few are
-    left. Returns a sentence on each of them.
+    left. Returns a sentence on each late submission.
     """
     rows: list[dict[str, str]] = []
     lines: list[str] = []

@@ -87,6 +87,6 @@ def read_pushed(class_folder: Path, platform: str) -> Mapping[Key, PushedGrade]:
 
 
 def write_pushed(class_folder: Path, rows: Iterable[PushedGrade]) -> None:
-    """Stores these grades, and replaces earlier grades of the same submissions."""
+    """Stores grades in `pushed.csv`, and replaces earlier grades of the same submissions."""
     new = {row.key: asdict(row) for row in rows}
     change_rows(class_folder / PUSHED_FILE, _PUSHED_COLUMNS, new)

@@ -93,7 +93,10 @@ def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
 def anonymous(
     results: Sequence[SubmissionResult], names: Mapping[str, str]
 ) -> Sequence[SubmissionResult]:
-    """Returns the results under these names, sorted by name; does not load results from a file."""
+    """Returns the results with `names` instead of students' names, sorted by the new names.
+
+    Results in a file are not loaded.
+    """
 
     def renamed(result: SubmissionResult) -> SubmissionResult:
         return replace(result, student=names[result.student])

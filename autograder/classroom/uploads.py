@@ -45,7 +45,7 @@ def read_uploads(class_folder: Path) -> Mapping[Key, Upload]:
 
 
 def write_uploads(class_folder: Path, uploads: Iterable[Upload]) -> None:
-    """Stores these digests, and replaces those of the same submissions."""
+    """Stores digests in `uploads.csv`, and replaces earlier ones of the same submissions."""
     new = {upload.key: asdict(upload) for upload in uploads}
     change_rows(class_folder / UPLOADS_FILE, _COLUMNS, new)
 

@@ -69,7 +69,7 @@ class ReadingAllowance:
     size: int = MAX_BYTES
 
     def read(self, entry: DownloadEntry) -> bytes:
-        """Reads a file within these limits; raises `UnsafeFile` if one is exceeded."""
+        """Reads a file; raises `UnsafeFile` if that would exceed a limit."""
         self.files -= 1
         if self.files < 0:
             raise UnsafeFile(f"more than {MAX_FILES} files in one submission")

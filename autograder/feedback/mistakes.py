@@ -86,7 +86,7 @@ class SharedMistakes:
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
         """Returns the mistakes that at least two students share, the most frequent first.
 
-        `sentences` are those of known mistakes, by `<assignment>/<exercise>.<name>`.
+        `sentences` describe known mistakes, by `<assignment>/<exercise>.<name>`.
         """
         groups = sorted(self._students.items(), key=lambda group: -len(group[1]))
         shared = [key for key, students in groups if len(students) > 1]

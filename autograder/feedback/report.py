@@ -35,7 +35,7 @@ def numbers() -> array[float]:
 
 
 def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | None:
-    """Returns the correlation of a question's points with the points of the rest, from -1 to 1.
+    """Returns the correlation (-1 to 1) of a question's points with those of the other questions.
 
     Returns None for fewer than five students, or if all have the same points.
     """

@@ -149,7 +149,7 @@ class Platform(Protocol):
         ...
 
     def attempts(self, work: PlatformAssignment, members: Sequence[Member]) -> Sequence[Attempt]:
-        """Returns the submissions of these members, the first attempts first."""
+        """Returns the submissions of `members`, with the first attempts first."""
         ...
 
     def grades(self, work: PlatformAssignment) -> Mapping[str, Grade]:

@@ -78,7 +78,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """Returns these results and those of other submissions, with the same changes applied."""
+        """Returns the results with those of other submissions, to which the changes also apply."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)
@@ -89,7 +89,7 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """Works as `changed` does, and changes keys by `key_of`; sorts by the new keys."""
+        """Returns the submissions with changed results and keys, sorted by the new keys."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)

@@ -72,7 +72,7 @@ class AnswerContext:
     retry: str = 'retry("{}")'
 
     def context(self, question: str, places: tuple[CodeLine, ...]) -> AdviceContext:
-        """Returns the facts that advice needs about an error that was raised at these places."""
+        """Returns the facts that advice needs about an error that was raised at `places`."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)

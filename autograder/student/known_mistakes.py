@@ -119,7 +119,7 @@ def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -
 
 
 def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]:
-    """Returns the sentences that these answers decrypt, except those about code not in `text`."""
+    """Returns the sentences that `answers` decrypt, except sentences about code not in `text`."""
     sentences = known.get(sealed([], answers)[0], "")
     found = _mixed(base64.b64decode(sentences), _all(answers)).decode().splitlines()
     return [sentence for sentence in found if _is_spoken_of(sentence, text)]

@@ -295,7 +295,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 
 
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Removes stubs of these questions that follow an answer; returns the text and notes on them.
+    """Removes stubs that follow an answer to a question in `names`; returns the text and notes.
 
     Every other line keeps its number.
     """

@@ -191,7 +191,7 @@ def _computed(args: Sequence[Any]) -> list[Any]:
 
 @contextlib.contextmanager
 def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
-    """Turns off gradients for the weights with these names within the block."""
+    """Turns off gradients for the weights in `names` within the block."""
     weights = dict(target.named_parameters(remove_duplicate=False)) if names else {}
     still = [weights[name] for name in names if name in weights and weights[name].requires_grad]
     for weight in still:

@@ -135,7 +135,7 @@ def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Itera
 
 
 def _definitions_reading(statements: Sequence[Statement], names: frozenset[str]) -> set[str]:
-    """Returns functions and classes that use these names, directly or through each other."""
+    """Returns functions and classes that use `names`, directly or through each other."""
     readers: dict[str, list[Statement]] = {}
     for statement in statements:
         if statement.is_definition and not statement.binds <= names:

@@ -31,7 +31,7 @@ def abi() -> int:
 
 
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
-    """Returns a descriptor of these rules, for any number of forks; may raise OSError.
+    """Returns a descriptor of a ruleset, which any number of forks can use; may raise OSError.
 
     `listable` folders may be listed; `forgetful` devices such as /dev/null may be read and written.
     """

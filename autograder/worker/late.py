@@ -29,7 +29,7 @@ _NAMED = re.compile(r"""["']meta["']""")
 
 
 def defer() -> None:
-    """Delays loading these parts, unless torch has already been imported."""
+    """Delays loading the rarely used parts, unless torch has already been imported."""
     if "torch" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 

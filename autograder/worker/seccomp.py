@@ -142,17 +142,17 @@ def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
 
 
 def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
-    """Returns these steps, which end in a decision, for one system call."""
+    """Returns filter steps that apply `steps`, which end in a decision, to one system call."""
     return [] if number is None else [_step(_EQUAL, 0, len(steps), number), *steps]
 
 
 def _only(argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """Allows a call if a 32-bit argument is one of these values."""
+    """Returns steps that allow a call if a 32-bit argument is one of `values`."""
     return [_step(_LOAD, 0, 0, _ARGUMENT[argument]), *_one_of(values)]
 
 
 def _one_of(values: tuple[int, ...]) -> list[bytes]:
-    """Allows a call if the loaded value is one of these."""
+    """Returns steps that allow a call if the loaded value is one of `values`."""
     steps = []
     for value in values:
         steps += [_step(_EQUAL, 0, 1, value), _step(_RETURN, 0, 0, _ALLOW)]
@@ -160,7 +160,7 @@ def _one_of(values: tuple[int, ...]) -> list[bytes]:
 
 
 def _is_zero(argument: int) -> list[bytes]:
-    """Denies a call unless all 64 bits of an argument are zero; otherwise the next step decides."""
+    """Returns steps that deny a call unless all 64 bits of an argument are zero."""
     steps = []
     for half in (0, 4):
         steps += [

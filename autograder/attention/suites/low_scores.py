@@ -115,8 +115,8 @@ def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
 def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
     """Return a function that draws weights with which `low_tokens` score from -48 to -33.
 
-    They have shape (d_out, d_in) if a name contains `query` or `key`; biases of these are zero, and
-    all other weights are normal.
+    The weights of queries and keys, whose names contain `query` or `key`, have shape (d_out, d_in);
+    their biases are zero. All other weights are normal.
     """
     size = math.sqrt(_LOW / head_size)
 

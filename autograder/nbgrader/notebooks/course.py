@@ -101,7 +101,7 @@ class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader shi
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Copies these notebooks; nbgrader calls this for each notebook of an assignment."""
+        """Copies notebooks in subfolders; nbgrader calls this for each notebook of a release."""
         directories = self.parent.parent.coursedir  # from the exporter's converter
         assignment = resources["nbgrader"]["assignment"]
         source, release = (

@@ -90,7 +90,7 @@ class Root(Protocol):
         """Return a function that draws a layer's weight from its name and shape."""
 
     def tokens(self, draw: Draw, *shape: int) -> torch.Tensor:
-        """Draw an argument of a layer with these weights."""
+        """Draw an argument of a layer whose weights `weights` draws."""
 
 
 @dataclass(frozen=True)

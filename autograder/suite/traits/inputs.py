@@ -114,7 +114,7 @@ class Sizes:
         return tuple(sizes)
 
     def but(self, letters: Mapping[str, int], leading: tuple[int, ...] | None = None) -> Sizes:
-        """Return these sizes with some of them changed."""
+        """Return a copy with other sizes for some letters, and with other leading dimensions."""
         changed = replace(self, letters={**self.letters, **letters})
         return changed if leading is None else replace(changed, leading=leading)
 

@@ -194,9 +194,9 @@ class CallSizes:
         most: int = USUAL,
         largest: int = 0,
     ) -> Sizes:
-        """Return these sizes and leading dimensions, with the others reduced to `most` steps.
+        """Return sizes with the values in `letters`, and others reduced to a call of `most` steps.
 
-        The given letters are reduced only if the call still takes more than `largest` steps.
+        The letters themselves are reduced only if the call still takes more than `largest` steps.
         """
         sizes = base.but(letters, leading if self._is_batched else ())
         if self._traits.steps(sizes) > most:
@@ -255,7 +255,7 @@ class CallSizes:
         return self._bounded(sizes, letters, _ALL_LARGE)
 
     def with_gradients(self, sizes: Sizes) -> Sizes:
-        """Reduce the longest of these sizes until a call with gradients is fast enough."""
+        """Reduce the longest sizes until a call with gradients is fast enough."""
         return self._bounded(sizes, self._letters, FEW)
 
     def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
@@ -308,13 +308,13 @@ class CallSizes:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """Return sizes of 1 for the letters that are 1 in none of these calls, or None."""
+        """Return sizes of 1 for the letters that are 1 in none of the calls `asked`, or None."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
 
     def many_of(self, built: Sizes) -> Sizes:
-        """Return many samples of a few tokens for a layer that is built with these sizes."""
+        """Return many samples of a few tokens for a layer with the sizes `built`."""
         letters = self._letters
         many = {"B": _MANY, "T": _FEW_TOKENS, "S": _FEW_TOKENS}
         chosen = {x: n for x, n in many.items() if x in letters}
@@ -335,7 +335,7 @@ class CallSizes:
     def _bounded(
         self, sizes: Sizes, letters: Sequence[str], most: int = USUAL, tokens: int = 1
     ) -> Sizes:
-        """Reduce these letters until a call does not take too long in plain loops.
+        """Reduce the sizes of `letters` until a call does not take too long in plain loops.
 
         Lengths are not reduced below `tokens`.
         """
