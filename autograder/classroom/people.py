@@ -266,8 +266,6 @@ def _person(entry: RoleValues, sections: Iterable[str] = ()) -> Person:
 
 
 class _Merge:
-    """Merges a list of people into an existing one."""
-
     def __init__(self, old: Sequence[Person], new: PeopleList) -> None:
         self._index = Index([person.identity for person in old])
         self._names = _names(old), _names(new.people)

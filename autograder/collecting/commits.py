@@ -69,8 +69,6 @@ def _time_in(commit: bytes) -> datetime:
 
 
 class _GitFolder:
-    """The files of one `.git` folder."""
-
     def __init__(self, top: int) -> None:
         self._top = top
 

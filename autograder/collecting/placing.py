@@ -210,8 +210,6 @@ class SubmittedFolder:
 
 @dataclass(frozen=True, slots=True)
 class _Placement:
-    """A pile that is being placed, and its target."""
-
     pile: Pile
     time: datetime | None
     target: Path

@@ -80,7 +80,6 @@ def page_of(class_folder: Path, key: Key) -> Path:
 def _archives(
     way: DeliveryFormat, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
 ) -> DeliveryReport:
-    """Packs one archive for each assignment."""
     platform = way.value.capitalize()
     files: dict[str, dict[str, Path]] = {}
     notes: list[str] = []

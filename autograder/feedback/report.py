@@ -212,8 +212,6 @@ def class_report(
 
 @dataclass(slots=True)
 class _Assignment:
-    """Adds up the results of one assignment."""
-
     shares: array[float] = field(default_factory=numbers)
     arrivals: list[Lateness | None] = field(default_factory=list)
     attempts: Counter[int] = field(default_factory=Counter)

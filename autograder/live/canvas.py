@@ -261,7 +261,6 @@ class Canvas:
         return TokenRefused(self._site, "Account, Settings, New Access Token")
 
     def _list(self, call: Callable[[], Iterable[T]], what: str) -> Sequence[T]:
-        """Returns the items on all pages of a list."""
 
         def all_pages() -> Sequence[T]:
             found: list[T] = []

@@ -208,7 +208,6 @@ def display_name(person: Person) -> str:
 def _absent(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: DisplayOptions
 ) -> tuple[str, ...]:
-    """Returns the people on the roster without any result."""
     if wanted.selection.student is not None:
         return ()
     missing = read_roster(class_folder).without(student for student, _ in keys_of(results))

@@ -161,7 +161,6 @@ def read_results(path: Path) -> list[SubmissionResult]:
 
 
 def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
-    """Reads the key and the status from a line."""
     key = (
         # many lines share these strings, so each is kept once
         *(str(document["student"]), sys.intern(str(document["assignment"]))),

@@ -100,7 +100,6 @@ class _Hook:
         self._is_installed = False
 
     def install(self) -> None:
-        """Adds the hook once for the whole process."""
         if not self._is_installed:
             self._is_installed = True
             sys.addaudithook(self)

@@ -259,7 +259,6 @@ class _Run:
 
     @property
     def answers(self) -> Mapping[str, _QuestionResults]:
-        """The results of each question, as they were recorded."""
         return self._found
 
     def results(self) -> tuple[CheckedQuestion, ...]:

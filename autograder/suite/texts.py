@@ -119,7 +119,6 @@ def _matched(
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """Return the names that a node itself binds."""
     match node:
         case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name) | ast.alias(_, str(name)):
             return [name]

@@ -120,8 +120,6 @@ class Notebook:
 
 
 class _ValueHook(DisplayHook):
-    """Records the value of a cell's last expression."""
-
     shell: Any
 
     def quiet(self) -> bool:
@@ -145,8 +143,6 @@ class _ValueHook(DisplayHook):
 
 
 class _Publisher(DisplayPublisher):
-    """Records the outputs of `display` and of plots."""
-
     shell: Any
 
     def publish(self, data: Mapping[str, Any], *args: Any, **kwargs: Any) -> None:

@@ -227,7 +227,6 @@ class _Execution:
 
     @cached_property
     def _reads(self) -> set[str]:
-        """All names that some statement reads."""
         found = set[str]()
         return found.union(*(s.names.reads for s in self._chosen if not s.is_import))
 

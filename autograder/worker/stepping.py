@@ -118,7 +118,6 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
 
 
 def _with_items(held: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
-    """Replaces the items of a dictionary, and returns it."""
     held.clear()
     held.update(items)
     return held

@@ -119,7 +119,6 @@ def _answer_all() -> None:
 
 
 def _use_torch() -> None:
-    """Uses other operators that are common in answers."""
     inputs = torch.ones(2, 3, 4)
     for backward in (False, True):
         operator_watch.operators(torch.softmax, [inputs, -1], backward)

@@ -156,7 +156,6 @@ class _Encoder:
         self._index: dict[int, int] = {}
 
     def node(self, value: Any, depth: int = 0) -> str:
-        """Returns the text of a value's node."""
         if depth > MAX_DEPTH:
             raise BadFrame(f"nested more than {MAX_DEPTH} deep")
         if isinstance(value, torch.Tensor):
