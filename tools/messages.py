@@ -2,21 +2,20 @@
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The sample in tests/unseen/messages.toml lists answers of tests/unseen, each with the message that a
-person has read, and a judgment: the message `states` the fault, `leads` to it, is `general`, or
-`misleads`. Prints each message with its judgment; `--check` prints only messages that have changed
-since they were read or that mislead, and exits with 1 if there are any. The answers run in this
-process, because they are our own.
+The answers are a sample of tests/unseen, each with the message that a person has read (`read`), and
+a judgment (`does`): the message `states` the fault, `leads` to it, is `general`, or `misleads`.
+Prints each message with its judgment; `--check` prints only messages that have changed since they
+were read or that mislead, and exits with 1 if there are any. The answers run in this process,
+because they are our own.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,18 +29,14 @@ from tools.unseen import Namer, UnseenAnswer, unseen_of
 
 JUDGEMENTS = ("states", "leads", "general", "misleads")
 _ADVICE = ("likely:", "remember:", "next step:")
-#: by question and intention: the judgment of a message, and the beginning of the message
-Read = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The first message of an answer, and a reader's judgment of it, if there is one."""
+    """The first message of an answer, and whether it is the one that a person has read."""
 
     answer: UnseenAnswer
-    name: str
     text: str
-    judgement: str
     is_as_read: bool
 
 
@@ -51,17 +46,16 @@ def main(arguments: Sequence[str]) -> int:
     course = load_course(root)
     exercises = [e for a in chosen_of(course, options.names) for e in a.exercises]
     folder = root / "tests" / "unseen"
-    read = tomllib.loads((folder / "messages.toml").read_text(encoding="utf-8"))
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
     found: list[Message] = []
     for exercise in exercises:
-        found += _messages(Namer(runner, course, exercise), exercise, folder, read)
-    to_look_at = [one for one in found if not one.is_as_read or one.judgement == "misleads"]
+        found += _messages(Namer(runner, course, exercise), exercise, folder)
+    to_look_at = [one for one in found if not one.is_as_read or one.answer.does == "misleads"]
     for one in to_look_at if options.check else found:
         print(_shown(one))
-    counts = Counter(one.judgement or "not read" for one in found)
+    counts = Counter(one.answer.does for one in found)
     print(f"{len(found)} messages: " + ", ".join(f"{n} {what}" for what, n in counts.items()))
     return 1 if options.check and to_look_at else 0
 
@@ -75,15 +69,13 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _messages(namer: Namer, exercise: Exercise, folder: Path, read: Read) -> Iterator[Message]:
+def _messages(namer: Namer, exercise: Exercise, folder: Path) -> Iterator[Message]:
     for answer in unseen_of(exercise, folder):
-        noted = read.get(answer.question, {}).get(answer.means)
-        if noted:
+        if answer.does:
             result = namer.judged(answer)
             text = next((test.message for test in result.tests if not test.passed), "")
-            judgement = noted.get("does", "")
-            as_read = judgement in JUDGEMENTS and messages_in(text) == noted.get("read")
-            yield Message(answer, answer.name, text, judgement, as_read)
+            as_read = answer.does in JUDGEMENTS and messages_in(text) == answer.read
+            yield Message(answer, text, as_read)
 
 
 def messages_in(message: str) -> str:
@@ -95,8 +87,8 @@ def messages_in(message: str) -> str:
 def _shown(message: Message) -> str:
     answer = message.answer
     lines = message.text.replace("\n", "\n      ")
-    noted = message.judgement if message.is_as_read else f"{message.judgement} (has changed)"
-    return f"{answer.question}: {answer.means} [{message.name}] {noted}\n      {lines}"
+    noted = answer.does if message.is_as_read else f"{answer.does} (has changed)"
+    return f"{answer.question}: {answer.means} [{answer.name}] {noted}\n      {lines}"
 
 
 if __name__ == "__main__":

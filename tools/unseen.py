@@ -1,7 +1,8 @@
 """Reads wrong answers that were written from the questions alone, and names them in this process.
 
 The lists (`tests/unseen/*.toml`) contain right answers in a student's style, and mistakes as
-changes to their text, each with its intention and the name that a person found fitting.
+changes to their text, each with its intention and the name that a person found fitting. Some also
+have the message that a person has read, and a judgment of it (`tools/messages.py`).
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from autograder.suite.local import LocalImplementation
 class UnseenAnswer:
     """One answer: its intention (`means`), its text, and the name that a person found fitting.
 
-    The intention of a right answer is empty.
+    The intention of a right answer is empty. `read` is the beginning of the message that a person
+    has read, and `does` is the judgment of it; both are empty if nobody has read one.
     """
 
     question: str
     means: str
     text: str
     name: str = ""
+    does: str = ""
+    read: str = ""
 
 
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
@@ -48,7 +52,8 @@ def unseen_of(exercise: Exercise, folder: Path) -> Iterator[UnseenAnswer]:
             yield UnseenAnswer(question, "", entry["right"])
             for means, wrong in entry.get("wrong", {}).items():
                 text = _changed(path, entry["right"], wrong["change"])
-                yield UnseenAnswer(question, means, text, wrong.get("name", ""))
+                noted = {key: value for key, value in wrong.items() if key != "change"}
+                yield UnseenAnswer(question, means, text, **noted)
 
 
 def judged_of(exercise: Exercise, root: Path) -> Iterator[UnseenAnswer]:
