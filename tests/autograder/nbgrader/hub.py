@@ -19,7 +19,7 @@ from pathlib import Path
 TOKEN, PASSWORD = "of-the-test", "of-the-test"
 SECONDS = 180
 
-#: with this system user, as in containers, nbgrader uses the name of the hub's user instead
+#: if the system user has this name, as in containers, nbgrader uses the name of the hub's user
 _USER = "jovyan"
 
 _HUB = """\
