@@ -192,7 +192,7 @@ def _module(path: Path, questions: Sequence[str]) -> Answer:
         text = decoded(data)[0]
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
-    text, magic = without_magic(text)
+    text, magic, _ = without_magic(text)
     notes = [f"{path.name}: {note}" for note in magic]
     try:
         text, copies = without_copies(text, questions)

@@ -139,8 +139,8 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     check_code([text])
     notes = [f"{path.name} {note}" for note in remarks]
     names = [question.name for question in exercise.questions]
-    text, left_out = without_magic(text)
-    if (fault := compiled(text)) is not None:
+    text, left_out, fault = without_magic(text)
+    if fault is not None:
         raise SubmissionError(f"is not valid Python: {explained(fault)}")
     notes += [f"{path.name}: {note}" for note in left_out]
     try:
@@ -162,15 +162,16 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     )
 
 
-def without_magic(text: str) -> tuple[str, tuple[str, ...]]:
-    """Returns the module and a note; removes notebook-only lines if that makes it valid Python.
+def without_magic(text: str) -> tuple[str, tuple[str, ...], Exception | None]:
+    """Returns the module, a note, and the compiler's error if the module is not valid Python.
 
-    Every other line keeps its number. A module that is valid, or remains invalid, is returned
-    unchanged and without a note.
+    Removes notebook-only lines if that makes the module valid; every other line keeps its number. A
+    module that is valid, or remains invalid, is returned unchanged and without a note.
     """
-    if compiled(text) is None or compiled(without := python_of(text)) is not None:
-        return text, ()
-    return without, (_MAGIC,)
+    fault = compiled(text)
+    if fault is None or compiled(without := python_of(text)) is not None:
+        return text, (), fault
+    return without, (_MAGIC,), None
 
 
 def _hints(text: str, questions: Sequence[str]) -> dict[str, str]:
