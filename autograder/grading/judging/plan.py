@@ -29,7 +29,7 @@ from ...worker import late, wire
 from ...worker.answering import Worker, answer
 from ...worker.operator_watch import THREAD
 from .remote import RemoteImplementation, question_seed
-from .reply_agreement import Agreement, agreement
+from .reply_agreement import Agreement, JointAgreement, agreement
 from .requests import RequestImplementation
 from .right_answers import ReferenceSubstitution
 from .suites import Observer, RunTest, SuiteRunner
@@ -59,11 +59,15 @@ class TestPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All requests of one suite with one seed; `cpu_seconds` is the solution's time for them."""
+    """All requests of one suite with one seed; `cpu_seconds` is the solution's time for them.
+
+    `agreement` contains the agreements of all tests that have one.
+    """
 
     seed: int
     batch: Batch
     tests: Mapping[tuple[str, str], TestPlan]
+    agreement: JointAgreement
     cpu_seconds: float
 
 
@@ -196,7 +200,11 @@ class Rehearsal(RequestImplementation, Observer):
                 self._outcomes[key],
             )
             asked += requests
-        return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
+        agreements = JointAgreement.of(
+            (test.start, test.agreement) for test in tests.values() if test.agreement is not None
+        )
+        batch = Batch.of(asked, self.kernels)
+        return Plan(self._seed, batch, tests, agreements, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
         """Returns the agreement of a test, or None if the test also inspects names, or fails."""
@@ -252,6 +260,8 @@ class PlannedImplementation(RemoteImplementation):
         super().__init__(open_worker, answers, limits, seed, substitution, given)
         self._plan = plan
         self._replies: Sequence[RawReply] | None = None
+        #: whether the replies to all tests agree with the solution's
+        self._agrees = False
         self._asked = False
         #: digests of requests that were made one by one, with their replies; None if a reply
         #: reported a limit
@@ -265,6 +275,7 @@ class PlannedImplementation(RemoteImplementation):
         if not self._asked:
             self._asked = True
             self._replies = self._all_replies()
+            self._agrees = bool(self._replies) and self._plan.agreement.holds(self._replies or ())
 
     def begin_test(self, test: str) -> None:
         """Begins a test; the next calls are part of it."""
@@ -286,7 +297,9 @@ class PlannedImplementation(RemoteImplementation):
             return None
         start = self._test.start
         replies = self._replies[start : start + len(self._test.requests)]
-        return self._test.passed if self._test.agreement.holds(replies) else None
+        if self._agrees or self._test.agreement.holds(replies):
+            return self._test.passed
+        return None
 
     def digest(self) -> bytes | None:
         """Returns a digest of everything the test's outcome depends on; None if that is unknown."""

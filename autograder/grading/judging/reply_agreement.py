@@ -11,7 +11,7 @@ test are compared in a few operations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import starmap
 from typing import Any
@@ -30,6 +30,9 @@ _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np
 #: be a zero
 _ROUNDING = {dtype: 100 * torch.finfo(dtype).eps for dtype in _KINDS}
 
+#: the alignment in bytes of a test's replies among those of all tests
+_ALIGNMENT = 8
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -39,6 +42,11 @@ class _Row:
     kind: _Kind
     expected: NDArray[np.float64]
     allowed: NDArray[np.float64]
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of the numbers."""
+        return len(self.expected) * np.dtype(self.kind).itemsize
 
     def agrees(self, data: bytes) -> bool:
         """Returns whether all numbers are close enough."""
@@ -67,12 +75,31 @@ class _RowAfter:
 
 
 @dataclass(frozen=True, slots=True)
+class _Gathered:
+    """Numbers of one dtype at many positions, whose 4-byte words are at multiples of 4 bytes."""
+
+    words: NDArray[np.intp]
+    row: _Row
+
+    @classmethod
+    def of(cls, rows: Sequence[_Row]) -> _Gathered:
+        """Returns the numbers of rows with the same dtype."""
+        each = [np.arange(row.at, row.at + row.nbytes, 4) // 4 for row in rows]
+        return cls(np.concatenate(each), _concatenated(rows))
+
+    def agrees(self, data: bytes) -> bool:
+        """Returns whether all numbers are close enough."""
+        words = np.frombuffer(data, np.uint32, len(data) // 4)
+        return self.row.near(words[self.words].view(self.row.kind))
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """The replies of the solution to a test, and the tolerances for other replies."""
 
     headers: tuple[bytes, ...]
     data: bytes
-    rows: tuple[_Row | _RowAfter, ...]
+    rows: tuple[_Row | _RowAfter | _Gathered, ...]
     #: the rows that must not agree with the replies
     apart: tuple[_Row | _RowAfter, ...]
     #: the ranges of bytes that must be equal
@@ -124,6 +151,62 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
     return Agreement(headers, data, (*near.rows(), *others), tuple(apart), tuple(exact))
 
 
+@dataclass(frozen=True, slots=True)
+class JointAgreement:
+    """The agreements of many tests, with all numbers of a dtype compared in one operation.
+
+    `parts` are the positions of a test's first and last reply, and the bytes that are added after
+    its replies, so that the numbers of the next test are aligned.
+    """
+
+    parts: tuple[tuple[int, int, bytes], ...]
+    whole: Agreement
+
+    @classmethod
+    def of(cls, tests: Iterable[tuple[int, Agreement]]) -> JointAgreement:
+        """Returns the joint agreement of tests, each with the position of its first reply."""
+        parts, headers, data = [], list[bytes](), bytearray()
+        rows: list[_Row | _RowAfter] = []
+        apart: list[_Row | _RowAfter] = []
+        exact: list[tuple[int, int]] = []
+        for first, test in tests:
+            at, padding = len(data), bytes(-len(test.data) % _ALIGNMENT)
+            parts.append((first, first + len(test.headers), padding))
+            headers += (*test.headers, b"")
+            data += test.data + padding
+            rows += (_moved(row, at) for row in test.rows)
+            apart += (_moved(row, at) for row in test.apart)
+            exact += ((start + at, end + at) for start, end in test.exact)
+        whole = Agreement(tuple(headers), bytes(data), _gathered(rows), tuple(apart), tuple(exact))
+        return cls(tuple(parts), whole)
+
+    def holds(self, replies: Sequence[RawReply]) -> bool:
+        """Returns True if all tests certainly pass with these replies to the whole plan."""
+        ordered: list[RawReply] = []
+        for first, end, padding in self.parts:
+            ordered += (*replies[first:end], (b"", padding))
+        return self.whole.holds(ordered)
+
+
+def _moved(row: Any, by: int) -> Any:
+    """Returns a row with its position increased."""
+    if isinstance(row, _RowAfter):
+        return replace(row, row=_moved(row.row, by))
+    return replace(row, at=row.at + by)
+
+
+def _gathered(rows: Sequence[_Row | _RowAfter]) -> tuple[_Row | _RowAfter | _Gathered, ...]:
+    """Returns rows in which all aligned numbers of a dtype are one row."""
+    aligned: dict[_Kind, list[_Row]] = {}
+    others: list[_Row | _RowAfter] = []
+    for row in rows:
+        if isinstance(row, _Row) and row.at % 4 == 0:
+            aligned.setdefault(row.kind, []).append(row)
+        else:
+            others.append(row)
+    return (*map(_Gathered.of, aligned.values()), *others)
+
+
 def _is_read(testimony: Testimony) -> bool:
     return testimony.is_read or any(_is_read(made) for _, made in testimony.after)
 
@@ -153,12 +236,11 @@ class _Numbers:
 
     def rows(self) -> tuple[_Row, ...]:
         """Returns the joined rows."""
-        return tuple(
-            _Row(
-                group[0].at,
-                group[0].kind,
-                np.concatenate([row.expected for row in group]),
-                np.concatenate([row.allowed for row in group]),
-            )
-            for group in self._groups
-        )
+        return tuple(_concatenated(group) for group in self._groups)
+
+
+def _concatenated(rows: Sequence[_Row]) -> _Row:
+    """Returns the numbers of rows with the same dtype as one row at the position of the first."""
+    expected = np.concatenate([row.expected for row in rows])
+    allowed = np.concatenate([row.allowed for row in rows])
+    return _Row(rows[0].at, rows[0].kind, expected, allowed)

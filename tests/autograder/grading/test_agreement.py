@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.grading.judging.plan import PlannedImplementation
-from autograder.grading.judging.reply_agreement import Agreement, agreement
+from autograder.grading.judging.reply_agreement import Agreement, JointAgreement, agreement
 from autograder.sandbox.replies import RawReply, reply_in
 from autograder.suite.arguments import compared
 from autograder.suite.compare import EXACT, difference, is_apart, is_finite
@@ -164,6 +164,28 @@ def test_other_questions_keep_their_answers_when_asked_separately(
 def test_other_forms_and_whole_numbers_must_be_equal_to_agree(got: Any) -> None:
     agreed = _agreement(_compares)
     assert not agreed.holds([_reply(got)])
+
+
+#: one odd byte and two dtypes, so that the numbers of later replies are at every kind of position
+_MIXED = [torch.tensor([True]), torch.tensor([1.0, -2.0]), torch.tensor([3.0, 4.0]).double()]
+
+
+def test_all_tests_agree_together_exactly_if_each_agrees() -> None:
+    looks = {"mixed": (lambda value: difference(value, _MIXED), _MIXED), "all": (_compares, RIGHT)}
+    right = [_reply(tensors) for _, tensors in (*looks.values(), *looks.values())]
+    tests = [_agreement(look, tensors) for look, tensors in (*looks.values(), *looks.values())]
+    joint = JointAgreement.of([(2 * number, test) for number, test in enumerate(tests)])
+    replies = [reply for one in right for reply in (one, _reply("of another test"))]
+    assert joint.holds(replies)
+    for number, (_, tensors) in enumerate((*looks.values(), *looks.values())):
+        for place, tensor in enumerate(tensors):
+            for index in range(len(tensor)):
+                for factor in (1 + 1e-9, 1.01):
+                    moved = [one.clone() for one in tensors]
+                    moved[place][index] = tensor[index].double() * factor + (factor - 1)
+                    wrong = _reply(moved)
+                    changed = [*replies[: 2 * number], wrong, *replies[2 * number + 1 :]]
+                    assert joint.holds(changed) == tests[number].holds([wrong])
 
 
 def test_agreeing_replies_get_the_verdict_of_a_full_run(
