@@ -28,7 +28,7 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
-            memo[id(value)] = _copy_in_memory(value.detach())
+            memo[id(value)] = _copy_in_memory(value.detach() if value.requires_grad else value)
         return memo[id(value)]
     if isinstance(value, list):
         return [copy_of(item, memo) for item in value]

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+
+from . import wire
 
 HUGE_PAGE = 2 << 20
 MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 _M_MMAP_THRESHOLD = -3
 _LARGEST_THRESHOLD = 32 << 20
 _BEYOND_ANY_HOLE = 16 << 20
+#: the alignment in bytes of memory that torch allocates
+_ALIGNMENT = 64
 #: the sizes of blocks that fill the holes, largest first; small blocks alone would be millions
 _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
@@ -59,18 +64,56 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """Returns a copy of a tree whose objects are adjacent in memory; tensors share their data.
+    """Returns a copy of a tree whose objects are adjacent in memory, apart from all numbers.
 
     Reading an object changes its reference count, so a forked process copies the object's page.
     """
     close_holes()
-    return _copied(value, {})
+    tensors = {id(tensor): tensor for tensor in _tensors(value)}
+    return _copied(value, _adjacent(tensors))
 
 
-def _copied(value: Any, tensors: dict[int, torch.Tensor]) -> Any:
-    """Returns a copy in which a tensor at two positions is still a single tensor."""
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
-        return tensors.setdefault(id(value), value.detach())
+        yield value
+    elif isinstance(value, dict):
+        yield from _tensors([*value, *value.values()])
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _adjacent(tensors: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
+    """Returns copies of tensors with the same layouts, and with all numbers in one buffer."""
+    rows = {key: _storage_row(tensor) for key, tensor in tensors.items()}
+    places, end = {}, 0
+    for key, row in rows.items():
+        places[key], end = end, end + -(-row.nbytes // _ALIGNMENT) * _ALIGNMENT
+    buffer = bytearray(end + _ALIGNMENT)
+    start = -torch.frombuffer(buffer, dtype=torch.uint8).data_ptr() % _ALIGNMENT
+    copies = {}
+    for key, row in rows.items():
+        tensor, place = tensors[key], start + places[key]
+        if not row.nbytes:
+            copies[key] = tensor.detach()
+            continue
+        copy = torch.frombuffer(buffer, dtype=row.dtype, count=len(row), offset=place)
+        copy.copy_(row)
+        copies[key] = copy.as_strided_(tensor.shape, tensor.stride(), tensor.storage_offset())
+    return copies
+
+
+def _storage_row(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor's memory from its storage's beginning; empty if there are no numbers."""
+    if tensor.is_meta:
+        return torch.empty(0)
+    span = wire.span_of(tensor.shape, tensor.stride())
+    return tensor.as_strided((span and tensor.storage_offset() + span,), (1,), 0)
+
+
+def _copied(value: Any, tensors: Mapping[int, torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return tensors[id(value)]
     if isinstance(value, str):
         return sys.intern(value)
     if isinstance(value, tuple | list):

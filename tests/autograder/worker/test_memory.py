@@ -109,3 +109,24 @@ def test_what_is_held_is_the_same_in_its_new_place() -> None:
         "strides": [1, 3],
         "is_one": True,
     }
+
+
+def test_tensors_that_are_held_keep_their_layouts() -> None:
+    found = _printed(
+        "import json, torch\n"
+        "from autograder.worker import heap\n"
+        "row = torch.arange(24.0)\n"
+        "held = [row.view(2, 3, 4), row.view(4, 6).T, row[5:17].view(3, 4), row[::2],\n"
+        "    row[:3].expand(2, 3), torch.empty(0, 3), torch.tensor(2),\n"
+        "    torch.tensor([True, False]),\n"
+        "    torch.zeros(2, 3, dtype=torch.float64), torch.empty(2, device='meta')]\n"
+        "moved = heap.side_by_side(held)\n"
+        "form = lambda x: [list(x.shape), list(x.stride()), x.storage_offset(), str(x.dtype)]\n"
+        "owned = [y.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()\n"
+        "    for x, y in zip(held, moved) if x.numel() and not x.is_meta]\n"
+        "print(json.dumps(dict(forms=[form(x) == form(y) for x, y in zip(held, moved)],\n"
+        "    equal=[x.is_meta or torch.equal(x, y) for x, y in zip(held, moved)], owned=owned,\n"
+        "    aligned=[y.untyped_storage().data_ptr() % 64 for y in moved if y.numel()])))\n"
+    )
+    assert all(found["forms"]) and all(found["equal"]) and all(found["owned"])
+    assert not any(found["aligned"])
