@@ -195,8 +195,8 @@ class ForkServer:
             file.write(batch.frame)
             file.flush()
             try:
-                request = {"hold": batch.digest, "kernels": batch.kernels}
-                socket.send_fds(self._control, [json.dumps(request).encode()], [file.fileno()])
+                request = json.dumps([batch.digest, batch.kernels]).encode()
+                socket.send_fds(self._control, [request], [file.fileno()])
             except OSError as error:
                 raise SandboxError(
                     f"the fork server is gone ({error}):\n{self._printed_text()}"

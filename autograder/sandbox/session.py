@@ -34,6 +34,7 @@ _SOCKET_BUFFER = 1 << 20
 #: error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 _GONE = "the fork server is gone"
+_KILLED = "it was killed or stopped"
 _FEW = "; if the limit on processes is too low (ulimit -u, or that of a container), raise it"
 
 
@@ -150,6 +151,8 @@ class Session:
             message, descriptors, _, _ = socket.recv_fds(self._status, 4096, 1)
         except OSError as error:
             raise SandboxError(f"no worker was forked: {error}") from error
+        if message[:1] == b"[":  # it ended before it sent anything
+            raise SandboxKilled(f"a worker could not be confined: {_KILLED}")
         if message[:1] != b"P" or not descriptors:
             reason = message[1:].decode(errors="replace")
             raise SandboxError(f"no worker was forked: {reason + _FEW if reason else _GONE}")
@@ -164,7 +167,7 @@ class Session:
             self.kill()
             # a fork server that fails prints the reason; one that is killed prints nothing
             kind = SandboxError if printed else SandboxKilled
-            raise kind(f"a worker could not be confined: {printed or 'it was killed or stopped'}")
+            raise kind(f"a worker could not be confined: {printed or _KILLED}")
 
     def _send(self, clock: Clock, value: Any) -> None:
         for part in wire.encode(self._frame, value, layouts=True):

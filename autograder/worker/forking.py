@@ -1,10 +1,13 @@
 """Forks a worker for each request, and reports to the grader how the worker ended.
 
-A datagram on the control socket requests a worker: it contains the worker's limits as JSON, and
-three descriptors (channel, status, output). Another kind of datagram passes a file with a batch of
-requests that may be sent to any worker. The status socket returns `P` with the worker's pidfd, then
-the worker's exit status as JSON; or `E` and a reason. The channel returns `C` once the worker is
-confined.
+A datagram on the control socket with a JSON object requests a worker: the object contains the
+worker's limits, and three descriptors come with it (channel, status, output). A datagram with a
+JSON array passes a file with a batch of requests that may be sent to any worker. On the status
+socket, the worker sends `P` with its pidfd, and the fork server later the worker's exit status as a
+JSON array, or `E` and a reason. The channel returns `C` once the worker is confined.
+
+Between two forks, the fork server runs as little code as possible, because each page that it writes
+must be copied, and its huge page split, for as long as a worker shares it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import json
 import os
 import select
 import socket
+import struct
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,6 +28,7 @@ from . import answering, confine, heap, warming
 from .answering import Request
 
 _REQUEST_BYTES = 1 << 16
+_ANCILLARY_BYTES = socket.CMSG_LEN(3 * struct.calcsize("i"))
 #: the worker's descriptor of its channel
 CHANNEL = 3
 
@@ -62,7 +67,7 @@ class Forking:
         self._in_use = 0, 0
         self._poll = select.poll()
         #: the pid and status socket of each worker, by its pidfd
-        self._workers: dict[int, tuple[int, socket.socket]] = {}
+        self._workers: dict[int, tuple[int, int]] = {}
         #: the requests of each stored batch, by its digest
         self._batches: dict[str, Sequence[Request]] = {}
 
@@ -77,15 +82,14 @@ class Forking:
                     self._answer()
 
     def _answer(self) -> None:
-        request, descriptors, _, _ = socket.recv_fds(self._control, _REQUEST_BYTES, 3)
+        request, ancillary, _, _ = self._control.recvmsg(_REQUEST_BYTES, _ANCILLARY_BYTES)
         if not request:
             os._exit(0)
-        asked = json.loads(request)
-        if "hold" in asked:
-            self._hold(asked["hold"], asked["kernels"], *descriptors)
+        descriptors = memoryview(ancillary[0][2]).cast("i").tolist()
+        if request[:1] == b"[":
+            self._hold(*json.loads(request), *descriptors)
             return
-        channel, status_descriptor, output = descriptors
-        status = socket.socket(fileno=status_descriptor)
+        channel, status, output = descriptors
         try:
             self._ready_memory()
             if self._namespaces is not None:
@@ -94,17 +98,12 @@ class Forking:
             if pid < 0:
                 raise OSError(ctypes.get_errno(), "no process can be forked")
             if pid == 0:
-                self._keep_batches(asked.pop("batches"))
-                self._become_worker(channel, output, asked)
+                self._become_worker(channel, status, output, json.loads(request))
             pidfd = os.pidfd_open(pid)
             self._workers[pidfd] = pid, status
             self._poll.register(pidfd, select.POLLIN)
-            socket.send_fds(status, [b"P"], [pidfd])
-        except BrokenPipeError:
-            pass  # the grader has closed the connection, which the worker will notice too
         except OSError as error:
             _send(status, b"E" + str(error).encode())
-            status.close()
         finally:
             os.close(channel)
             os.close(output)
@@ -142,12 +141,14 @@ class Forking:
         self._poll.unregister(pidfd)
         os.close(pidfd)
         _, code, usage = os.wait4(pid, 0)
-        report = [code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]
-        _send(status, json.dumps(report).encode())
-        status.close()
+        _send(status, b"[%d, %f, %d]" % (code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss))
 
-    def _become_worker(self, channel: int, output: int, limits: dict[str, Any]) -> None:
+    def _become_worker(
+        self, channel: int, status: int, output: int, limits: dict[str, Any]
+    ) -> None:
         try:
+            self._keep_batches(limits.pop("batches"))
+            _send_pidfd(status)
             if self._namespaces is not None:
                 confine.show()
                 confine.leave_namespaces()
@@ -175,9 +176,21 @@ class Forking:
             _exit(1)
 
 
-def _send(status: socket.socket, message: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the grader has closed the connection
-        status.sendall(message)
+def _send(status: int, message: bytes) -> None:
+    """Sends a message to the grader, and closes the socket."""
+    try:
+        os.write(status, message)
+    except BrokenPipeError:
+        pass  # the grader has closed the connection
+    finally:
+        os.close(status)
+
+
+def _send_pidfd(status: int) -> None:
+    """Sends this process's pidfd to the grader."""
+    with contextlib.suppress(BrokenPipeError):  # the worker will notice too
+        descriptor = os.pidfd_open(os.getpid())
+        socket.send_fds(socket.socket(fileno=status), [b"P"], [descriptor])
 
 
 def _close_all_but(kept: set[int]) -> None:
