@@ -174,7 +174,7 @@ def _whole_and_halves(
 
 
 def _pytest(folder: Path) -> Row:
-    """Runs a process of pytest for each submission, with the same tests."""
+    """Runs the same tests with a process of pytest for each submission."""
     suites = str(ROOT / "tests" / "hidden" / ASSIGNMENT)
 
     def grade() -> None:

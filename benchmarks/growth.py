@@ -1,4 +1,4 @@
-"""Shows how costs grow with a class: the same work for 200, 2,000 or 20,000 submissions.
+"""Measures how costs grow with the size of a class, with up to 20,000 submissions.
 
     .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2] [--synthetic]
 
@@ -44,7 +44,7 @@ COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "si
 
 @dataclass(frozen=True, slots=True)
 class ResourceUse:
-    """Seconds, and peak bytes of memory.
+    """CPU and wall-clock seconds, and peak memory in bytes.
 
     `grown` is the largest number of bytes by which one process grew in the second half of its life.
     """

@@ -174,7 +174,7 @@ class Otter:
         run([OTTER / "otter", *generate, *checks], folder)
 
     def scores(self) -> dict[tuple[str, str], float]:
-        """Returns the points, of 1, by student and test."""
+        """Returns the points, at most 1, by student and test."""
         return {
             (student, test["name"]): test["score"]
             for student in self._submissions

@@ -1,4 +1,4 @@
-"""Computes the needs of classes of several sizes, from figures that benchmarks/growth.py prints.
+"""Computes time, storage and prices for classes of any size from the output of growth.py.
 
     .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 

@@ -36,7 +36,7 @@ LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=1 << 30, reply_byt
 
 @dataclass(frozen=True, slots=True)
 class Trick:
-    """One way to save time, and the code that replaces it with the plain way."""
+    """A way to save time, and code that disables it."""
 
     label: str
     #: Python code that the fork server runs before it imports torch

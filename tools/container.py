@@ -141,7 +141,7 @@ class ContainerTools:
     def run(
         self, *arguments: str, volumes: Sequence[str], program: str = "", guarded: bool = True
     ) -> str:
-        """Runs a command of the grader, or a program, in the image, as docs/security.md says.
+        """Runs a grader's command or another program in the image, as docs/security.md describes.
 
         If `guarded` is false, all guards are switched off.
         """

@@ -1,4 +1,4 @@
-"""Runs the tests that take too long for `make test`: 200,000 files, kills, and bad nights.
+"""Runs the tests that take too long for `make test`, such as 200,000 files and killed processes.
 
     python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--nights 33] [--many 2000]
                          [--seed N]

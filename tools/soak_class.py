@@ -102,7 +102,7 @@ class ClassFolder:
     tier: Tier = Tier.C
 
     def fill(self, seed: int) -> None:
-        """Copies one assignment of the example class, so that there is time for many runs."""
+        """Copies only one assignment of the example class, so that many runs take little time."""
         examples = sorted((ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}"))
         for work in random.Random(seed).sample(examples, min(_CLASS, len(examples))):
             shutil.copytree(work, self.folder / "submitted" / work.parent.name / work.name)
@@ -182,7 +182,7 @@ class ClassFolder:
         return read_results(self.folder / "results.jsonl")
 
     def scores(self) -> dict[str, float]:
-        """Returns the scores of the submissions that are graded."""
+        """Returns the scores of the graded submissions."""
         graded = (r for r in self.results() if r.status is SubmissionStatus.GRADED)
         return {f"{r.student}/{r.assignment}": r.score for r in graded}
 

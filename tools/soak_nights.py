@@ -40,7 +40,7 @@ _MEGABYTE = 1 << 20
 def _graded_with(
     place: ClassFolder, whole: UndisturbedRun, prefix: Sequence[str], may_be_killed: bool = False
 ) -> str:
-    """Grades with a prefix of the command that limits its resources, then completes the class."""
+    """Grades with a command prefix that limits resources, then completes the class."""
     code = ended(place.grader(prefix=prefix))
     usual = code in (0, 1, 2, 3) or (may_be_killed and code in (-9, 137))
     if not usual:
@@ -106,7 +106,7 @@ def no_namespaces(place: ClassFolder, whole: UndisturbedRun, chance: random.Rand
 
 
 def two_graders(place: ClassFolder, whole: UndisturbedRun, chance: random.Random) -> str:
-    """Calls the command twice at once on the same class."""
+    """Grades the same class with two graders at once."""
     runs = [place.grader(), place.grader()]
     codes = [ended(run) for run in runs]
     if not {0} <= set(codes) <= {0, 1}:

@@ -47,7 +47,7 @@ _SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 @dataclass(frozen=True, slots=True)
 class RepeatedVerdicts:
-    """The verdicts of one exercise with one seed; refusals are texts for the terminal."""
+    """The verdicts of one exercise with one seed; refusals are described in text."""
 
     exercise: str
     seed: int

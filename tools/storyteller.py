@@ -1,4 +1,4 @@
-"""Trains the model of the capstone with the ready-made block, as a student would.
+"""Trains the capstone's model with the ready-made block, by the steps that students follow.
 
 Writes its weights to `source/decoder_attention/extras/storyteller.json`, and prints the curve for
 `autograder/attention/notebooks/stories.py`. Takes about a minute: `make weights`.

@@ -50,7 +50,7 @@ GOOD = "fair"
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server on this machine that nobody should be able to reach."""
+    """A local server that submissions should not be able to reach."""
 
     server: socket.socket
     reached: threading.Event

@@ -1,4 +1,4 @@
-"""Provides a small course with released notebooks, a class folder, and results made by hand."""
+"""Provides a small course with released notebooks, a class folder, and invented results."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Results(RunEvents):
 
 @contextlib.contextmanager
 def started_fork_server(wanted: Tier | None = None) -> Iterator[ForkServer]:
-    """Starts a fork server for the block; skips the test if this machine supports no tier."""
+    """Runs a fork server during the block; skips the test if this machine supports no tier."""
     try:
         fork_server = start_fork_server(wanted)
     except IsolationUnavailable as error:

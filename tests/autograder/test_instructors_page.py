@@ -136,7 +136,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def autograder(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs another command as that instructor."""
+    """Runs a command in the instructor's environment."""
     command = [str(course / ".venv" / "bin" / "autograder"), *arguments]
     return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""Each decision, such as how a time is read, is made in one module, so no two modules disagree."""
+"""Each decision, such as how a time is read, is made in one module, so modules can't disagree."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _mentioned(tree: ast.Module) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def mentioned() -> dict[str, set[str]]:
-    """Returns for each name or string the modules that mention it."""
+    """Returns, for each name or string, the modules that mention it."""
     places = defaultdict(set)
     for module, tree in _modules():
         for name in _mentioned(tree):

@@ -89,7 +89,7 @@ def _dotted(node: ast.expr) -> str | None:
 
 
 def _does(text: str) -> Iterator[str]:
-    """Yields the mechanisms that a module uses, under whatever name it imports them."""
+    """Yields the mechanisms that a module uses, even if it imports them under different names."""
     tree = ast.parse(text)
     real: dict[str, str] = {}
     for node in ast.walk(tree):

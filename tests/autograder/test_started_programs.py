@@ -165,7 +165,7 @@ def test_no_setting_beside_an_answer_changes_its_score(night: Night) -> None:
 
 @pytest.fixture(params=["submitted", "downloads"])
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Returns the folder of a student's submission, in a class in another place."""
+    """Returns the folder of a student's submission, in a class outside of the course."""
     place = tmp_path / "class" / request.param / "mal" / ASSIGNMENT
     place.mkdir(parents=True)
     (place / "scores.py").write_text(ANSWER)

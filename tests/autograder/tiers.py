@@ -1,4 +1,4 @@
-"""Distinguishes a tier that this machine can't have, whose tests are skipped, from a broken one."""
+"""Skips the tests of tiers that this machine can't have, and fails those of broken tiers."""
 
 from __future__ import annotations
 

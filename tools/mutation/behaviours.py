@@ -1,4 +1,4 @@
-"""Makes mutants with a defect of behavior: they fail for some call, size, layout, mode or moment.
+"""Makes mutants that fail only for some calls, sizes, memory layouts, modes or moments.
 
 A mutant is a solution whose function or class is wrapped in a defect. The question's declaration of
 traits determines which defects can occur; for example, only layers have a mode. If a defect has no

@@ -172,7 +172,7 @@ def _count(call: Call) -> int:
 
 
 def _half_batch_shares(call: Call) -> Any:
-    """Draws the second half of the first dimension like the first half."""
+    """Uses the dropout pattern of a batch's first half for the second half, too."""
     tensor = call.tensors[0] if call.tensors else None
     if tensor is None or tensor.dim() < 1 or tensor.shape[0] < 2 or tensor.shape[0] % 2:
         return call.right()

@@ -1,4 +1,4 @@
-"""Defines defects that show up only at certain moments: conditions on a call, and faults."""
+"""Defines defects that appear only in some calls, as a condition and a fault."""
 
 from __future__ import annotations
 

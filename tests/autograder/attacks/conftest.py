@@ -165,7 +165,7 @@ class Sandboxed:
         module.write_text(text)
 
     def grade(self, parent: ForkServer, jobs: int = 3) -> dict[str, SubmissionResult]:
-        """Returns the results by student, without letting Python write compiled files."""
+        """Grades the class without writing compiled files; returns the results by student."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         engine = SuiteEngine(load_course(self.root), lambda tier: contextlib.nullcontext(parent))
@@ -225,7 +225,7 @@ def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A graded class of attackers, with the state of its files before and after."""
+    """A graded class of attackers, with the state of its files before and after grading."""
 
     results: dict[str, SubmissionResult]
     honest: tuple[str, ...]

@@ -137,7 +137,7 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Follows the oldest child `length` times; returns the ids of these processes.
+    """Returns the process ids of `length` generations of oldest children.
 
     In tier A, they are bubblewrap, the first process of its namespace, and the fork server.
     """

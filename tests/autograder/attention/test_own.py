@@ -1,4 +1,4 @@
-"""A notebook uses a student's answer once it is right, and until then the supplied part."""
+"""A notebook uses a student's answer once it is right, and the supplied part until then."""
 
 from __future__ import annotations
 

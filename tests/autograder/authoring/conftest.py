@@ -1,4 +1,4 @@
-"""Provides a copy of a small course with one assignment for each test, and a wheel."""
+"""Provides each test with a copy of a small course with one assignment, and with a wheel."""
 
 from __future__ import annotations
 

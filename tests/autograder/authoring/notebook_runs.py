@@ -51,7 +51,7 @@ def rounds(value: Any, *texts: str) -> bool:
 
 
 def near(value: Any, *expected: float) -> bool:
-    """Returns whether the numbers are the expected ones, up to rounding in float32."""
+    """Returns whether the numbers equal the expected ones, up to rounding in float32."""
     return torch.allclose(
         torch.tensor(numbers(value)), torch.tensor(numbers(list(expected))), atol=1e-5
     )

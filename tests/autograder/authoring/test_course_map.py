@@ -1,4 +1,4 @@
-"""The map of the course gives order and hours, and is shown to students."""
+"""The course map contains the order and the hours of the assignments, and students see it."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class {question}(_Right):
 
 @pytest.fixture
 def ruled(root: Path) -> Path:
-    """Returns the folder of the small course with declared rules that its suites do not test."""
+    """Adds rules to the small course that its suites do not test; returns the course's folder."""
     (root / "source" / "basics" / "rules.toml").write_text(RULES)
     (root / "source" / "not_allowed.toml").write_text(CALLS)
     return root
@@ -124,7 +124,7 @@ def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
 def _refused(
     runner: SuiteRunner, exercise: Exercise, question: str, calls: str
 ) -> tuple[bool, bool]:
-    """Returns whether the hidden suite and whether the public suite refuse these calls.
+    """Returns whether the hidden suite refuses these calls, and whether the public suite does.
 
     Both must accept everything else about the answer.
     """

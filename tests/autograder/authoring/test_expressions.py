@@ -1,4 +1,4 @@
-"""A cell that contains a solution's computation is found, whatever its steps and names."""
+"""Cells that contain a solution's computation are found, even if steps and names differ."""
 
 from __future__ import annotations
 

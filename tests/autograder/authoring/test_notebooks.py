@@ -59,7 +59,7 @@ def source_cells(lesson: Path) -> list[Any]:
 
 
 def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
-    """Returns the claims of each text cell, by the text that students read."""
+    """Returns the claims of each text cell, keyed by the text that students read."""
     texts: list[str] = []
     for cell in source_cells(exercise.source):
         if cell.cell_type == "markdown":
@@ -80,7 +80,7 @@ def cells_of_extra(lesson: Path) -> list[Any]:
 
 
 def cells_of(exercise: Exercise, *, solved: bool) -> list[Any]:
-    """Returns the code cells; in a solved notebook, also the claims between them."""
+    """Returns a notebook's code cells; for a solved notebook, also the claims between them."""
     claims = claims_by_text(exercise) if solved else {}
     cells: list[Any] = []
     for cell in notebook_of(exercise, solved=solved).cells:

@@ -446,7 +446,7 @@ def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Pat
 
 
 def test_another_content_of_a_students_wheel_is_another_version() -> None:
-    """With an equal version, pip would consider the wheel of a new bundle already installed."""
+    """If the versions were equal, pip would consider the new bundle's wheel already installed."""
 
     def made(text: str) -> str:
         metadata = b"Name: x\nVersion: 1\n"

@@ -18,7 +18,7 @@ SIX = datetime(2026, 11, 20, 18, 5)
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
 def _machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Runs the test in each of these time zones."""
+    """Runs the test in each of several time zones."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", request.param)
         time.tzset()

@@ -1,4 +1,4 @@
-"""The parts of the Slurm and Kubernetes templates run as in a cluster, and can be merged."""
+"""The shards of the Slurm and Kubernetes templates run as on a cluster, and can be merged."""
 
 from __future__ import annotations
 

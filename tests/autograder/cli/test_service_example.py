@@ -41,7 +41,7 @@ STRANGE = (
 
 
 def _raw(url: str, head: str, data: bytes) -> bytes:
-    """Sends this head and body; returns the status of the response."""
+    """Sends a request with this head and body; returns the status of the response."""
     address = urllib.parse.urlsplit(url)
     with socket.create_connection((address.hostname, address.port or 0), timeout=60) as there:
         there.sendall(head.encode() + b"\r\n\r\n" + data)
@@ -51,7 +51,7 @@ def _raw(url: str, head: str, data: bytes) -> bytes:
 
 @contextmanager
 def serving(**settings: Any) -> Iterator[Any]:
-    """Runs the service without a grader, with these settings."""
+    """Runs the service without a grader, with the given settings."""
     spec = importlib.util.spec_from_file_location("service", ROOT / "examples" / "service.py")
     assert spec and spec.loader
     service = importlib.util.module_from_spec(spec)

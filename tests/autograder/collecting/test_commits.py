@@ -225,7 +225,7 @@ def _pack(data: bytes, at: int = 0) -> Callable[[Path, Path], None]:
 
 
 def _delta(base: bytes, steps: bytes) -> Callable[[Path, Path], None]:
-    """Packs a commit that is stored as a delta with these steps."""
+    """Returns a function that stores a commit as a delta with these steps."""
     commit = b"\x10" + zlib.compress(base)
     assert len(commit) < 0x80
     delta = b"\x60" + bytes([len(commit)]) + zlib.compress(b"\0\0" + steps)

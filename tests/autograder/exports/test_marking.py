@@ -48,7 +48,7 @@ class Term:
         record(course, self.folder, results)
 
     def mark(self, student: str, question: str, **entry: Any) -> None:
-        """Makes an entry as the grader tim."""
+        """Enters points, a comment or an answer as the grader tim."""
         course = self.course.root
         autograder.mark(self.folder, student, question, by="tim", course=course, **entry)
 

@@ -1,4 +1,4 @@
-"""A sample of the mutation and soak runs: wrong answers that should fail, right ones that pass."""
+"""Judges a sample of the mutation and soak runs: wrong answers must fail, right ones pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unusual paths, locales, homes and settings do not change grades."""
+"""Unusual paths, locales, home folders and settings do not change grades."""
 
 from __future__ import annotations
 

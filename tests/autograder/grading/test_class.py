@@ -1,4 +1,4 @@
-"""A class is graded with the right verdicts, even with resume, shards, and jobs that die."""
+"""A class gets the right verdicts, even if it is resumed or sharded, or if jobs die."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def test_two_graders_at_once_write_one_line_each(
 def test_a_file_missing_for_a_moment_costs_nobody_anything(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A synchronization that runs meanwhile may move files, so the submission is read again."""
+    """A synchronization tool may move files during grading, so the submission is read again."""
     place = a_class.submit("ada")
     file, aside, was_away = place / "softmax.py", place / "aside", place / "was_away"
 
@@ -307,7 +307,7 @@ def test_a_file_missing_for_a_moment_costs_nobody_anything(
 def test_a_file_swapped_for_a_moment_is_not_graded(
     a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The digest is the same before and after, so `--resume` would keep the other file's score."""
+    """The digest is the same before and after grading, so `--resume` would keep the wrong score."""
     place = a_class.submit("ada")
     file, aside, other = place / "scores.py", place / "aside", place / "other"
     other.write_text(WRONG)

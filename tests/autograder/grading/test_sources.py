@@ -1,4 +1,4 @@
-"""An endless line of a stream costs little, and does not delay other lines."""
+"""An endless line of a stream is cut off, and does not delay other lines."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Store(Server):
 
 
 class Canvas(Server):
-    """The course 4711 on a Canvas whose pages have at most `page` items."""
+    """A simulated Canvas with the course 4711, whose pages have at most `page` items."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -335,7 +335,7 @@ def _nothing(assignment: int, user: int) -> dict[str, Any]:
 
 
 class Moodle(Server):
-    """The course 12 on Moodle."""
+    """A simulated Moodle with the course 12."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -510,7 +510,7 @@ def _error(code: str, message: str) -> Response:
 
 @contextmanager
 def canvas_server() -> Iterator[Canvas]:
-    """Starts a Canvas with two sections, four students and one assignment, `Masks`."""
+    """Starts a simulated Canvas with two sections, four students and the assignment `Masks`."""
     with Store() as store, Canvas(store) as canvas:
         canvas.sections += [{"id": 1, "name": "Tutorial A"}, {"id": 2, "name": "Tutorial B"}]
         canvas.enrol(101, "Lovelace, Ada", "ada")
@@ -531,7 +531,7 @@ def canvas_server() -> Iterator[Canvas]:
 
 @contextmanager
 def moodle_server() -> Iterator[Moodle]:
-    """Starts a Moodle with a teacher, three students and one assignment, `Masks`."""
+    """Starts a simulated Moodle with a teacher, three students and the assignment `Masks`."""
     with Moodle() as moodle:
         moodle.enrol(2, "Tom Teacher", "tom", role="editingteacher")
         moodle.enrol(11, "Ada Lovelace", "ada", group=5)

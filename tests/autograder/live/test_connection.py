@@ -20,7 +20,7 @@ THROTTLED = Response(b"403 Forbidden (Rate Limit Exceeded)", 403)
 
 
 def open_canvas(canvas: Canvas, waited: list[float], token: str = TOKEN) -> Platform:
-    """Connects to Canvas, recording the waits between retries."""
+    """Connects to Canvas, and records the waits between retries instead of waiting."""
     address = address_of("canvas", canvas.course)
     return connect(address, Token(token), RetryPolicy(waited.append))
 

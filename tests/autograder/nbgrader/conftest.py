@@ -119,7 +119,7 @@ def cell_of(notebook: Notebook, name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
-    """Returns a course with an nbgrader assignment, and ours extended by a written question."""
+    """Returns a course with an ordinary nbgrader assignment, and ours with a written question."""
     root = tmp_path_factory.mktemp("nbgrader")
     place = NbgraderClass(root / COURSE, root / "exchange", root / "home")
     for folder in (place.folder, place.exchange, place.home):
@@ -166,7 +166,7 @@ def _add_own_assignment(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def collected(built: NbgraderClass) -> NbgraderClass:
-    """Returns the class after collecting from the exchange.
+    """Returns the class after its submissions were collected from the exchange.
 
     One student used `submit`; the others' submissions were written into the exchange.
     """

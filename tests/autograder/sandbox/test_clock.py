@@ -28,7 +28,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def _spent(monkeypatch: pytest.MonkeyPatch, budget: Budget, times: Iterable[float]) -> list[bool]:
-    """Returns for each of these times whether the clock's time was used up."""
+    """Returns, for each of the given times, whether the limit of the clock was exceeded."""
     now = iter(times)
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
     clock = Clock(budget, os.getpid())

@@ -1,4 +1,4 @@
-"""A tier whose fork server has failed once does not count as missing."""
+"""A tier whose fork server has failed once is not treated as unavailable."""
 
 from __future__ import annotations
 

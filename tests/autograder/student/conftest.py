@@ -1,4 +1,4 @@
-"""Provides the small course's released folder, as a student gets it."""
+"""Provides the released folder of the small course, as a student gets it."""
 
 from __future__ import annotations
 

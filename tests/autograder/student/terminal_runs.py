@@ -55,7 +55,7 @@ def run(task: dict[str, Any]) -> str:
 
 
 def _command(task: dict[str, Any]) -> None:
-    """Runs the command in the child, as if it had just been started with this environment."""
+    """Runs the command in the child, as in a new process with the task's environment."""
     os.environ.update(task["environment"])
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     for name in ("stdin", "stdout", "stderr"):

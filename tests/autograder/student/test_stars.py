@@ -42,7 +42,7 @@ def right_answers(exercise: Exercise) -> tuple[tuple[str, str], ...]:
 
 @cache
 def names_of(exercise: Exercise) -> dict[str, str]:
-    """Returns each right answer's question by the answer's name."""
+    """Returns the question of each right answer, by the name of the answer."""
     from autograder.suite.variants import variants_read
 
     found = variants_read(COURSE.variants("alternatives", exercise))

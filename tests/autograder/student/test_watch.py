@@ -21,14 +21,14 @@ Step = Callable[[], object]
 
 
 def save(path: Path, text: str) -> None:
-    """Writes a file and sets a later time than before, whatever the file system's resolution is."""
+    """Writes a file and increases its time, even if the file system's clock is coarse."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text, encoding="utf-8")
     os.utime(path, ns=(before + 10**9, before + 10**9))
 
 
 def seen(folder: Path, *steps: Step, exercises: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Returns the exercises that the watch yields; one of the steps is done in each pause."""
+    """Returns the exercises that the watch yields if one of the steps happens in each pause."""
     left = iter(steps)
 
     def pause() -> None:

@@ -1,4 +1,4 @@
-"""Whatever a file does to the process that reads it, the grader continues."""
+"""The grader continues even if a file ends or blocks the process that reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden suites keep the questions' promises, on which right answers may rely."""
+"""Hidden suites test only what the questions promise, so right answers may rely on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that an answer caches by the identity of an argument are found to be outdated."""
+"""Suites detect results that an answer caches by the identity of an argument."""
 
 from __future__ import annotations
 

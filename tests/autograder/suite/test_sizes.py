@@ -1,4 +1,4 @@
-"""Generated tests use sizes of 1, large sizes and unpredictable ones, and frozen weights."""
+"""Generated tests use sizes of 1, large sizes, randomly drawn sizes, and frozen weights."""
 
 from pathlib import Path
 

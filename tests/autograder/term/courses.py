@@ -41,7 +41,7 @@ class Answer:
     unreadable: frozenset[str] = frozenset()
 
     def before(self) -> Mapping[Question, float]:
-        """Returns the points while the first assignment's suite is unfair."""
+        """Returns the points that count while the first assignment's suite is unfair."""
         return {**self.points, **self.unfair}
 
 
@@ -330,7 +330,7 @@ def _pool(name: str, exercise: str) -> tuple[Answer, ...]:
 
 
 def _is_clear(answer: Answer) -> bool:
-    """Returns whether the answer gets full or no points for the unfair question, or lacks it."""
+    """Returns whether the unfair question gets full points or none, or is not answered."""
     got = answer.points.get(Attention.unfair)
     full = _of("ada", Attention.names[0], Attention.unfair[0]).points[Attention.unfair]
     return got is None or got in (0.0, full)

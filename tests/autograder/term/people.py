@@ -1,4 +1,4 @@
-"""The people of the made-up class, with names, platforms' numbers and sections."""
+"""Defines the invented class: names, numbers on the platforms, and sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of the term: submissions and their times, decisions, and the right totals.
+"""Defines the events of the term (submissions, their times, decisions) and the right totals.
 
 The totals are computed from the story alone, by other methods than the grader's.
 """
@@ -193,7 +193,7 @@ class Term:
         ]
 
     def _download(self, week: int, uploads: list[Upload], attempt: int) -> Path:
-        """Writes the download as the week's platform does."""
+        """Writes the download in the format of the week's platform."""
         path = self.root / "downloads" / f"week{week}-{attempt}.zip"
         if WEEKS[week] == "canvas":
             return platforms.canvas_archive(path, uploads)
@@ -321,14 +321,14 @@ class Term:
     # folders and students
 
     def folder_of(self, n: int, week: int) -> str:
-        """Returns the name of a student's folder in a week, found by the number in the files."""
+        """Returns the name of a student's folder in a week; a number in its files identifies it."""
         for path in sorted((self.folder / "submitted").glob(f"*/{self.name(week)}/*")):
             if _number_in(path) == n:
                 return path.parent.parent.name
         raise AssertionError(f"nothing of {n} in {self.name(week)}")
 
     def number_of(self) -> Mapping[str, int]:
-        """Returns the student's number of each folder."""
+        """Returns the number of the student to whom each folder belongs."""
         found: dict[str, int] = {}
         for path in (self.folder / "submitted").glob("*/*/*"):
             number = _number_in(path)

@@ -384,7 +384,7 @@ def test_a_pulled_class_earns_what_it_handed_in(term: Term, platform: str, tmp_p
 
 
 def _opened(browser: Browser, path: Path) -> Page:
-    """Opens a page, which must request nothing else and raise no error."""
+    """Opens a page, which must not load other files or raise an error."""
     page = browser.new_page()
     asked: list[str] = []
     errors: list[str] = []

@@ -63,7 +63,7 @@ def scores(folder: Path) -> Scores:
 
 
 def changed(notebook: NotebookNode, cells: dict[str, str]) -> NotebookNode:
-    """Returns a copy of a notebook in which the cells of these names have these sources."""
+    """Returns a copy of a notebook in which the named cells have the given sources."""
     copied = copy.deepcopy(notebook)
     for cell in copied.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -81,7 +81,7 @@ Submit = Callable[[Path, str, str, dict[str, str]], NotebookNode]
 
 @pytest.fixture(scope="session")
 def submit() -> Submit:
-    """Returns a function that submits a released notebook with other sources in its cells."""
+    """Returns a function that submits a released notebook with the given sources in its cells."""
 
     def into(course: Path, student: str, assignment: str, cells: dict[str, str]) -> NotebookNode:
         released = course / "release" / assignment / f"{assignment}.ipynb"

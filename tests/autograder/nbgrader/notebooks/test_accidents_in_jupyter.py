@@ -1,4 +1,4 @@
-"""An accident in Jupyter costs at most the points of its cell, and does not stop the grading."""
+"""An accident in Jupyter costs at most the points of one cell, and does not stop the grading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages about notebooks that nbgrader grades are safe in a browser, whatever text they show."""
+"""Pages about notebooks that nbgrader grades are safe in a browser, even with hostile text."""
 
 from __future__ import annotations
 

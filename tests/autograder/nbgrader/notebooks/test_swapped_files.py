@@ -1,4 +1,4 @@
-"""A notebook that is swapped while its cells run does not give its score to another notebook."""
+"""If a notebook is replaced while its cells run, the submission gets no result."""
 
 from __future__ import annotations
 
