@@ -1,4 +1,4 @@
-"""The sources of a run's submissions, a list or a stream, and the options and events of the run.
+"""The source of a run's submissions, and the options and events of the run.
 
 This module does not load torch, unlike `run`.
 """
@@ -6,11 +6,9 @@ This module does not load torch, unlike `run`.
 from __future__ import annotations
 
 import difflib
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Protocol
 
@@ -92,10 +90,6 @@ class RunEvents:
 
 Task = tuple[Submission, Assignment]
 
-#: longer than any path, or any line of JSON with a path
-LONGEST_LINE = 1 << 16
-_PART, _PARTS = 1 << 16, 16
-
 
 class Source(Protocol):
     """Provides submissions one by one; never waits."""
@@ -154,74 +148,3 @@ class ListedSubmissions:
 
 def _submitted(exercises: Iterable[Exercise], folders: Sequence[Path]) -> Iterator[Exercise]:
     return (e for e in exercises if any(is_submitted(e, folder) for folder in folders))
-
-
-class StreamedSubmissions:
-    """Submissions that are named on a descriptor, one per line; reads no more than needed.
-
-    `task_of` makes a task from a line; if a line does not name a submission, it reports that and
-    returns None. `planned` are the assignments that are planned before the first line is read.
-    """
-
-    def __init__(
-        self,
-        descriptor: int,
-        task_of: Callable[[bytes], Task | None],
-        planned: Sequence[Assignment] = (),
-    ) -> None:
-        self._descriptor = descriptor
-        self._task_of = task_of
-        self._planned = planned
-        self._buffer = bytearray()
-        self._looked = 0
-        self._is_open = True
-
-    def take(self) -> Task | None:
-        """Returns the task of the next available line that names a submission."""
-        while (line := self._line()) is not None:
-            if task := self._task_of(line):
-                return task
-        return None
-
-    @property
-    def has_ended(self) -> bool:
-        """Returns whether the descriptor has been closed, and all lines have been taken."""
-        return not self._is_open and not self._buffer
-
-    def awaited(self) -> Sequence[int]:
-        """Returns the descriptor while it is open."""
-        return [self._descriptor] if self._is_open else ()
-
-    def planned(self) -> Sequence[Assignment]:
-        """Returns the assignments given at the start."""
-        return self._planned
-
-    def workers(self) -> int | None:
-        """Returns None, because the number is unknown."""
-        return None
-
-    def _line(self) -> bytes | None:
-        """Returns the next available line, without its end; scans each byte once.
-
-        If a line is longer than a path can be, only its beginning is kept. Only a few parts are
-        read in a row, so that an endless line does not block other work.
-        """
-        for _ in range(_PARTS):
-            end = self._buffer.find(b"\n", self._looked)
-            if end >= 0:
-                line = bytes(self._buffer[:end])
-                del self._buffer[: end + 1]
-                self._looked = 0
-                return line
-            del self._buffer[LONGEST_LINE + 1 :]
-            self._looked = len(self._buffer)
-            if not self._is_open or not wait([self._descriptor], 0):
-                break
-            part = os.read(self._descriptor, _PART)
-            self._is_open = bool(part)
-            self._buffer += part
-        if self._is_open or not self._buffer:
-            return None
-        line, self._looked = bytes(self._buffer), 0
-        self._buffer.clear()
-        return line

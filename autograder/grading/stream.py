@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from ..errors import UserError
-from ..records import SubmissionResult, Tier
+from ..records import Assignment, SubmissionResult, Tier
 from ..results.file import ResultsFile
 from ..submission import submission_at
 from ..untrusted_json import read_untrusted_json
@@ -18,8 +19,11 @@ from .engine import Engine, Ready, Scope
 from .jobs import Jobs
 from .run import Ledger, refuse_weaker_tier
 from .secret import class_secret
-from .sources import LONGEST_LINE, StreamedSubmissions, Task
+from .sources import Task
 
+#: longer than any path, or any line of JSON with a path
+LONGEST_LINE = 1 << 16
+_PART, _PARTS = 1 << 16, 16
 #: characters to show of a line that is too long
 _SHOWN = 200
 ERROR_SCHEMA = "autograder/refused/v1"
@@ -150,3 +154,74 @@ def _parsed(text: str) -> tuple[str, int | None]:
 
 def _is_number(attempt: object) -> bool:
     return isinstance(attempt, int) and not isinstance(attempt, bool) and attempt >= 1
+
+
+class StreamedSubmissions:
+    """Submissions that are named on a descriptor, one per line; reads no more than needed.
+
+    `task_of` makes a task from a line; if a line does not name a submission, it reports that and
+    returns None. `planned` are the assignments that are planned before the first line is read.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        task_of: Callable[[bytes], Task | None],
+        planned: Sequence[Assignment] = (),
+    ) -> None:
+        self._descriptor = descriptor
+        self._task_of = task_of
+        self._planned = planned
+        self._buffer = bytearray()
+        self._looked = 0
+        self._is_open = True
+
+    def take(self) -> Task | None:
+        """Returns the task of the next available line that names a submission."""
+        while (line := self._line()) is not None:
+            if task := self._task_of(line):
+                return task
+        return None
+
+    @property
+    def has_ended(self) -> bool:
+        """Returns whether the descriptor has been closed, and all lines have been taken."""
+        return not self._is_open and not self._buffer
+
+    def awaited(self) -> Sequence[int]:
+        """Returns the descriptor while it is open."""
+        return [self._descriptor] if self._is_open else ()
+
+    def planned(self) -> Sequence[Assignment]:
+        """Returns the assignments given at the start."""
+        return self._planned
+
+    def workers(self) -> int | None:
+        """Returns None, because the number is unknown."""
+        return None
+
+    def _line(self) -> bytes | None:
+        """Returns the next available line, without its end; scans each byte once.
+
+        If a line is longer than a path can be, only its beginning is kept. Only a few parts are
+        read in a row, so that an endless line does not block other work.
+        """
+        for _ in range(_PARTS):
+            end = self._buffer.find(b"\n", self._looked)
+            if end >= 0:
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                self._looked = 0
+                return line
+            del self._buffer[LONGEST_LINE + 1 :]
+            self._looked = len(self._buffer)
+            if not self._is_open or not wait([self._descriptor], 0):
+                break
+            part = os.read(self._descriptor, _PART)
+            self._is_open = bool(part)
+            self._buffer += part
+        if self._is_open or not self._buffer:
+            return None
+        line, self._looked = bytes(self._buffer), 0
+        self._buffer.clear()
+        return line

@@ -1,11 +1,14 @@
-"""Finds the checks of a notebook, which are usually next to it, or below it on some servers."""
+"""Finds the folder of an assignment for a notebook, and the questions of a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..course.manifest import MANIFEST, read_manifest
+from ..course.manifest import MANIFEST, Manifest, read_manifest
+from ..course.points import points_of
+from ..errors import UserError
+from ..submission.near_names import closest
 
 #: the folder of the bundle with all assignments; after several downloads, a number may follow
 _WHOLE_COURSE = "all_assignments*"
@@ -31,3 +34,21 @@ def _around(here: Path) -> Iterator[Path]:
         yield from (
             path.parent.parent for path in sorted(here.glob(f"{pattern}/checks/{MANIFEST}"))
         )
+
+
+def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """Returns the questions of each exercise of a folder, in teaching order."""
+    return {
+        name: tuple(points_of(folder / "checks" / f"test_{name}.py")) for name in manifest.exercises
+    }
+
+
+def unknown(name: str, known: Mapping[str, Sequence[str]]) -> UserError:
+    """Returns the error for an unknown exercise or question, which suggests a similar name."""
+    names = [*known, *(question for questions in known.values() for question in questions)]
+    near = closest(Path(name).stem, names)
+    guess = f"; did you mean {near}?" if near else ""
+    return UserError(
+        f"no exercise or question is called {name!r} here{guess}\n"
+        f"  the exercises are: {', '.join(known)}"
+    )

@@ -13,6 +13,7 @@ from ..suite import LocalImplementation
 from ..suite.message import place_lines
 from .advice import exception_text
 from .answers import Answer, ExecutedAnswer, answer_of, execute, unfinished
+from .assignment_folder import questions_of, unknown
 from .check_results import (
     CheckedExercise,
     CheckedQuestion,
@@ -24,7 +25,6 @@ from .check_results import (
 from .explaining import AnswerContext, call_with_shapes
 from .last_call import NO_CALL, RecordedCall, again
 from .misnamed import answered_in, nearly_named, other_name, start_with, wrong_import
-from .questions import questions_of, unknown
 from .runner import OnQuestion, run_checks, step_to_trace
 from .source_lines import locator
 from .stars import star_line

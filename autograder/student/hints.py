@@ -17,8 +17,8 @@ from ..course.manifest import (
     read_ways,
 )
 from ..errors import UserError
+from .assignment_folder import questions_of, unknown
 from .check_results import Standing
-from .questions import questions_of, unknown
 
 #: the file that remembers which hints were shown; the dot keeps it out of submissions
 STATE = ".autograder.json"

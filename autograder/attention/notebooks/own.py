@@ -11,11 +11,10 @@ from ... import parts
 from ...course.manifest import read_manifest
 from ...errors import AutograderError, UserError
 from ...student.answers import answer_of, execute
-from ...student.assignment_folder import assignment_folder
+from ...student.assignment_folder import assignment_folder, questions_of
 from ...student.check_results import Standing
 from ...student.display import notice
 from ...student.folder import check_folder
-from ...student.questions import questions_of
 
 
 def own_or_part(question: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.sources import LONGEST_LINE, StreamedSubmissions
+from autograder.grading.stream import LONGEST_LINE, StreamedSubmissions
 
 MANY = 6 << 20
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from autograder.course import Course
-from autograder.grading.sources import LONGEST_LINE
 from autograder.grading.stream import (
+    LONGEST_LINE,
     RefusedLine,
     StreamOptions,
     StreamReport,

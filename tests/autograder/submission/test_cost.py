@@ -20,8 +20,8 @@ import autograder
 from autograder.errors import SubmissionError
 from autograder.operations.mistakes import anonymous_code
 from autograder.submission import module_of_notebook
-from autograder.submission.cells import names_defined_in, read_cells
 from autograder.submission.magic import python_of
+from autograder.submission.notebook import names_defined_in, read_cells
 from autograder.submission.opened import check_code
 from autograder.submission.text import NOT_PYTHON, decoded, parsed, without_copies
 from autograder.suite.names import names_used
