@@ -53,8 +53,8 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The files of a released assignment.
 
-    `files` are texts by their paths in the released folder, `sources` are nbgrader's source
-    notebooks by exercise, and `extras` are the paths of files that belong to no exercise.
+    `files` maps paths in the released folder to texts, `sources` maps exercises to nbgrader's
+    source notebooks, and `extras` are the paths of files that belong to no exercise.
     """
 
     name: str

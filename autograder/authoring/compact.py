@@ -13,14 +13,14 @@ _CLOSING = ")]}"
 
 @dataclass(frozen=True, slots=True)
 class CompactText:
-    """`text` without white space; `lines[i]` is the line of its character i, from 1."""
+    """A text without white space; `lines[i]` is the original line of `text[i]`, from 1."""
 
     text: str
     lines: tuple[int, ...]
 
 
 def compact(text: str) -> CompactText:
-    """Removes white space and commas before closing brackets, and makes all quotes double."""
+    """Removes all white space, and commas before closing brackets; makes all quotes double."""
     characters: list[str] = []
     lines: list[int] = []
     line = 1

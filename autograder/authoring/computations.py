@@ -107,7 +107,7 @@ class _Named(ast.NodeTransformer):
         self._values: dict[str, ast.expr] = {}
 
     def resolved(self, statement: ast.stmt) -> ast.stmt:
-        """Replaces names in a statement with their values, and remembers the value it assigns."""
+        """Replaces names in a statement with their values; remembers the value that it assigns."""
         found: ast.stmt = self.visit(copy.deepcopy(statement))
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

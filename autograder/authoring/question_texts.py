@@ -17,7 +17,7 @@ STARS = "stars.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
-    """Reads the hints of each question in teaching order, or {} if the file does not exist.
+    """Reads each question's hints, in teaching order; returns {} if the file does not exist.
 
     Raises `ContentError` if a question does not exist or has no hints.
     """

@@ -255,7 +255,7 @@ def whole_course(
 ) -> dict[str, bytes]:
     """Returns the files of the whole course: a folder per assignment, and shared files above them.
 
-    `titles` are by assignment; `folders` are the files of each assignment's bundle. The README
+    `titles` and `folders` have the title and the bundle's files of each assignment. The README
     lists the assignments in the order of the map, if there is one.
     """
     files: dict[str, bytes] = {}
@@ -291,7 +291,7 @@ def replace_all(
 ) -> None:
     """Moves each new folder to its place, and writes the bundles.
 
-    If a new folder is None, only the old one is removed. Old folders are moved to `attic`, which
+    If a new folder is None, the old folder is only removed. Old folders are moved to `attic`, which
     must be on the same file system. After an `OSError`, all folders are as before.
     """
     staged = _stage_bundles(bundles)

@@ -147,7 +147,7 @@ def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:
-    """Returns whether a list of numbers has at least two with three or more decimals.
+    """Returns whether a list has at least two numbers with three or more decimals.
 
     A released file is unlikely to contain such numbers by chance.
     """

@@ -33,7 +33,7 @@ _COLUMNS = tuple(field.name for field in fields(BankComment))
 
 @dataclass(frozen=True, slots=True)
 class ExpandedComment:
-    """A comment as students read it; `used` and `unknown` are names that the bank has or lacks."""
+    """A comment as students read it, and the names in it that the bank has, and those it lacks."""
 
     text: str
     used: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ExpandedComment:
 
 
 class CommentBank:
-    """The comments of a class by name and question."""
+    """The comments in a class's bank, by name and question."""
 
     def __init__(self, comments: Iterable[BankComment] = ()) -> None:
         self.comments = tuple(comments)
@@ -66,7 +66,7 @@ class CommentBank:
         return tuple(name for name in names if self.find(name, question) is None)
 
     def find(self, name: str, question: str) -> BankComment | None:
-        """Returns the comment of that name for the question, otherwise the one for all questions.
+        """Returns the comment with that name for the question, otherwise that for all questions.
 
         Returns None if there is neither.
         """

@@ -31,7 +31,7 @@ _DAY = timedelta(days=1)
 
 
 class CountingRule(enum.StrEnum):
-    """The rule for which of several submissions counts."""
+    """The rule that decides which of a student's submissions counts."""
 
     LAST = "last"
     #: the last one that is on time, otherwise the last one

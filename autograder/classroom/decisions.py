@@ -41,7 +41,7 @@ _COLUMNS = tuple(field.name for field in fields(Decision))
 
 
 def grant_extension(class_folder: Path, key: Key, duration: timedelta, why: str) -> Decision:
-    """Stores an extension, which replaces an earlier one; zero removes it."""
+    """Stores an extension, which replaces an earlier one; a duration of zero removes it."""
     return _decide(class_folder / EXTENSIONS_FILE, key, duration_text(duration), why)
 
 
@@ -58,7 +58,7 @@ def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
 
 
 def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -> Decision:
-    """Withdraws a submission, or undoes that if `is_back`; its files and results are kept."""
+    """Withdraws a submission, or takes the withdrawal back; its files and results are kept."""
     return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
 
 

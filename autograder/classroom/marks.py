@@ -49,7 +49,7 @@ def keep_mark(class_folder: Path, mark: Mark) -> None:
 
 
 class Graders:
-    """Finds the grader of an answer: the question's, otherwise the student's on the roster."""
+    """Finds the grader of an answer: the question's grader, or else the student's on the roster."""
 
     def __init__(self, by_question: Mapping[str, str], roster: Roster) -> None:
         self._by_question, self._roster = by_question, roster
@@ -71,7 +71,7 @@ class Graders:
 def read_graders(class_folder: Path, roster: Roster) -> Graders:
     """Returns the graders of a class; a row of `graders.csv` is for an exercise or a question.
 
-    A question is written as `exercise/question`. Raises `UserError` if one occurs twice.
+    A question is written as `exercise/question`. Raises `UserError` if a row occurs twice.
     """
     path = class_folder / GRADERS_FILE
     found: dict[str, str] = {}

@@ -111,7 +111,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """Returns the positions of the people whom a name may mean; only one if that is certain.
+        """Returns the positions of the people whom a name may mean; one position if it is certain.
 
         The name may have any of the forms of a person's name, such as `Lovelace, Ada`.
         """
@@ -124,6 +124,6 @@ class Index:
 
 
 def only_item(found: Iterable[int]) -> int | None:
-    """Returns the only number, or None if there are several or none."""
+    """Returns the only number in a set, or None if the set has several or none."""
     numbers = list(found)
     return numbers[0] if len(numbers) == 1 else None

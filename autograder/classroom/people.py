@@ -37,10 +37,10 @@ _SEVERAL = "; "
 class Person:
     """Somebody in the class; unknown fields are empty. `extra_time` is added to every due date.
 
-    `student` is the name below `submitted/`, or an identifier of the platform. `grader` grades this
-    person's work, such as a teaching assistant or tutor. Several sections or groups are separated
-    by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant 17`),
-    and `git_login` is the login on a code classroom.
+    `student` is the name below `submitted/`, or an identifier of the platform. `grader` is the
+    teaching assistant or tutor who grades this person's work. Several sections or groups are
+    separated by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant
+    17`), and `git_login` is the login on a code classroom.
     """
 
     student: str
@@ -125,10 +125,11 @@ class Roster:
 class RosterChange:
     """The changes that a list makes to the roster, and the resulting `people`.
 
-    `added` are people who are only in the list, `not_in_list` those who are only on the roster.
-    `staff` teach and are therefore not students; `doubts` are sentences about people who may or may
-    not be the same person. `updated` are people whose entries change, `replaced` the columns in
-    which entries are replaced, and `students` the roster's names of the people in the list.
+    `added` are people who are only in the list, and `not_in_list` are people who are only on the
+    roster. `staff` teach and are therefore not students; `doubts` are sentences about people who
+    may or may not be the same person. `updated` are people whose entries change, `replaced` are the
+    columns in which entries are replaced, and `students` are the roster's names of the people in
+    the list.
     """
 
     people: tuple[Person, ...]
@@ -173,9 +174,10 @@ def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
 def write_roster(class_folder: Path, source: Path) -> RosterChange:
     """Merges a list of people into the class's roster.
 
-    The list is Canvas's gradebook, Moodle's worksheet or participants, GitHub Classroom's roster,
-    Gradescope's, or any CSV file with columns about people, such as student, name, email, section,
-    extra_time, grader. Raises `UserError` for a file that is not a list of people.
+    The list is Canvas's gradebook, Moodle's worksheet or list of participants, the roster of GitHub
+    Classroom or Gradescope, or any CSV file with columns about people, such as student, name,
+    email, section, extra_time and grader. Raises `UserError` for a file that is not a list of
+    people.
     """
     return write_people(class_folder, listed_people(*in_english(*read_csv(source)), source))
 
@@ -195,7 +197,7 @@ def listed_people(columns: Sequence[str], rows: Sequence[Row], source: Path) -> 
 
 
 def write_people(class_folder: Path, new: PeopleList) -> RosterChange:
-    """Merges people into the class's roster; raises `UserError` if two of them share a name."""
+    """Merges people into the class's roster; raises `UserError` if two people share a name."""
     merges: list[_Merge] = []
 
     def change(old: list[dict[str, str]]) -> list[Row]:
@@ -229,7 +231,7 @@ def people_of(entries: Sequence[RoleValues]) -> list[Person]:
 
 
 def _is_same(one: Person, other: Person) -> bool:
-    """Returns whether two rows with the same identifier are one person in two sections."""
+    """Returns whether two rows with the same identifier are about one person in two sections."""
     pairs = ((in_any_order(one.name), in_any_order(other.name)), (one.email, other.email))
     known = [(normal(p), normal(q)) for p, q in pairs if p and q]
     return bool(known) and all(p == q for p, q in known)

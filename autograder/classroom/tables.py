@@ -29,7 +29,7 @@ Row = Mapping[str, str]
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Returns the rows of a table, by column; an empty list if the file does not exist.
+    """Returns the rows of a table, by column, or an empty list if the file does not exist.
 
     Other columns are left out. Raises `UserError` if the file is not such a table.
     """

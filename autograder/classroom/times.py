@@ -106,7 +106,7 @@ def read_stamp(data: bytes) -> datetime | None:
 
 
 def arrival(folder: Path) -> SubmissionTime:
-    """Returns when the submission in a folder arrived, in UTC without a zone, as nbgrader does."""
+    """Returns when the submission in a folder arrived, in UTC without a zone, as in nbgrader."""
     path = folder / TIMESTAMP_FILE
     try:
         if not path.is_file() or path.is_symlink():

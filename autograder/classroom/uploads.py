@@ -86,5 +86,5 @@ def _digest_of_file(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file that may have become a link or a pipe, without following or waiting."""
+    """Opens a file that may have become a link or a pipe, without following or waiting for it."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

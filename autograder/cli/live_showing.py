@@ -156,7 +156,7 @@ def pull_document(report: PullReport) -> dict[str, object]:
 
 
 def push_document(report: PushReport) -> dict[str, object]:
-    """Returns a push as a document for JSON."""
+    """Returns the outcome of a push as a document for JSON."""
     plan = report.plan
     return {
         "platform": plan.platform,

@@ -39,7 +39,7 @@ class Watch:
         self._passed: set[str] = set()
 
     def run(self) -> None:
-        """Checks everything, then each saved file, until q or Ctrl-C."""
+        """Checks everything, then each saved file, until the user presses q or Ctrl-C."""
         from ..student import saved_exercises
 
         try:

@@ -53,9 +53,9 @@ def clones_in(
 ) -> tuple[list[Clone], list[RefusedFile]]:
     """Returns the clones in a folder of clones, and the files next to them that are left out.
 
-    A folder is one of clones if most of its members are repositories; a single student's `.git` is
-    not enough. Its other folders are then read as clones, too. For any other folder, nothing is
-    returned. `logins` are from a roster, in lower case.
+    A folder is a folder of clones if most of its members are repositories; a single student's
+    `.git` is not enough. Its other folders are then read as clones, too. For any other folder, both
+    lists are empty. `logins` are from a roster, in lower case.
     """
     others: list[RefusedFile] = []
     paths = list(_clones(folder, (), assignments, others))
@@ -126,7 +126,7 @@ def _are_most(some: Sequence[Path], every: Sequence[Path]) -> bool:
 
 
 def _slug(names: Sequence[str], logins: Collection[str]) -> str:
-    """Returns the prefix that most names have before a login; the shortest if there are several."""
+    """Returns the prefix that most names have before a login, or the shortest of several."""
     found = Counter(
         name[: -len(login)]
         for name in names
@@ -152,7 +152,7 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
 
 
 def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
-    """Returns the paths that most repositories contain; these are from the template."""
+    """Returns the paths that most repositories contain, which are from the template."""
     if len(clones) < _A_CLASS:
         return frozenset()
     found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))

@@ -283,7 +283,7 @@ def _misses(layout: DownloadLayout, refused: RefusedFile) -> Owner | None:
 
 
 def _metadata(entries: Sequence[DownloadEntry]) -> Submitters:
-    """Returns the submitters that Gradescope's export names; {} for any other download."""
+    """Returns the submitters that Gradescope's export names, or {} for any other download."""
     path = metadata_path(entry.path for entry in entries)
     if path is None:
         return {}

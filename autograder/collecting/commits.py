@@ -46,7 +46,7 @@ def is_repository(folder: Path) -> bool:
 
 
 def committed(folder: Path) -> datetime | None:
-    """Returns the time of the last commit by the committer's clock, or None if it is unknown."""
+    """Returns the last commit's time, by the committer's clock, or None if it is unknown."""
     try:
         top = os.open(folder / ".git", _FOLDER)
     except OSError:

@@ -126,7 +126,7 @@ def entries_of(source: Path) -> Iterator[Iterator[DownloadEntry | RefusedFile]]:
 def contents_of(
     entry: DownloadEntry, account: ReadingAllowance, depth: int = 0
 ) -> Iterator[AcceptedFile | RefusedFile]:
-    """Yields the file itself, or all files of an archive and of archives in it."""
+    """Yields the file of an entry; for an archive, all files in it and in nested archives."""
     name = "/".join(entry.path)
     if entry.is_archive and depth == MAX_DEPTH:
         yield RefusedFile(name, f"an archive nested more than {MAX_DEPTH} deep")

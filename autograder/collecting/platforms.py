@@ -58,7 +58,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PlatformName:
-    """An outermost name that a platform wrote: its owner, and the student's name of the file."""
+    """An outermost name that a platform wrote: its owner, and the student's name for the file."""
 
     owner: Owner
     file: str

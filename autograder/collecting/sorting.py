@@ -220,9 +220,9 @@ class Sorting:
         return fits[0]
 
     def notes_on_other_assignments(self) -> tuple[str, ...]:
-        """Returns notes on files that belong to an assignment other than the named one.
+        """Returns notes on files of assignments other than the one that the user named.
 
-        Raises `UserError` if most files do, because then the download is of the other assignment.
+        Raises `UserError` if most files belong to another assignment: the download is then of that.
         """
         notes = []
         for (named, other), keys in sorted(self._strays.items()):

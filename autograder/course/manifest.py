@@ -115,7 +115,7 @@ def read_stars(folder: Path) -> dict[str, str]:
 def read_ways(folder: Path) -> dict[str, tuple[tuple[str, str], ...]]:
     """Reads other right answers, by question, or {} until the course publishes them.
 
-    Each is a pair: a text about what the answer does and costs, and its code.
+    Each answer is a pair: a text about what it does and costs, and its code.
     """
     return {
         name: tuple((str(text), str(code)) for text, code in ways)
@@ -144,7 +144,7 @@ def texts_text(texts: Mapping[str, object]) -> str:
 def signatures_in(text: str) -> dict[str, str]:
     """Returns the calls of a module's functions and classes, such as `scores(inputs, query)`.
 
-    A class has two: its own, without `self`, and that of its `forward`.
+    A class has two calls: its own, without `self`, and that of its `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

@@ -81,5 +81,5 @@ class Grades:
 
 
 def grades_of(results: Grades | Iterable[SubmissionResult]) -> Grades:
-    """Returns grades unchanged, and turns plain results into grades."""
+    """Returns `Grades` unchanged; makes `Grades` of plain results."""
     return results if isinstance(results, Grades) else Grades(last_of(results))

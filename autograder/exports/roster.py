@@ -155,7 +155,7 @@ def match_grades(roster: Roster, grades: Grades) -> Matching:
 def match(
     roster: Roster, works: Works, known_as: Mapping[str, Sequence[str]] | None = None
 ) -> Matching:
-    """Finds each student of the class in a roster; notes missing and ambiguous ones.
+    """Finds each student of the class in a roster; adds notes on missing and ambiguous students.
 
     `known_as` has other names of each student. A group that submitted together matches all its
     members.

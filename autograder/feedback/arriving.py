@@ -26,7 +26,7 @@ Found = Iterable[tuple[Lateness | None, float]]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalGroup:
-    """The submissions of one period: its name, their number, and their mean share of the points."""
+    """One period, with the number of its submissions and their mean share of the points."""
 
     when: str
     submissions: int

@@ -19,8 +19,8 @@ from .rendering import render
 class QuestionChange:
     """The changes in one question of the class: how many scores went up, down, or back.
 
-    `back` counts students whose score changed and then changed back, and `other` counts those whose
-    maximum changed.
+    `back` counts students whose score changed and then changed back, and `other` counts students
+    whose maximum changed.
     """
 
     assignment: str
@@ -37,7 +37,7 @@ class QuestionChange:
 class _AttemptTable:
     """The attempts of one student for an assignment side by side, with a row for each question.
 
-    `codes` are the questions whose code changed, with the head and the lines of each attempt.
+    `codes` are the questions whose code changed, with the heading and the lines of each attempt.
     """
 
     student: str

@@ -46,7 +46,7 @@ _OPEN_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's line; `message` is empty if an earlier test of the question has the same message.
+    """A test's line on a page; `message` is empty if it is the same as that of an earlier test.
 
     A long message that is not the first of its question is folded below the line `unfolds`.
     """

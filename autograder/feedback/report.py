@@ -48,7 +48,7 @@ def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | 
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Returns the lower quartile, the median and the upper quartile; zeros without values."""
+    """Returns the lower quartile, the median and the upper quartile, or zeros without values."""
     if not values:
         return 0.0, 0.0, 0.0
     if len(values) == 1:
@@ -96,7 +96,7 @@ class QuestionReport:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentReport:
-    """The distribution of an assignment's points, its attempts, and when submissions arrived.
+    """An assignment's distribution of points, its attempts, and the arrival of submissions.
 
     `quartiles` are shares of the points; `histogram` counts submissions by tenths of the points;
     `spots` are times against points, for a plot. `never_ran` counts the submissions without a
@@ -148,8 +148,9 @@ class Report:
 class ClassFacts:
     """Facts about a class other than its results.
 
-    `arrivals` say who was late, and `missing` who has submitted nothing, by assignment; `codes` are
-    wrong answers, `sentences` say what known mistakes confuse, and `names` are from the roster.
+    `arrivals` say who was late, and `missing` says who has submitted nothing, by assignment;
+    `codes` has the code of wrong answers, `sentences` say what known mistakes confuse, and `names`
+    are from the roster.
     `comments` has the names of the bank's comments on each answer.
     """
 
@@ -219,7 +220,7 @@ class _Assignment:
     never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Adds one graded result; if none of its exercises ran, it is only counted."""
+        """Adds one graded result; if none of its exercises ran, the result is only counted."""
         self.max_score = max(self.max_score, result.max_score)
         if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
             self.never_ran += 1

@@ -40,7 +40,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question's line, with words for its figures."""
+    """A question's line in the report, with its figures in words."""
 
     of: QuestionReport
     verdicts: str

@@ -65,9 +65,9 @@ class SimilarPair:
 
 @dataclass(frozen=True, slots=True)
 class SharedFingerprints:
-    """Two students, the rare fingerprints that they share, and their figures.
+    """Two students, and the rare fingerprints that they share.
 
-    `share` and `weight` are as for `SimilarPair`.
+    `share` and `weight` have the same meaning as in `SimilarPair`.
     """
 
     left: str

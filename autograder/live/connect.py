@@ -28,7 +28,7 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A course: the site's address, without a slash at its end, and the course's number there."""
+    """A course: its site's address, without a slash at the end, and its number on the site."""
 
     platform: str
     site: str

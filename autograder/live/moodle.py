@@ -148,7 +148,7 @@ class Moodle:
         return sorted(found, key=lambda one: one.student)
 
     def _identifiers(self, work: PlatformAssignment) -> Mapping[str, str]:
-        """Returns the participants' numbers in names of files, if the token may see them."""
+        """Returns the participants' numbers in file names, if the token gives access to them."""
         try:
             found = self._by_assignment(
                 "mod_assign_get_user_mappings", "mappings", [{"id": work.number}]
@@ -285,7 +285,7 @@ class Moodle:
         return int(reply[0]["itemid"])
 
     def _call(self, function: str, **values: Any) -> Any:
-        """Calls a function of Moodle. The call may be repeated, because it sets the same values."""
+        """Calls a function of Moodle. Repeating a call is safe, because it sets the same values."""
         data = {
             **dict(flattened(values)),
             "wstoken": self._token.reveal(),

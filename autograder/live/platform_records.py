@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d{1,24}(~\d{1,24})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A student of a course. `number` is the platform's number, `sortable` is `Lovelace, Ada`."""
+    """A student of a course; `number` is the platform's, `sortable` is like `Lovelace, Ada`."""
 
     number: str
     name: str
@@ -35,8 +35,8 @@ class PlatformAssignment:
     """An assignment of a course; times are in UTC, and None if the platform has none.
 
     `sections` has the due dates that differ, by the name of a section or group, and `people` has
-    those of single students, by number. `points` is the maximum, or None if the assignment is not
-    graded by points.
+    the due dates of single students, by number. `points` is the maximum, or None if the assignment
+    is not graded by points.
     """
 
     number: str

@@ -39,7 +39,7 @@ class BehindTheWall(NotebookExporter):
 
 
 class SandboxedExporter(BehindTheWall):
-    """Gives nbgrader the autograded notebooks of the course, and fills its gradebook."""
+    """Fills the gradebook, and gives nbgrader the autograded notebooks of the course."""
 
     course = Unicode(
         help="the folder with source/ and solutions/ (default: the class folder or one above it)"

@@ -52,7 +52,7 @@ class CachedStep:
     def known(self) -> Any:
         """Returns the step's earlier report if it was made from the same files, otherwise None.
 
-        The step must also be repeated if a file that it wrote has been changed or removed.
+        Also returns None if a file that the step wrote has been changed or removed.
         """
         known = _read(self.class_folder).get(self.name)
         if known is None or known["inputs"] != self.inputs:

@@ -150,7 +150,7 @@ def _ends(course: Course, class_folder: Path) -> Ends:
 
 
 def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
-    """Returns the named time zone, otherwise that of the due dates if they agree on one."""
+    """Returns the named time zone, otherwise that of the due dates if all have the same zone."""
     try:
         if name is not None:
             return zone_of(name)

@@ -40,8 +40,9 @@ class Access:
 class Connection:
     """An open connection to a course on a platform.
 
-    `works` maps assignments to the linked ones on the platform. `notes` are messages for the user;
-    `unlinked` gives the reason for each assignment without a link.
+    `works` maps assignments of the course to those on the platform to which they are linked.
+    `notes` are messages for the user; `unlinked` gives the reason for each assignment without a
+    link.
     """
 
     key: str
@@ -66,7 +67,7 @@ class Connection:
             write_links(self.folder, self.key, now.values())
 
     def listed(self, members: Iterable[Member]) -> PeopleList:
-        """Returns members as a list of people; on Canvas, numbers identify them."""
+        """Returns members as a list of people, whom Canvas's numbers identify with certainty."""
         is_canvas = self.key == "canvas"
         rows = [
             {

@@ -177,7 +177,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
 
 def _root_of(folder: Path) -> Path | None:
-    """Returns the root of the nearest course with suites, or None; nbgrader's courses have none."""
+    """Returns the root of the nearest course with suites, or None, as for nbgrader's courses."""
     with contextlib.suppress(UserError):
         root = find_root(folder)
         return root if any(root.glob("source/*/assignment.toml")) else None

@@ -180,7 +180,7 @@ def missing_people(
 ) -> dict[str, tuple[str, ...]]:
     """Returns the people on the roster without a result, by assignment.
 
-    Each is a name with an identifier, or "" if `wanted` hides names.
+    Each person is shown by name and identifier, or as "" if `wanted` hides names.
     """
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)

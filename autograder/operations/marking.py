@@ -163,7 +163,7 @@ def add_comment(
     question: str = "",
     course: Path | str = HERE,
 ) -> bool:
-    """Adds a comment to the bank of a class, or replaces its text; returns whether it is new.
+    """Adds a comment to a class's bank, or replaces its text; returns whether the comment is new.
 
     Without a question, the comment may be used for every question.
 

@@ -145,7 +145,7 @@ def _because_it_never_ran(
 def _problem(
     course: Course, content: Exercise, entry: Entry, catalogue: str, found: UnnamedAnswer
 ) -> str:
-    """Returns why an entry can't be added to those stored so far, or an empty string if it can."""
+    """Returns why an entry can't be added to the catalog, or an empty string if it can."""
     from ..grading.validation.entries import graded_entry
 
     result = graded_entry(course, content, entry, catalogue)
@@ -169,7 +169,7 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
 def _named(
     results: Sequence[SubmissionResult], key: tuple[str, ...], name: str, hint: str
 ) -> Iterator[SubmissionResult]:
-    """Yields the results of answers with this key, with the name added."""
+    """Yields the results of answers with this key, with a name and a hint added."""
     for found in unnamed_in(results):
         if found.key == key:
             yield with_name(found, name, hint)

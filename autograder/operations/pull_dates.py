@@ -123,7 +123,7 @@ def _date_changes(
 
 
 def _same(due: DueDate | None, moment: datetime) -> bool:
-    """Returns whether a due date is this moment, to the minute or second that it names."""
+    """Returns whether a due date is `moment`, to the minute or second that the due date names."""
     if due is None:
         return False
     return due.at == moment or (not due.at.second and 0 <= (moment - due.at).total_seconds() < 60)

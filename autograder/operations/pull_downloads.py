@@ -175,7 +175,7 @@ def _paths(folder: Path, files: Sequence[SubmittedFile]) -> Iterator[tuple[Path,
 
 
 def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
-    """Removes other files, which a killed download has left behind."""
+    """Removes files that are not `wanted`, which a killed download has left behind."""
     for path in folder.rglob("*"):
         if path not in wanted and not path.is_dir():
             path.unlink()

@@ -337,7 +337,7 @@ class _Push:
     def apply(
         self, plan: PushPlan, on_progress: Callable[[int, int], None]
     ) -> tuple[int, Sequence[str]]:
-        """Writes the grades in batches; returns the number written, and messages on the others."""
+        """Writes the grades in batches; returns how many it wrote, and messages on the others."""
         waits: list[str] = []
         written = done = 0
         for name, work in self._there.works.items():

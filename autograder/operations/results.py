@@ -73,7 +73,7 @@ def write_feedback(
     course: Path | str = HERE,
     selection: Selection | None = None,
 ) -> list[Path]:
-    """Writes a feedback page for every student and assignment; returns the pages.
+    """Writes a feedback page for every student and assignment; returns the paths of the pages.
 
     pages = autograder.write_feedback("course")
     """
@@ -206,7 +206,7 @@ def merge(results: Iterable[Path | str], to: Path | str) -> MergeReport:
         autograder.merge(["shards/1.jsonl", "shards/2.jsonl"], to="course/results.jsonl")
 
     Raises `UserError` if two files have different results for a submission, if a file is damaged,
-    or if `to` exists and is not among them.
+    or if `to` exists and is not one of these files.
     """
     from ..results.merge import merge_results
 

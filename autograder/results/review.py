@@ -38,8 +38,8 @@ def waits_for_a_person(result: SubmissionResult, done: Collection[Sequence[str]]
     """Returns whether there is a reason for a review that nobody has dealt with yet.
 
     `done` are the exercises and questions of this submission in which a person has entered
-    something. An entry for a question settles it; an entry for any question of an exercise settles
-    the reasons that concern the whole exercise.
+    something. An entry for a question settles that question; an entry for any question of an
+    exercise settles the reasons that concern the whole exercise.
     """
     settled = {tuple(place[:length]) for place in done for length in range(3)}
     return any(tuple(place) not in settled for place, _ in _reasons(result))

@@ -40,7 +40,7 @@ class AdviceContext:
     """The facts about an answer that advice uses, such as its question and the right signatures.
 
     `signatures` maps `<question>` and `<question>.forward` to their arguments as text; `source` is
-    the line that raised the error, and `answer` is the value of the question's name.
+    the line that raised the error, and `answer` is the object that has the question's name.
     """
 
     question: str = ""

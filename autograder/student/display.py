@@ -105,7 +105,7 @@ def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
-    """Cuts out the middle of many lines; the last one is kept because it says what to do."""
+    """Cuts out the middle of many lines; the last line is kept because it says what to do."""
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
 

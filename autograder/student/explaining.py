@@ -245,7 +245,7 @@ def is_stub(failure: BaseException) -> bool:
 def _fault_message(
     wrong: WrongAnswer, fault: AnswerFault, step: RecordedCall | None, around: AnswerContext
 ) -> Message:
-    """Returns the check's own message, which says which error was expected, with the places."""
+    """Returns the check's own message on the expected error, with the places of the actual one."""
     message, places = wrong.message, around.places(fault.__cause__)
     if (
         step is not None

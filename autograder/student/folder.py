@@ -159,7 +159,7 @@ def star_of(folder: Path, question: str, rule: str) -> str:
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """Returns a text with the shapes in each line of a question's failing call.
+    """Returns the shapes in each line of a question's failing call, as text.
 
     Raises `UserError` if the folder has no such question, or its file does not run.
     """

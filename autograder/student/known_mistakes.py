@@ -99,9 +99,9 @@ def sealed(sentences: Sequence[str], answers: Answers) -> tuple[str, str]:
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
     """Returns the sentence about mistakes with equal answers to the checks, or "" if unknown.
 
-    If there is none, the answer may contain two mistakes. Then the sentence is about a mistake that
-    has equal answers to more than half of the failing checks, and fails no other check. A sentence
-    that mentions code is returned only for an answer whose `text` contains that code.
+    If no mistake has equal answers, the answer may contain two mistakes. The sentence is then about
+    a mistake that has equal answers to more than half of the failing checks, and fails no other
+    check. A sentence that mentions code is returned only if the answer's `text` contains that code.
     """
     try:
         known = json.loads((checks / MISTAKES).read_text(encoding="utf-8")).get(question, {})
@@ -126,7 +126,7 @@ def _fitting(known: Mapping[str, str], answers: Answers, text: str) -> list[str]
 
 
 def _most_of(answers: Answers) -> Iterator[Answers]:
-    """Yields each choice of answers to more than half of the checks, unless all are errors."""
+    """Yields answers to each choice of more than half of the checks, except errors only."""
     for size in range(len(answers) // 2 + 1, len(answers)) if len(answers) <= _MOST_CHECKS else ():
         for names in combinations(answers, size):
             if not all(answers[name][-1].startswith(RAISED) for name in names if answers[name]):

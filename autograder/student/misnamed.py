@@ -163,7 +163,7 @@ def _certainly_imported(question: str, source: str) -> set[str]:
 
 
 def _steps(question: str, source: str) -> Iterator[ast.stmt]:
-    """Yields the statements of an answer outside of blocks, which each call executes."""
+    """Yields the statements of an answer outside of blocks, so that each call executes them."""
     definition = definition_of(source, question)
     inner = definition.body if isinstance(definition, ast.ClassDef) else [definition]
     for part in inner:

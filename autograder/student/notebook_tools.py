@@ -309,7 +309,10 @@ def _source(namespace: Mapping[str, Any]) -> str:
 
 
 def _defined_by(cell: str) -> set[str] | None:
-    """Returns the names that a cell only defines, or None if it is not valid Python."""
+    """Returns the names that a cell of definitions defines; none if the cell does anything else.
+
+    Returns None if the cell is not valid Python.
+    """
     try:
         body = ast.parse(cell).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

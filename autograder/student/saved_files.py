@@ -23,9 +23,9 @@ def saved_exercises(
     """Yields the exercises whose module or notebook was saved, after each save; never ends.
 
     Watches some exercises of an assignment's folder (default: all). A file that appears or
-    disappears also counts as saved; an empty one does not, because some editors empty a file before
-    they write it. `pause` waits between two checks of the files. Raises `UserError` if the folder
-    is not an assignment.
+    disappears also counts as saved; an empty file does not, because some editors empty a file
+    before they write it. `pause` waits between two checks of the files. Raises `UserError` if the
+    folder is not an assignment.
     """
     names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises
     before = _look(folder, names)

@@ -75,7 +75,7 @@ def run_of(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
-    """Returns the number of the (last) cell that defined a function or class."""
+    """Returns the number of the last cell that defined a function or class."""
     for code in _codes(value):
         source = "".join(linecache.getlines(code.co_filename))
         for number in range(len(cells) - 1, -1, -1):

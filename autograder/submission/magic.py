@@ -105,7 +105,7 @@ def _attempts(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _fault(lines: Sequence[str]) -> int | None:
-    """Returns the line of a syntax error, 0 if it is unknown, and None for valid Python."""
+    """Returns the line of a syntax error, 0 if the line is unknown, or None for valid Python."""
     try:
         parsed("\n".join(lines))
     except SyntaxError as error:
@@ -130,7 +130,7 @@ _END_OF_STRING = {
 def logical_lines(
     lines: Sequence[str], is_whole: Callable[[str], bool]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the indices of each statement's first and last line; a line starts at most one.
+    """Yields the indices of each statement's first and last line; no two begin on one line.
 
     The code need not be valid Python: a statement ends outside brackets and strings. `is_whole` is
     called with the first line of each statement, and returns whether to ignore its brackets and

@@ -198,17 +198,17 @@ class Statement(experiments.Statement):
 
     @property
     def is_star_import(self) -> bool:
-        """Returns whether this is `from ... import *`, which may bind anything."""
+        """Returns whether the statement is `from ... import *`, which may bind any name."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
 
     @property
     def is_future(self) -> bool:
-        """Returns whether this is `from __future__ import ...`, which must be first."""
+        """Returns whether the statement is `from __future__ import ...`, which must be first."""
         return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
 
     @property
     def defines(self) -> frozenset[str]:
-        """The names that this binds to a function or class, and not to an experiment's result."""
+        """The names that the statement binds to a function or class, not to another value."""
         return frozenset(_defined_by(self.node))
 
 
@@ -346,7 +346,7 @@ def is_untouched(node: ast.stmt) -> bool:
 
 
 def is_stubs_line(node: ast.stmt) -> bool:
-    """Returns whether this is `raise NotImplementedError`, with or without a call."""
+    """Returns whether a statement is `raise NotImplementedError`, with or without a call."""
     error = node.exc if isinstance(node, ast.Raise) else None
     name = error.func if isinstance(error, ast.Call) else error
     return isinstance(name, ast.Name) and name.id == "NotImplementedError"

@@ -201,7 +201,8 @@ def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | Non
 def not_finite(got: Any, expected: Any) -> str | None:
     """Return None if a gradient is finite and has the expected shape, otherwise the difference.
 
-    A gradient may be missing if the expected one is only rounding error, as for a bias of all keys.
+    A gradient may be missing if the expected one is only rounding error, such as that of a bias of
+    all keys.
     """
     if not isinstance(expected, torch.Tensor):
         return None

@@ -91,8 +91,9 @@ class Expect:
         """Assert that the answer equals the solution on these arguments and changes none of them.
 
         Returns the answer's value if it is right, otherwise the solution's. Compares type, shape,
-        dtype, and values within the default tolerance for the expected dtype; with `after`, the
-        values after that function. With `no_grad`, the call is made under `torch.no_grad()`.
+        dtype, and values within the default tolerance for the expected dtype; with `after`,
+        compares the results of that function instead. With `no_grad`, the call is made under
+        `torch.no_grad()`.
         """
         expected = self.solution.call(question, args).value
         return self.value(
@@ -118,8 +119,8 @@ class Expect:
     ) -> Any:
         """Assert that the answer equals a value and changes no argument.
 
-        Returns the answer's value if it is right, otherwise `expected`. With `after`, both values
-        are compared after that function.
+        Returns the answer's value if it is right, otherwise `expected`. With `after`, the results
+        of that function for both values are compared.
         """
         right = expected
         with self.failures.softly():
@@ -154,8 +155,8 @@ class Expect:
 
         Each state is passed on as the same object, and all values are compared after the last call:
         a later call must not write into an earlier result. If no state is passed on, each result is
-        changed in place before the next call, which must not be affected. With `after`, all values
-        are compared after that function.
+        changed in place before the next call, which must not be affected. With `after`, the results
+        of that function for all values are compared.
         """
         expected = self.solution.steps(question, steps)
         self._call = no_grad_text(steps_text(question, steps), no_grad)
@@ -168,7 +169,7 @@ class Expect:
                 self.failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """Assert a property of the last call's value; code after this may rely on it."""
+        """Assert a property of the last call's value; later code may rely on the property."""
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:
@@ -186,9 +187,9 @@ class Expect:
     ) -> None:
         """Assert that the value, and the gradient for every float input, equal the solution's.
 
-        The cotangent is random; with `after`, it is pulled back through that function, and values
-        are compared after it. With `to`, only gradients with respect to the arguments at these
-        places are compared; `options` say how the gradients are computed.
+        The cotangent is random; with `after`, it is pulled back through that function, whose
+        results are then compared. With `to`, only gradients with respect to the arguments at these
+        positions are compared; `options` say how the gradients are computed.
         """
         value = self.solution.call(question, args).value
         cotangent = cotangent_of(self.draw, value, after, options)

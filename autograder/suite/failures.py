@@ -188,7 +188,7 @@ def changed(call: str, text: str, likely: str) -> WrongAnswer:
 def check_that(
     call: str, holds: bool, got: str, expected: str, likely: str, value: Any = None
 ) -> None:
-    """Raise `WrongAnswer` if a property of a value does not hold, or can't because of nan."""
+    """Raise `WrongAnswer` if a property of a value does not hold, or can't hold because of nan."""
     if holds:
         return
     check_numbers(call, value)

@@ -71,10 +71,10 @@ class Gradients:
 class GradientOptions:
     """The way in which gradients are computed.
 
-    Arguments at the places `frozen` and the `still` weights need no gradient, like data that is not
-    trained. With `results` the arguments are results of other operations; with `backward` gradients
-    are read from `.grad` after `backward()`. The incoming gradient is drawn from a normal
-    distribution and multiplied by `size`; with `turned`, it is not contiguous.
+    Arguments at the positions in `frozen` and weights named in `still` need no gradient, like data
+    that is not trained. With `results`, the arguments are results of other operations; with
+    `backward`, gradients are read from `.grad` after `backward()`. The incoming gradient is drawn
+    from a normal distribution and multiplied by `size`; with `turned`, it is not contiguous.
     """
 
     frozen: tuple[int, ...] = ()

@@ -143,7 +143,7 @@ class ExpectLayer:
         return self.train(False)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> ExpectLayer:
-        """Move both layers; returns `self`."""
+        """Move both layers; return `self`."""
         if self._reference is not None:
             self._reference.move(dtype=dtype, device=device)
         self.answer.move(dtype=dtype, device=device)
@@ -243,7 +243,7 @@ class ExpectLayer:
             self._failures.add(report_assertion(self._call, problem, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """Assert a property of the last call's value; code after this may rely on it."""
+        """Assert a property of the last call's value; later code may rely on the property."""
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:

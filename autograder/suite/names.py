@@ -26,8 +26,8 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`). A method of any other value
     counts as `Tensor.<method>` if tensors have such a method and the source assigns no attribute
-    of that name; a name that is looked up by its text counts as `getattr.<name>`. A text that
-    is not valid Python has no names.
+    of that name; a name that is looked up by a string counts as `getattr.<name>`. Source that is
+    not valid Python has no names.
     """
     module = _read(source)
     imports, definitions = module.imports, module.definitions
@@ -113,7 +113,8 @@ class _Statement:
 class _Module:
     """The names of a module, each with all statements that give it a value.
 
-    `functions` are the names of its functions and classes, `attributes` those that it assigns.
+    `functions` are the names of its functions and classes, and `attributes` are the attributes that
+    it assigns.
     """
 
     imports: dict[str, str] = field(default_factory=dict)

@@ -39,7 +39,7 @@ _MOST_NUMBERS = 1 << 18
 
 
 def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
-    """Describe how a wrong value of a call with `args` relates to the right one; may be empty."""
+    """Describe how a wrong value of a call with `args` relates to the right one, or return ""."""
     if not isinstance(expected, torch.Tensor):
         return _of_sequence(got, expected)
     if not isinstance(got, torch.Tensor):
@@ -205,7 +205,7 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Return whether every row is right up to a factor, and two rows have several numbers."""
+    """Return whether each row is a multiple of the right row, and two rows have several numbers."""
     if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
         return False
     norms = (expected**2).sum(-1, keepdim=True)
@@ -289,7 +289,7 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
-    """Return whether later tokens have no weight, and no argument has that pattern already."""
+    """Return whether later tokens have no weight, and no argument already has that pattern."""
     if not _is_square(expected) or expected.shape[-1] < 3 or bool(expected.triu(1).any()):
         return False
     late = torch.ones_like(expected, dtype=torch.bool).triu(1)

@@ -64,7 +64,7 @@ class ExpressionTexts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """Return all whole numbers that a value may be, as strings; none if it may be another."""
+        """Return all whole numbers that a value may be, as strings, or an empty set if unknown."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS

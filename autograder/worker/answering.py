@@ -51,7 +51,7 @@ class Worker:
         others: Mapping[str, Callable[..., Any]] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
-        """`others` are additional operations, `names` the initial names of the module."""
+        """`others` are additional operations, and `names` are the initial names of the module."""
         self._exchange = exchange
         self._module = ModuleType("submission")
         vars(self._module).update(names or {})

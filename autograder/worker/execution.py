@@ -172,7 +172,7 @@ LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED, CLEARED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """Returns the arguments, in which floating-point tensors are results of operations."""
+    """Returns the arguments with each floating-point tensor turned into an operation's result."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -204,7 +204,7 @@ def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
 
 
 def _with_grad(sources: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Gives each tensor a gradient of zeros, as if from an earlier pass; returns both."""
+    """Gives tensors zero gradients, as if from an earlier pass; returns (tensor, grad) pairs."""
     given = [(source, torch.zeros_like(source)) for source in sources if not is_lazy(source)]
     for source, grad in given:
         source.grad = grad

@@ -31,7 +31,7 @@ class UsedNames:
     `reads` are the names that the statement, or a function in it, looks up; `binds` are the names
     that it assigns; `sets` are the objects that it writes into: `a` in `a.b = 1`, `a[0] = 1` and
     `setattr(a, "b", 1)`. For calls that are statements, `asked` are the objects whose method is
-    called (`a` in `a.append(1)`), `called` the functions, and `given` the names passed as
+    called (`a` in `a.append(1)`), `called` are the functions, and `given` are the names passed as
     arguments.
     """
 
@@ -53,12 +53,12 @@ class Statement:
 
     @property
     def is_function(self) -> bool:
-        """Returns whether this makes a function or class, with a definition or a `lambda`."""
+        """Returns whether the statement makes a function or class, also with a `lambda`."""
         return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
 
     @property
     def is_silent(self) -> bool:
-        """Returns whether this is an expression without calls or bindings, such as a docstring."""
+        """Returns whether it is an expression without calls or bindings, such as a docstring."""
         if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
             return False
         return not self.names.binds

@@ -77,8 +77,8 @@ def _functions() -> Iterator[set[str]]:
     """Records the names of called functions of torch, as `torch.nn.functional::name`.
 
     Functions written in Python need not be operators: `nn.MultiheadAttention` dispatches products
-    and a softmax, and `SoftmaxTransform` exponentials and a sum. The backward pass is also
-    observed, because it runs in the calling thread.
+    and a softmax, and `SoftmaxTransform` dispatches exponentials and a sum. The backward pass is
+    also observed, because it runs in the calling thread.
     """
     names: set[str] = set()
     before = sys.getprofile()

@@ -66,7 +66,7 @@ def program_of(machine: str, pid: int) -> bytes:
 
 @cache
 def prepared(machine: str) -> bytes:
-    """Returns the filter without the last steps of a process; raises OSError on other machines."""
+    """Returns the filter without the last steps of a process; raises OSError if there is none."""
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"there is no seccomp filter for {machine}")
     steps = [

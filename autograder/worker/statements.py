@@ -37,11 +37,11 @@ Failed = Callable[[BaseException, bool], None]
 
 
 class StatementTimeout(BaseException):
-    """A statement has used up its time; the student's `except Exception` does not catch it."""
+    """Raised in a statement that takes too long; `except Exception` does not catch it."""
 
 
 class NotLoaded(NameError):
-    """A name has no value, because the statement that should have assigned it has failed."""
+    """Raised for a name without a value, because the statement that assigns it has failed."""
 
 
 class Alarm(Protocol):

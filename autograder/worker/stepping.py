@@ -105,7 +105,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """Returns the earlier argument at this position with new numbers, if it has the same form."""
+    """Returns the earlier argument at `place` with new numbers, if it has the same form."""
     if isinstance(arg, dict):
         return _with_items(kept.setdefault(place, arg), dict(arg))
     leaves = tensors_in(arg)

@@ -103,7 +103,7 @@ _MOST_OF_ONE_SIZE = 1 << 40
 
 
 class BadFrame(Exception):
-    """Bytes that are not a valid frame, or a value that can't be sent."""
+    """Raised for bytes that are not a valid frame, or for a value that can't be sent."""
 
 
 def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes | memoryview]:

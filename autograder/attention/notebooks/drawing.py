@@ -133,7 +133,7 @@ def has_numbers(values: np.ndarray) -> bool:
 
 
 def wrapped(text: str, inches: float) -> str:
-    """Wrap a text into lines of at most `inches`."""
+    """Wrap a text into lines that are at most `inches` wide."""
     return textwrap.fill(text, width=max(int(inches / _LETTER), 14))
 
 

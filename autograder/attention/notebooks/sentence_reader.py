@@ -21,7 +21,7 @@ _VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
 
 
 class SentenceReader(nn.Module):
-    """A small model: embeddings of words and places, a student's layer, and a score for each word.
+    """A small model: embeddings of words and positions, a student's layer, a score for each word.
 
     `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back`, the
     model guesses the word after the last one, otherwise the words in gaps.

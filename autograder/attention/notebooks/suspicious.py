@@ -45,12 +45,12 @@ def suspicious_dropout(x: torch.Tensor) -> torch.Tensor:
 
 
 def suspicious_mask(scores: torch.Tensor) -> torch.Tensor:
-    """Return (T, T) scores, with minus infinity times a causal mask of zeros and ones added."""
+    """Return (T, T) scores plus minus infinity times a causal mask of zeros and ones."""
     return scores + torch.ones_like(scores).triu(1) * -torch.inf
 
 
 def suspicious_norm(tokens: torch.Tensor) -> torch.Tensor:
-    """Return (T, D) tokens that were normalized over the tokens, not each over its entries."""
+    """Return (T, D) tokens that were normalized across tokens instead of within each token."""
     return (tokens - tokens.mean(0)) / tokens.var(0, correction=0).sqrt()
 
 

@@ -180,8 +180,8 @@ def shared_or_rate_problem(
 class _Lines:
     """The counts of all lines along a dimension.
 
-    `spread` is the distance of their squared deviations from the mean, in standard deviations;
-    `too_uneven` and `too_even` say how improbable that is, in nats: 0 if it is usual.
+    `spread` says by how many standard deviations the sum of their squared deviations differs from
+    its mean; `too_uneven` and `too_even` say how improbable that is, in nats: 0 if it is usual.
     """
 
     spread: float
@@ -273,10 +273,10 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return None if no call has exactly the pattern of another one, at any distance.
+    """Return None if no two calls have exactly the same pattern, however far apart they are.
 
-    Two calls of n entries agree with P = (p^2 + (1 - p)^2)^n: below 1e-40 for 400 entries and rates
-    from 0.1 to 0.9.
+    Two calls of n entries agree with probability (p^2 + (1 - p)^2)^n, which is below 1e-40 for 400
+    entries and rates from 0.1 to 0.9.
     """
     seen: dict[bytes, int] = {}
     for number, call in enumerate(calls, start=1):

@@ -22,7 +22,7 @@ _CALLS, _WITH_GRADIENTS = 5, 3
 
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
-    """Return weights for the layer of values, with which its output shows attention weights.
+    """Return weights for the layer that makes values, so that outputs show attention weights.
 
     The shape is (num_heads * (num_tokens + 1), num_tokens). For inputs that are unit vectors,
     column s of every head is the weight of token s, and the last column is the sum of these

@@ -60,7 +60,7 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 
 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
-    """Compare in float64, because a mask that an answer draws itself must also keep the dtype."""
+    """Compare gradients in float64; the mask that an answer draws must also be float64."""
     layer, x = layer.move(dtype=torch.float64).train(), x.double()
     form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)
@@ -90,7 +90,7 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
 
 @contextmanager
 def _dropping(kept: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Let dropout in the solution keep these entries: one tensor for all heads, or one for each."""
+    """Make the solution's dropout keep the entries in `kept`: one tensor, or one for each head."""
     heads = iter(kept)
 
     def dropout(x: torch.Tensor, p: float, training: bool, inplace: bool = False) -> torch.Tensor:

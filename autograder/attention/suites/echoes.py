@@ -13,9 +13,9 @@ from . import tails
 def echo_problem(calls: Sequence[torch.Tensor]) -> str | None:
     """Return None if no pattern repeats a part of another one, or of itself at a different place.
 
-    `calls` contains bool tensors of equal size. Needs 600 entries with a share of True between a
-    fifth and four fifths; it notices repeated parts of at least 45% of 600 entries,
-    and of an eighth of 6,000. If almost all entries are equal, it notices nothing.
+    `calls` contains bool tensors of equal size. Needs 600 entries, between a fifth and four fifths
+    of them True. Notices repeated parts of at least 45% of 600 entries, and of an eighth of 6,000.
+    If almost all entries are equal, it notices nothing.
 
     A correlation is a sum of products of two entries with mean 0 and variance 1. Between two calls
     all products are of different entries; between a pattern and itself, or its reverse, a product

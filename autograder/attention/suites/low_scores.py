@@ -50,7 +50,7 @@ class ScaledScores:
     def arguments(self, draw: Draw, made: Sequence[Any], size: int) -> list[Any]:
         """Return arguments with low scores if `made` are of a kind that the class describes.
 
-        All values except the first are large.
+        All values except that of the first key are large.
         """
         first, second = made[0].shape, made[1].shape
         if second[-2] == size and first[-1] != size:
@@ -65,7 +65,7 @@ class ScaledScores:
         return [*low_queries_and_keys(draw, first, second, torch.float64), *made[2:]]
 
     def weights(self, draw: Draw, size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-        """Return `low_scoring`, for `nn.Linear` and for matrices of shape (d_in, d_out)."""
+        """Return the function of `low_scoring`, extended to matrices of shape (d_in, d_out)."""
         low = low_scoring(draw, size)
 
         def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
@@ -146,7 +146,7 @@ def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 
 
 def _turned(keys: torch.Tensor) -> torch.Tensor:
-    """Negate the later half of the last sample's keys; no change without a batch."""
+    """Negate the later half of the last sample's keys; without a batch, change nothing."""
     if keys.dim() > 2:
         keys[-1, ..., (keys.shape[-2] + 1) // 2 :, :] *= -1
     return keys

@@ -52,7 +52,7 @@ def table_of(grades: Grades) -> Iterable[list[Value]]:
 
 
 def _in_several_folders(grades: Grades) -> Mapping[str, str]:
-    """Returns the person of each folder, for people who have several.
+    """Returns the person of each folder, for people who have several folders.
 
     A person has several folders, with different assignments, if names on two platforms differ.
     """
@@ -112,7 +112,7 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
 
 
 def _nothing(grades: Grades, maxima: Mapping[str, float], student: str) -> dict[str, Value]:
-    """Returns the cells of a student without submissions: zero if that was chosen, else empty."""
+    """Returns a student's cells without submissions: zeros if that was chosen, otherwise empty."""
     cells: dict[str, Value] = {}
     for name, most in maxima.items():
         zero = grades.missing_cell(student, name)

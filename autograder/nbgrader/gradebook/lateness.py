@@ -51,8 +51,8 @@ def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
 def late_penalty(config: Config) -> Penalty:
     """Returns the configured plugin's penalty function; its result is between 0 and the score.
 
-    Raises `UserError` if the plugin can't be loaded; the returned function raises it if the plugin
-    fails.
+    Raises `UserError` if the plugin can't be loaded; the returned function raises `UserError` if
+    the plugin fails.
     """
     try:
         assigner = AssignLatePenalties(config=config)
@@ -77,7 +77,7 @@ def class_penalty(class_folder: Path) -> Penalty:
 
 
 class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ships no types
-    """Replaces nbgrader's step, which reads `CEST` as UTC and counts the due minute as late."""
+    """Replaces nbgrader's own step, which reads `CEST` as UTC and counts the due minute as late."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -162,7 +162,7 @@ def take_late_days(class_folder: Path, dated: Sequence[Assignment]) -> tuple[str
 def lateness_report(
     class_folder: Path, dated: Sequence[Assignment], keys: Iterable[Key]
 ) -> tuple[str, ...]:
-    """Returns sentences on due dates, and on those of the submissions that are late."""
+    """Returns sentences on due dates and on late submissions."""
     names, withdrawn = {assignment.name for assignment in dated}, read_withdrawals(class_folder)
     counting = [key for key in keys if key[1] in names and key not in withdrawn]
     found = class_lateness(class_folder, counting, dated) if counting else {}

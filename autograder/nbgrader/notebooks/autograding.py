@@ -90,7 +90,7 @@ def _convert(
     notes: _LogCollector,
     watch: Watch,
 ) -> str | None:
-    """Converts one notebook or all; returns the problem, or None if it was graded."""
+    """Converts one notebook, or all; returns the problem, or None if grading succeeded."""
     place = Position(notebook)
     if place in watch.left_out:
         return _TOO_LONG

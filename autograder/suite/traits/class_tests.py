@@ -260,7 +260,7 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
 
 
 def _frozen_together(names: Iterable[str]) -> list[list[str]]:
-    """Return weights that are frozen together: each one, but all of a submodule with layers.
+    """Return groups of weights to freeze together: one weight, or all of a submodule's layers.
 
     Training often freezes a whole submodule, and gradients must still pass through it.
     """
@@ -367,7 +367,7 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer, slight: E
 
 
 def _in_eval_mode(layer: ExpectLayer, args: list[Any]) -> Any:
-    """Check the value in eval mode, and return the right one."""
+    """Check the value in eval mode, and return the right value."""
     layer.eval().same(*args, likely=EVAL)
     return layer.reference.forward(args).value
 

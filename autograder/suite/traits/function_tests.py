@@ -102,7 +102,7 @@ def _all_alike(
     size: int = _ALIKE,
     samples: tuple[int, ...] = (),
 ) -> list[Any]:
-    """Make arguments of equal sizes, with one tensor for all that have the same shape."""
+    """Make arguments of equal sizes, with one tensor for all arguments of the same shape."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(arguments(expect, traits, sizes, dtype, numbers))
 
@@ -327,7 +327,7 @@ _WAYS = (
 def _frozen_in_turn(
     expect: Expect, traits: Traits, asked: CallSizes
 ) -> Iterator[tuple[list[Any], list[int]]]:
-    """Yield arguments with a size of 1 in turn, and the places of those that need no gradient.
+    """Yield arguments in which one size after another is 1, and which of them need no gradient.
 
     One argument at a time needs no gradient, and if there are many, also the first half of them. A
     single argument always needs a gradient.

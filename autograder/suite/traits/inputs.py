@@ -61,7 +61,7 @@ def with_holes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
-    """Set every fifth number to zero, and the second of more than two rows."""
+    """Set every fifth number to zero, and the second row if there are more than two."""
     holed = with_holes(tensor)
     if holed.dim() > 1 and holed.shape[-2] > 2:
         holed[..., 1, :] = 0
@@ -74,7 +74,7 @@ def with_unused(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def shared(arguments: Sequence[Any]) -> list[Any]:
-    """Return the arguments with one tensor for all floating-point ones of the same shape."""
+    """Return the arguments with one tensor for all floating-point tensors of the same shape."""
     first: dict[tuple[int, ...], torch.Tensor] = {}
 
     def same(tensor: torch.Tensor) -> torch.Tensor:
@@ -114,7 +114,7 @@ class Sizes:
         return tuple(sizes)
 
     def but(self, letters: Mapping[str, int], leading: tuple[int, ...] | None = None) -> Sizes:
-        """Return a copy with other sizes for some letters, and with other leading dimensions."""
+        """Return a copy with other sizes for some letters and, if given, leading dimensions."""
         changed = replace(self, letters={**self.letters, **letters})
         return changed if leading is None else replace(changed, leading=leading)
 
@@ -175,7 +175,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """int64 ids of the rows of a table, as `Ids("T", below="V")`; the last row always occurs."""
+    """int64 ids of rows of a table, such as `Ids("T", below="V")`; the last row always occurs."""
 
     shape: str
     below: str
@@ -197,7 +197,7 @@ class Ids:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An int that is a size of the shapes: `Size("H")`, `Size("H*d")`."""
+    """An int that is a size in the shapes, such as `Size("H")` or `Size("H*d")`."""
 
     text: str
 

@@ -214,7 +214,7 @@ class EqualResults:
     likely: str
 
     def check(self, one: Any, other: Any, that: Callable[..., None]) -> None:
-        """Compare both within the default tolerance; `that` fails if they differ.
+        """Compare both results within the default tolerance; `that` fails if they differ.
 
         A nan in both counts as equal: another test reports it.
         """

@@ -89,8 +89,8 @@ class CallSizes:
         """Return sizes in which every letter is 1 once and at its largest once.
 
         One letter is small while the next is large, so that a few calls show both and none of them
-        is slow. Counts that are neither are drawn. Each letter is large in one of the first
-        `len(letters)` calls.
+        is slow. Counts that are neither 1 nor at their largest are drawn. Each letter is large in
+        one of the first `len(letters)` calls.
         """
         if len(letters) == 1:
             (only,) = letters
@@ -159,7 +159,7 @@ class CallSizes:
         return [self._bounded(sizes, self._letters, ONE_LARGE) for sizes in calls]
 
     def heads_after_blocks(self, base: Sizes) -> list[Sizes]:
-        """Return calls in which the heads or groups of a class are one above whole blocks."""
+        """Return calls in which a class's heads or groups are one above a multiple of blocks."""
         few = base.but(dict.fromkeys(self._lengths, _SEEN))
         counts = [x for x in self._built if x in COUNTS]
         return [few.but({x: n}) for x in counts for n in _HEADS_AFTER]
@@ -243,7 +243,7 @@ class CallSizes:
         return self._draw.integer(max(1, 3 * high // 4), high)
 
     def all_large(self, base: Sizes | None = None) -> Sizes:
-        """Make all sizes as large as allowed, in one sample; only lengths if that is too slow."""
+        """Make all sizes (lengths only, if that is too slow) as large as allowed, in one sample."""
         base, letters = base or self._traits.usual(), self._letters
         lengths = {x: self._largest(x) for x in letters}
         long = {x: n if x in LENGTHS or n >= _VECTORS.start else 1 for x, n in lengths.items()}

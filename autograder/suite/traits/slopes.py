@@ -24,7 +24,7 @@ _NO_TENSOR = "the result does not have the type that the docstring gives: is it 
 
 
 def step_of(draw: Draw, arg: Any) -> Any:
-    """Draw a step for a floating-point tensor; None for anything else."""
+    """Draw a step for a floating-point tensor; return None for anything else."""
     if isinstance(arg, torch.Tensor) and arg.is_floating_point():
         return draw.normal(*arg.shape, dtype=arg.dtype)
     return None
@@ -62,7 +62,7 @@ def dot(value: Any, cotangent: Any) -> float:
 
 
 def change_along(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
-    """Return the change along the steps that the gradients predict; a missing one counts as 0."""
+    """Return the change along the steps that gradients predict; a missing gradient counts as 0."""
     pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(
         float((gradient * step).sum())
