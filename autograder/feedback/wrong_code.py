@@ -45,9 +45,9 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 
 
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
-    """Returns the files to read, those with mistakes that need excerpts first.
+    """Returns the files to read: first those with mistakes that still lack excerpts, then others.
 
-    Leaves out the other files beyond the number that will be read.
+    Leaves out those of the others that would exceed the number of files that are read.
     """
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []

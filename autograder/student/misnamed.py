@@ -99,7 +99,7 @@ def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
 
 
 def _holds(value: Any, question: str) -> bool:
-    """Returns whether a function or class contains a definition of that name."""
+    """Returns whether a function or class contains a definition of the question's name."""
     if isinstance(value, type):
         return question in vars(value)
     inner = [part for part in value.__code__.co_consts if isinstance(part, CodeType)]

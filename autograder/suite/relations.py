@@ -60,7 +60,7 @@ def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Return whether there are numbers to compare, and not too many."""
+    """Return whether a tensor has numbers to compare, and not too many."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_complex()
     return dense and tensor.device.type == "cpu" and tensor.numel() <= _MOST_NUMBERS
 

@@ -51,7 +51,7 @@ def drawn_rate(draw: Draw, low: float, high: float) -> float:
 def rate_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if the share of dropped entries fits p.
+    """Return None if the share of dropped entries fits p, otherwise the problem.
 
     `dropped` is bool; entries at which `present`, of the same shape, is False do not count. Needs
     at least a thousand entries.
@@ -209,7 +209,7 @@ def _lines(dropped: torch.Tensor, present: torch.Tensor | None, p: float, dim: i
 def neighbours_problem(
     dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
 ) -> str | None:
-    """Return None if neighbors in memory are dropped independently, in groups of two and three.
+    """Return a problem if neighbors in memory, in twos and threes, are dropped together, else None.
 
     Groups have no entry in common, so the outcomes of groups, such as "all dropped", are
     independent draws. Groups of three are needed because two entries may together decide on a
@@ -229,7 +229,7 @@ def neighbours_problem(
 
 
 def groups_problem(groups: torch.Tensor, p: float) -> str | None:
-    """Return None if the members, bools in each row of `groups`, are dropped independently."""
+    """Return None if the bools in each row are dropped independently, otherwise the problem."""
     total, size = groups.shape
     kinds = torch.zeros(total, dtype=torch.uint8)
     for place in range(size):
@@ -273,7 +273,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
-    """Return None if no two calls have exactly the same pattern, however far apart they are.
+    """Return None if no two calls, however far apart, have the same pattern, else the problem.
 
     Two calls of n entries agree with probability (p^2 + (1 - p)^2)^n, which is below 1e-40 for 400
     entries and rates from 0.1 to 0.9.
@@ -287,7 +287,7 @@ def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
 
 
 def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
-    """Return None if equal causal attention weights were dropped out correctly.
+    """Return None if equal causal attention weights were dropped out correctly, else the problem.
 
     `weights` are (calls, B, H, T, T) after dropout, each within `error`. Row t had the weight
     1 / (t + 1) for token t and each before it. Each of these is now 0 or divided by 1 - p,

@@ -65,7 +65,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yields all entries that are not folders, sorted by name; links are not followed."""
+    """Yields everything below a folder except folders, sorted by name; follows no links."""
     for place, folders, names in os.walk(folder):
         links = {name for name in folders if Path(place, name).is_symlink()}
         folders[:] = sorted(set(folders) - links)
